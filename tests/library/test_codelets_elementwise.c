@@ -421,6 +421,32 @@ static void test_gelu_f16(void **state)
     }
 }
 
+/* Three roundings of every f16 at most, and errors that cancel: a network has dozens of these in a
+ * row. */
+static void test_hard_swish_f16(void **state)
+{
+    double sum = 0;
+    unsigned n = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 0x10000; i++) {
+        uint16_t bits = (uint16_t)i, y;
+        struct codelet_call call = { .arg = { [unary__x].data = &bits, [unary__y].data = &y } };
+        double x = fp_f16_value(bits), want = x * fmin(fmax(x + 3, 0), 6) / 6;
+
+        if ((bits & 0x7c00) == 0x7c00)
+            continue;
+        call.arg[unary__n].value = 1;
+        codelet_find("hard_swish_f16")->ref(&call);
+        near("hard_swish", x, fp_f16_value(y), want, fabs(want) * 3.02 * 0x1p-11 + 0x1p-24);
+        if (fabs(x) < 3 && fabs(x) > 0x1p-8) {
+            sum += (fp_f16_value(y) - want) / want;
+            n++;
+        }
+    }
+    assert_true(fabs(sum / n) < 0x1p-15);
+}
+
 static void test_pow(void **state)
 {
     static const double special[][3] = {
@@ -490,17 +516,12 @@ static void test_add_relu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_all_f16),
-        cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_control),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_swish_error),
-        cmocka_unit_test(test_add_relu),
-        cmocka_unit_test(test_function_errors),
-        cmocka_unit_test(test_gelu_f16),
-        cmocka_unit_test(test_pow),
+        cmocka_unit_test(test_elements),        cmocka_unit_test(test_all_f16),
+        cmocka_unit_test(test_channels),        cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_control),         cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_swish_error),     cmocka_unit_test(test_add_relu),
+        cmocka_unit_test(test_function_errors), cmocka_unit_test(test_gelu_f16),
+        cmocka_unit_test(test_hard_swish_f16),  cmocka_unit_test(test_pow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

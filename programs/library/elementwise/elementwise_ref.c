@@ -85,7 +85,7 @@ static const struct elementwise elementwise_table[CODELET_ROWS] = {
     WHOLE(floor),
     WHOLE(ceil),
     WHOLE(round),
-    STEPS(hard_swish_f16, UNARY, 4, 4, 0, 4),
+    STEPS(hard_swish_f16, UNARY, 4, 5, 0, 6),
     STEPS(hard_swish_f32, UNARY, 2, 4, 0, 4),
     PLAIN(clamp_f16, SCALARS, 4),
     PLAIN(clamp_f32, SCALARS, 2),

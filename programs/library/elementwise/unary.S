@@ -141,11 +141,15 @@ WHOLE floor, DOWN
 WHOLE ceil, UP
 WHOLE round, NEAREST
 
-// x min(max(x + 3, 0), 6) / 6: in this order every step is exact to a rounding. $a2: 3 and 1/6, $a3: 0 and 6.
-UNARY hard_swish_f16 0 4 "f16v4add $a4:5, $a2:BL, $a0:1" "f16v4clamp $a4:5, $a4:5, $a3" "f16v4mul $a4:5, $a2:BU, $a4:5" \
-    "f16v4mul $a4:5, $a4:5, $a0:1" s1="setzi $a2, 0x54200" s2="or $a2, $a2, 0x31500000" s3="or $a3, $azero, 0x46000000"
-UNARY_TAIL hard_swish_f16, 4, "f16v2add $a4, $a2:BL, $a0", "f16v2clamp $a4, $a4, $a3", "f16v2mul $a4, $a2:BU, $a4", \
-    "f16v2mul $a4, $a4, $a0"
+// x min(max(x + 3, 0), 6) / 6: in this order every step is exact to a rounding. $a2: 3, $a3: 0 and 6. 1/6 is the sum of two f16 in
+// $TAS: one alone is off by 2^-12, to the same side in every layer. An accumulator delivers the sum of both products.
+.equ CLEAR, 1 << CSR_W_FP_CLR__ZAACC__SHIFT
+UNARY hard_swish_f16 0 4 "f16v4add $a4:5, $a2:BL, $a0:1" "f16v4clamp $a4:5, $a4:5, $a3" "f16v4mix $azeros, $a4:5, $a4:5" \
+    "f16v4mix $a4:5, $azeros, $azeros" "f16v4mul $a4:5, $a4:5, $a0:1" s1="setzi $a2, 0x4200" s2="or $a3, $azero, 0x46000000" \
+    s3="setzi $a6, 0xb3155" s4="or $a6, $a6, 0x02a00000" s5="uput $TAS, $a6" \
+    s6="setzi $a7, CLEAR" s7="uput $FP_CLR, $a7"
+UNARY_TAIL hard_swish_f16, 4, "f16v2add $a4, $a2:BL, $a0", "f16v2clamp $a4, $a4, $a3", "mov $a5, $a4", \
+    "f16v4mix $azeros, $a4:5, $a4:5", "f16v4mix $a4:5, $azeros, $azeros", "f16v2mul $a4, $a4, $a0"
 
 // $a2:3: 0 and 6, $a6: 3, $a7: 1/6.
 UNARY hard_swish_f32 0 2 "f32v2add $a4:5, $a6:B, $a0:1" "f32v2clamp $a4:5, $a4:5, $a2:3" "f32v2mul $a4:5, $a7:B, $a4:5" \
