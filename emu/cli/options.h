@@ -5,7 +5,7 @@
 
 #include "emu/cli/request.h"
 
-enum option_kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_PART, KIND_WORD, KIND_LIST };
+enum option_kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_PART, KIND_REAL, KIND_WORD, KIND_LIST };
 
 struct option_row {
     enum option_id number;

@@ -3,6 +3,7 @@
  */
 #include "emu/cli/request.h"
 
+#include <float.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,6 +54,16 @@ static enum emu_status store_part(const struct option_row *o, const char *arg, d
     if (end != arg && !*end && *out > 0 && *out <= 1)
         return EMU_OK;
     return FAIL(USAGE, "--%s: '%s' is not a number above 0 and at most 1", o->name, arg);
+}
+
+static enum emu_status store_real(const struct option_row *o, const char *arg, double *out)
+{
+    char *end;
+
+    *out = strtod(arg, &end);
+    if (end != arg && !*end && *out >= 0 && *out <= DBL_MAX)
+        return EMU_OK;
+    return FAIL(USAGE, "--%s: '%s' is not a number from 0 on", o->name, arg);
 }
 
 /* Writes "u8, f16 or f32" for "u8|f16|f32". */
@@ -115,6 +126,8 @@ enum emu_status request_store(struct request *q, const struct option_row *o, con
         return store_number(o, arg, field);
     case KIND_PART:
         return store_part(o, arg, field);
+    case KIND_REAL:
+        return store_real(o, arg, field);
     case KIND_WORD:
         return store_word(o, arg, field);
     case KIND_LIST:

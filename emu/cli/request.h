@@ -44,7 +44,8 @@ enum {
     USE_VALIDATE = 1 << 21,
     USE_CACHE = 1 << 22,
     USE_OPERATORS = 1 << 23,
-    USE_REPORT = 1 << 24
+    USE_REPORT = 1 << 24,
+    USE_TRAIN = 1 << 25
 };
 
 /* What was said with an option that may be repeated. */
@@ -57,6 +58,7 @@ struct option_list {
 #define FIELD_TEXT   const char *
 #define FIELD_NUMBER uint64_t
 #define FIELD_PART   double
+#define FIELD_REAL   double
 #define FIELD_WORD   unsigned
 #define FIELD_LIST   struct option_list
 

@@ -14,6 +14,7 @@
 #include "models/run/model_dump.h"
 #include "models/run/network_choice.h"
 #include "models/stream/cmd_stream.h"
+#include "models/train/cmd_train.h"
 #include "models/validate/validate.h"
 #include "models/weights/calibrate.h"
 
@@ -148,6 +149,21 @@ const struct command model_commands[] = {
           "Exit status: 0 ran, 1 fault or too little memory, 2 bad usage or file, too few IO "
           "tiles, or no result at all, 3 some pictures or results are missing: bad files, an "
           "interrupt (what was done is kept), a full disk." },
+    { .name = "train",
+      .help = "train a network on pictures with labels, on the emulated machine",
+      .uses = USE_TRAIN,
+      .run = cmd_train,
+      .noun = "one network",
+      .min = 1,
+      .max = 1,
+      .args = "NETWORK|FILE.onnx --data DIR",
+      .doc =
+          "Train a network, by name or from an ONNX file: every step, forward, backward and "
+          "update, is executed on the emulated machine, where parameters stay from step to step. "
+          "With --engine timing: cycles and memory of one step, without data.\v"
+          "Exit status: 0 ran, 1 fault, a loss that is no number, or too little memory, 2 bad "
+          "usage or file, 3 some pictures were left out, or an interrupt (what was done is "
+          "kept)." },
     { .name = "validate",
       .help = "compare what is executed here with what silicon and the vendor's tools do",
       .uses = USE_VALIDATE,

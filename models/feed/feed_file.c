@@ -89,33 +89,46 @@ static enum emu_status read_open(int fd, uint64_t most, uint8_t **data, size_t *
     return *bytes ? EMU_OK : FAIL(BAD_FILE, "an empty file");
 }
 
-static enum emu_status read_bytes(const char *path, uint64_t most, uint8_t **data, size_t *bytes)
+enum emu_status feed_file_bytes(const char *path, uint64_t most, uint8_t **data, size_t *bytes)
 {
     int fd = embedded_open(path, O_NONBLOCK | O_NOCTTY);
     enum emu_status s;
 
     *data = NULL;
+    *bytes = 0;
     if (fd < 0)
         return fail_open(path);
     s = read_open(fd, most, data, bytes);
     close(fd);
+    if (s != EMU_OK) {
+        emu_free(*data);
+        *data = NULL;
+    }
+    return s;
+}
+
+enum emu_status feed_file_decode(const char *path, uint64_t pixels_max, struct picture *whole)
+{
+    uint8_t *data;
+    size_t bytes;
+    enum emu_status s;
+
+    memset(whole, 0, sizeof(*whole));
+    TRY(feed_file_bytes(path, PIXEL_BYTES_MAX * pixels_max + SMALL_BYTES, &data, &bytes));
+    s = picture_decode(data, bytes, pixels_max, whole);
+    emu_free(data);
     return s;
 }
 
 enum emu_status feed_file_read(const char *path, uint32_t side, double crop, uint64_t pixels_max,
                                struct picture *cut)
 {
-    struct picture whole = { 0 };
-    uint8_t *data;
-    size_t bytes = 0;
-    enum emu_status s = read_bytes(path, PIXEL_BYTES_MAX * pixels_max + SMALL_BYTES, &data, &bytes);
+    struct picture whole;
+    enum emu_status s;
 
     memset(cut, 0, sizeof(*cut));
-    if (s == EMU_OK)
-        s = picture_decode(data, bytes, pixels_max, &whole);
-    emu_free(data);
-    if (s == EMU_OK)
-        s = picture_crop(&whole, side, crop, cut);
+    TRY(feed_file_decode(path, pixels_max, &whole));
+    s = picture_crop(&whole, side, crop, cut);
     picture_free(&whole);
     return s;
 }

@@ -146,7 +146,7 @@ static enum emu_status give_path(struct feed_names *n, struct feed_name *out, in
     return EMU_OK;
 }
 
-static int ends_like_picture(const char *name)
+int feed_is_picture_name(const char *name)
 {
     static const char *const ending[] = { ".jpg", ".jpeg", ".png" };
     size_t length = strlen(name);
@@ -188,7 +188,7 @@ static enum emu_status give_entry(struct feed_names *n, const struct folder_entr
     }
     if (type == DT_DIR)
         return enter_folder(n, out, given);
-    if (type == DT_LNK || ends_like_picture(e->name)) {
+    if (type == DT_LNK || feed_is_picture_name(e->name)) {
         give_file(n->path, out);
         return EMU_OK;
     }

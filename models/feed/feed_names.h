@@ -33,6 +33,9 @@ enum emu_status feed_names_next(struct feed_names *n, struct feed_name *out,
                                 int *more) EMU_MUST_CHECK;
 void feed_names_close(struct feed_names *n);
 
+/* Whether a name ends like that of a picture: .jpg, .jpeg, .png, small or large. */
+int feed_is_picture_name(const char *name);
+
 /* How many files in directories so far did not have the name of a picture; and the first of them,
  * borrowed, or NULL. */
 uint64_t feed_names_other(const struct feed_names *n);

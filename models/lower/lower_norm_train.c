@@ -18,7 +18,8 @@ struct norm {
     uint32_t items, channels, positions; /* [items][channels][positions]; of layer norm, rows */
     uint32_t padded;                     /* channels with those that fill up a field's blocks */
     uint32_t groups;
-    int field; /* 1: the data is a field */
+    int field;    /* 1: the data is a field */
+    int is_given; /* 1: the statistics are inputs 3 and 4 (a batch norm that does not train) */
     double epsilon;
 };
 
@@ -34,6 +35,7 @@ static struct norm norm_of(struct lowering *l, const struct op_node *n)
     unsigned axis = 1;
 
     m.epsilon = op_float(&c, "epsilon");
+    m.is_given = op_node_is(n, "BatchNormalization") && !op_int(&c, "training_mode");
     if (is_named(n, "GroupNormalization", "GroupNormalizationGradient")) {
         m.kind = NORM_GROUP;
         m.groups = (uint32_t)op_int(&c, "num_groups");
@@ -232,8 +234,8 @@ static void set_channels(const struct norm *m, uint32_t value, struct tensor dat
     lower_set_view(l, value, tensor_slice(l->g, sums, 0, 0, m->channels));
 }
 
-/* A parameter, in f32, for each element of the data. */
-static struct tensor parameter(const struct norm *m, uint32_t value, struct tensor data)
+/* A parameter, in f32, for each column. */
+static struct tensor columns_of(const struct norm *m, uint32_t value)
 {
     struct lowering *l = m->f.l;
     const struct placed *p = &l->at[value];
@@ -242,7 +244,13 @@ static struct tensor parameter(const struct norm *m, uint32_t value, struct tens
     t = filled_up(m, tensor_reshape(l->g, t, 2, (const uint32_t[]){ 1, m->channels }));
     if (m->kind == NORM_GROUP && m->items > 1)
         t = tensor_broadcast(l->g, t, 0, m->items);
-    return by_column(m, tensor_flatten(l->g, t), data);
+    return tensor_flatten(l->g, t);
+}
+
+/* The same for each element of the data. */
+static struct tensor parameter(const struct norm *m, uint32_t value, struct tensor data)
+{
+    return by_column(m, columns_of(m, value), data);
 }
 
 /* ---- forward ---- */
@@ -254,10 +262,11 @@ struct normed {
 
 static struct normed normed_of(const struct norm *m, struct tensor x)
 {
-    struct normed r = { .mean = lane_mean(m, x) };
+    struct normed r = { .mean = m->is_given ? columns_of(m, m->n->in[3]) : lane_mean(m, x) };
 
     x = fn_two(&m->f, BINARY_SUB, x, spread(m, r.mean, x));
-    r.variance = lane_mean(m, fn_two(&m->f, BINARY_MUL, x, x));
+    r.variance =
+        m->is_given ? columns_of(m, m->n->in[4]) : lane_mean(m, fn_two(&m->f, BINARY_MUL, x, x));
     r.scale = fn(&m->f, UNARY_RSQRT, fn_by(&m->f, BINARY_ADD, r.variance, m->epsilon));
     r.h = fn_two(&m->f, BINARY_MUL, x, spread(m, r.scale, x));
     return r;
@@ -293,6 +302,8 @@ enum emu_status lower_norm_train(struct lowering *l, const struct node_group *gr
     if (group->act != ACT_NONE)
         y = fn(&m.f, group->act == ACT_RELU ? UNARY_RELU : UNARY_SWISH, y);
     set_data(&m, node_group_result(l->og, group), y);
+    if (m.is_given)
+        return EMU_OK;
     if (m.kind == NORM_BATCH) {
         set_running(&m, 1, r.mean);
         set_running(&m, 2, r.variance);
@@ -330,9 +341,10 @@ int norm_trains(const struct op_graph *g, const struct op_node *n)
 {
     struct op_call c = op_attrs_of(g, n);
 
-    if (op_node_is(n, "BatchNormalization"))
-        return op_int(&c, "training_mode") != 0;
-    if (!op_node_is(n, "GroupNormalization") && !op_node_is(n, "LayerNormalization"))
+    if (op_node_is(n, "BatchNormalization") && op_int(&c, "training_mode"))
+        return 1;
+    if (!op_node_is(n, "BatchNormalization") && !op_node_is(n, "GroupNormalization") &&
+        !op_node_is(n, "LayerNormalization"))
         return 0;
     for (uint32_t k = 1; k < n->ins; k++) {
         if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))

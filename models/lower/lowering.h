@@ -123,7 +123,7 @@ lower_obstacle recurrent_obstacle, dense_obstacle, binary_obstacle, unary_obstac
     loss_obstacle, norm_obstacle, pool_obstacle, reduce_obstacle, slope_obstacle, softmax_obstacle,
     matmul_obstacle, cast_obstacle, gather_obstacle, resize_obstacle, update_obstacle;
 
-/* Whether a norm's statistics come from its data and its parameters are no constants:
+/* Whether a norm's parameters are no constants, or it is a batch norm that trains:
  * lower_norm_train() lowers it. */
 int norm_trains(const struct op_graph *g, const struct op_node *n);
 

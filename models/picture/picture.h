@@ -30,6 +30,11 @@ void picture_free(struct picture *p);
 enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop,
                              struct picture *out) EMU_MUST_CHECK;
 
+/* All of a picture in another size, by the same filter. Errors: EMU_BAD_FILE (a side is 0 or too
+ * long), EMU_NO_MEMORY. Free *out with picture_free. */
+enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t height,
+                               struct picture *out) EMU_MUST_CHECK;
+
 /* (v / 255 - mean) / std of a picture of the net's resolution. out: [3][h][w], the caller's. */
 void picture_normalise(const struct picture *p, const struct net *n, float *out);
 

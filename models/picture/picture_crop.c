@@ -11,6 +11,7 @@
 
 #include "emu/base/alloc.h"
 #include "models/picture/picture.h"
+#include "models/picture/picture_decode.h"
 
 enum { WEIGHT_BITS = 22 };
 
@@ -194,6 +195,26 @@ enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop
     s = resampling_init(&across, p->width, width, cut_begin(width, side), side);
     if (s == EMU_OK)
         s = resampling_init(&down, p->height, height, cut_begin(height, side), side);
+    if (s == EMU_OK)
+        s = resize(p, &across, &down, out);
+    resampling_free(&across);
+    resampling_free(&down);
+    if (s != EMU_OK)
+        picture_free(out);
+    return s;
+}
+
+enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t height,
+                               struct picture *out)
+{
+    struct resampling across = { 0 }, down = { 0 };
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    TRY(picture_check_size(width, height, UINT64_MAX));
+    s = resampling_init(&across, p->width, width, 0, width);
+    if (s == EMU_OK)
+        s = resampling_init(&down, p->height, height, 0, height);
     if (s == EMU_OK)
         s = resize(p, &across, &down, out);
     resampling_free(&across);

@@ -12,12 +12,12 @@
 #include "emu/base/hash.h"
 #include "emu/base/progress.h"
 #include "emu/bsp/machine.h"
+#include "emu/cli/interrupt.h"
 #include "emu/job/run_image.h"
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
 #include "models/pass/op_pass.h"
 #include "models/run/model_weights.h"
-#include "models/stream/interrupt.h"
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
 #include "programs/cli/program_request.h"
@@ -132,9 +132,14 @@ static int is_interrupted(void *ctx)
     return interrupt_came();
 }
 
+static void stop_feed(void *ctx)
+{
+    feed_stop(ctx);
+}
+
 static void prepare_signals(void)
 {
-    interrupt_catch();
+    interrupt_catch("superstep stream: interrupted before the first picture\n");
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -349,7 +354,7 @@ static enum emu_status run(struct streaming *x)
 
     if (!compiled_fits(stream_compiled(x->stream)))
         return program_out_of_memory(x->q, stream_compiled(x->stream), answer_file(x), &x->code);
-    interrupt_defer(x->feed);
+    interrupt_defer(stop_feed, x->feed);
     if (x->results)
         TRY(results_begin(x->results));
     judge(x, stream_run(x->stream, &calls));

@@ -110,3 +110,45 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
                ? op_program_read(&t->program, t->session, output_of(t->g, t->step.scores), scores)
                : EMU_OK;
 }
+
+enum emu_status train_chip_time(struct train_chip *t)
+{
+    for (uint32_t k = 0; k < t->g->inputs; k++) {
+        struct op_tensor zeros;
+        enum emu_status s;
+
+        if (t->g->value[t->g->input[k]].kind == OP_STATE)
+            continue;
+        TRY(op_tensor_new(&t->g->value[t->g->input[k]].shape, &zeros));
+        s = op_program_write(&t->program, t->session, k, &zeros);
+        op_tensor_free(&zeros);
+        TRY(s);
+    }
+    t->steps++;
+    return session_run(t->session);
+}
+
+enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,
+                                  struct op_tensor *scores)
+{
+    TRY(op_program_write(&t->program, t->session, input_of(t->g, t->step.data), data));
+    TRY(session_run(t->session));
+    return op_program_read(&t->program, t->session, output_of(t->g, t->step.scores), scores);
+}
+
+enum emu_status train_chip_copy_states(struct train_chip *from, struct train_chip *to)
+{
+    for (uint32_t k = 0; k < to->g->inputs; k++) {
+        const struct op_value *v = &to->g->value[to->g->input[k]];
+        struct op_tensor numbers;
+        enum emu_status s;
+
+        if (v->kind != OP_STATE)
+            continue;
+        TRY(train_chip_read(from, op_value_find(from->g, v->name), &numbers));
+        s = train_chip_write(to, to->g->input[k], &numbers);
+        op_tensor_free(&numbers);
+        TRY(s);
+    }
+    return EMU_OK;
+}

@@ -39,6 +39,16 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
                                 const struct op_tensor *targets, double rate, double *loss,
                                 struct op_tensor *scores) EMU_MUST_CHECK;
 
+/* One step on zeros, for the timing engine, which has no values. */
+enum emu_status train_chip_time(struct train_chip *t) EMU_MUST_CHECK;
+
+/* The scores of a batch, of a graph made by train_eval_make(). */
+enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,
+                                  struct op_tensor *scores) EMU_MUST_CHECK;
+/* Gives the states of one chip those of the same name of another, which has them all. */
+enum emu_status train_chip_copy_states(struct train_chip *from,
+                                       struct train_chip *to) EMU_MUST_CHECK;
+
 /* The numbers of a state, by its value in the graph. Reading: free with op_tensor_free. */
 enum emu_status train_chip_read(struct train_chip *t, uint32_t state,
                                 struct op_tensor *out) EMU_MUST_CHECK;

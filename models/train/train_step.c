@@ -339,3 +339,18 @@ enum emu_status train_step_make(struct op_graph *g, const struct train_optimiser
     find_values(g, data, scores, out);
     return op_graph_check(g);
 }
+
+enum emu_status train_eval_make(struct op_graph *g, struct train_step *out)
+{
+    TRY(keep_scores(g, &out->scores));
+    TRY(make_states(g));
+    *out = (struct train_step){ .data = g->input[0],
+                                .targets = OP_NONE,
+                                .loss_scale = OP_NONE,
+                                .rate = OP_NONE,
+                                .scale = OP_NONE,
+                                .number = OP_NONE,
+                                .loss = OP_NONE,
+                                .scores = g->output[0] };
+    return op_graph_check(g);
+}

@@ -42,4 +42,9 @@ struct train_step {
 enum emu_status train_step_make(struct op_graph *g, const struct train_optimiser *o,
                                 struct train_step *out) EMU_MUST_CHECK;
 
+/* Turns a network into one that computes scores with parameters that can be changed: they become
+ * states, which no run changes. out: data and scores; the rest is OP_NONE. g and errors as for
+ * train_step_make(). */
+enum emu_status train_eval_make(struct op_graph *g, struct train_step *out) EMU_MUST_CHECK;
+
 #endif

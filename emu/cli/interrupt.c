@@ -1,9 +1,11 @@
 /* interrupt.c - a signal handler has no arguments of its own, so what it needs is in variables of
  * this file. */
-#include "models/stream/interrupt.h"
+#include "emu/cli/interrupt.h"
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,7 +15,10 @@
  * one. */
 enum { SAME_MS = 100 };
 
-static struct picture_feed *_Atomic deferred_for; /* NULL: nothing is done yet */
+static const char *_Atomic early_text;
+static void (*_Atomic stop_function)(void *ctx);
+static void *_Atomic stop_ctx;
+static atomic_int deferred; /* 0: nothing is done yet */
 static atomic_int came;
 static atomic_llong came_ms;
 
@@ -27,11 +32,11 @@ static long long now_ms(void)
 
 static void handle(int signal_number)
 {
-    static const char text[] = "superstep stream: interrupted before the first picture\n";
-    struct picture_feed *f = atomic_load(&deferred_for);
+    void (*stop)(void *ctx) = atomic_load(&stop_function);
 
-    if (!f) {
-        ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    if (!atomic_load(&deferred)) {
+        const char *text = atomic_load(&early_text);
+        ssize_t written = write(STDERR_FILENO, text, strlen(text));
 
         (void)written; /* it ends in any case */
         _exit(EXIT_PARTIAL);
@@ -39,31 +44,36 @@ static void handle(int signal_number)
     if (!atomic_load(&came)) {
         atomic_store(&came_ms, now_ms());
         atomic_store(&came, 1);
-        feed_stop(f);
+        if (stop)
+            stop(atomic_load(&stop_ctx));
     } else if (now_ms() - atomic_load(&came_ms) >= SAME_MS) {
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
 }
 
-void interrupt_catch(void)
+void interrupt_catch(const char *text)
 {
     struct sigaction a = { .sa_handler = handle, .sa_flags = SA_RESTART }, old;
 
+    atomic_store(&early_text, text);
     sigemptyset(&a.sa_mask);
     if (!sigaction(SIGINT, NULL, &old) && old.sa_handler != SIG_IGN)
         sigaction(SIGINT, &a, NULL);
 }
 
-void interrupt_defer(struct picture_feed *f)
+void interrupt_defer(void (*stop)(void *ctx), void *ctx)
 {
-    atomic_store(&deferred_for, f);
+    atomic_store(&stop_function, stop);
+    atomic_store(&stop_ctx, ctx);
+    atomic_store(&deferred, 1);
 }
 
 void interrupt_release(void)
 {
     struct sigaction old;
 
+    atomic_store(&stop_function, NULL);
     if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == handle)
         signal(SIGINT, SIG_DFL);
 }

@@ -1,0 +1,51 @@
+/* batches.h - a data set as batches for training or evaluation, in an order that a seed draws: the
+ * same whatever the number of threads, and wherever it is entered.
+ *
+ * A picture that cannot be read is remembered and passed over: the next one in order takes its
+ * place, so batches are always full and labels always right.
+ */
+#ifndef MODELS_BATCHES_H
+#define MODELS_BATCHES_H
+
+#include "models/data/augment.h"
+#include "models/data/dataset.h"
+#include "models/graph/op_tensor.h"
+
+struct batch_options {
+    uint32_t batch;         /* samples of a batch */
+    uint32_t channels;      /* 1: the mean of red, green and blue; 3 */
+    uint32_t width, height; /* of the pictures */
+    double mean[3], std[3]; /* (v / 255 - mean) / std */
+    enum augment augment;
+    double crop; /* of evaluation: as picture_crop(); 0: all of the picture */
+    uint64_t seed;
+    int shuffle;
+    double smoothing; /* of labels: so much is divided among all classes */
+    uint32_t classes; /* of the network: at least the data set's */
+};
+
+struct batches {
+    struct dataset *data; /* borrowed */
+    struct batch_options o;
+    uint32_t *order;      /* owned; samples as they come in this epoch */
+    uint8_t *bad;         /* owned; by sample: 1: it cannot be read */
+    uint64_t epoch, next; /* place in the order */
+    uint64_t bads;
+};
+
+/* Errors: EMU_USAGE: the network has fewer classes than the data; EMU_NO_MEMORY. */
+enum emu_status batches_new(struct dataset *d, const struct batch_options *o,
+                            struct batches *out) EMU_MUST_CHECK;
+void batches_free(struct batches *b);
+/* Begins epoch `epoch` (from 0), behind its first `skip` samples in order. */
+void batches_begin(struct batches *b, uint64_t epoch, uint64_t skip);
+
+/* The next batch: data [batch][channels][height][width], flat, or as many elements in another
+ * shape; targets [batch][classes], each row adding up to 1; labels [batch] (NULL: not wanted).
+ * *count: samples that are new; 0: the epoch is at its end. Training gets whole batches only; of
+ * evaluation the last one is filled up with its first sample. Errors: EMU_NO_MEMORY. EMU_BAD_FILE
+ * when no picture at all can be read. */
+enum emu_status batches_next(struct batches *b, struct op_tensor *data, struct op_tensor *targets,
+                             uint32_t *labels, uint32_t *count) EMU_MUST_CHECK;
+
+#endif

@@ -1,0 +1,384 @@
+/* cmd_train.c - `superstep train`: a request to a training. */
+#include "models/train/cmd_train.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+#include "emu/cli/commands.h"
+#include "emu/cli/interrupt.h"
+#include "emu/job/run_image.h"
+#include "models/operators/op_print.h"
+#include "models/operators/op_update.h"
+#include "models/run/network_choice.h"
+#include "models/run/op_bill.h"
+#include "models/train/training.h"
+#include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
+
+enum { BATCH = 32, EPOCHS = 5, LOSS_SCALE = 1024, LOSS_SCALE_MAX = 32768 };
+
+static void training_free(struct training *t)
+{
+    for (unsigned k = 0; k < TRAINING_CURVES; k++)
+        output_discard(t->curve[k]);
+    output_discard(t->parameters);
+    train_chip_free(&t->chip);
+    train_chip_free(&t->test_chip);
+    train_source_free(&t->source);
+    train_source_free(&t->test_source);
+    batches_free(&t->batches);
+    batches_free(&t->test_batches);
+    dataset_free(t->data);
+    dataset_free(t->test_data);
+    op_tensor_free(&t->pictures);
+    op_tensor_free(&t->targets);
+    emu_free(t->labels);
+    train_log_free(&t->log);
+}
+
+/* ---- options ---- */
+
+static enum emu_status read_optimiser(struct training *t)
+{
+    static const double rate[] = { 0.1, 0.001, 1, 0.001 };
+    const struct request *q = t->q;
+
+    TRY(train_optimiser_of(op_update_method_name(q->optimiser), &t->optimiser));
+    if (request_has(q, OPTION_momentum))
+        t->optimiser.alpha = q->momentum;
+    if (request_has(q, OPTION_decay))
+        t->optimiser.decay = q->decay;
+    if (t->optimiser.alpha >= 1)
+        return FAIL(USAGE, "--momentum: expected a number below 1, got %g", t->optimiser.alpha);
+    t->schedule.rate = request_has(q, OPTION_rate) ? q->rate : rate[q->optimiser];
+    return EMU_OK;
+}
+
+static enum emu_status read_options(struct training *t)
+{
+    static const enum train_schedule_kind kind[] = { SCHEDULE_COSINE, SCHEDULE_CONSTANT,
+                                                     SCHEDULE_STEP, SCHEDULE_EXPONENTIAL,
+                                                     SCHEDULE_POLYNOMIAL };
+    const struct request *q = t->q;
+
+    TRY(read_optimiser(t));
+    t->schedule.kind = kind[q->schedule];
+    t->schedule.warmup = q->warmup;
+    t->schedule.every = q->rate_steps;
+    t->schedule.factor = request_has(q, OPTION_rate_factor) ? q->rate_factor : 0.5;
+    t->epochs = q->epochs ? q->epochs : EPOCHS;
+    t->smoothing = q->smoothing;
+    t->loss_scale = request_has(q, OPTION_loss_scale) ? q->loss_scale
+                    : q->precision                    ? 1
+                                                      : LOSS_SCALE;
+    if (t->smoothing >= 1)
+        return FAIL(USAGE, "--smoothing: expected a number below 1, got %g", t->smoothing);
+    if (t->loss_scale < 1 || t->loss_scale > LOSS_SCALE_MAX)
+        return FAIL(USAGE, "--loss-scale: expected 1 to %d, got %g", LOSS_SCALE_MAX, t->loss_scale);
+    if (!q->dataset && !q->engine)
+        return FAIL(USAGE, "--data DIR: pictures with labels are needed");
+    return EMU_OK;
+}
+
+/* Outputs are opened before the work, so that mistakes in their names show at once. */
+static enum emu_status open_outputs(struct training *t)
+{
+    const struct request *q = t->q;
+
+    TRY(output_open(q->output, &t->parameters));
+    for (size_t k = 0; k < q->curve.count; k++) {
+        const char *name = q->curve.item[k], *dot = strrchr(name, '.');
+
+        if (!dot || (strcmp(dot, ".csv") && strcmp(dot, ".svg")))
+            return FAIL(USAGE, "--curve %s: expected FILE.csv or FILE.svg", name);
+        TRY(output_open(name, &t->curve[k]));
+    }
+    return EMU_OK;
+}
+
+/* ---- data ---- */
+
+/* The directory that is tested with, which may be that of the training pictures; NULL: none. */
+static const char *test_dir(const struct request *q)
+{
+    if (q->test_dataset)
+        return q->test_dataset;
+    return q->dataset && dataset_has(q->dataset, DATASET_TEST) ? q->dataset : NULL;
+}
+
+static enum emu_status open_data(struct training *t)
+{
+    const char *test = test_dir(t->q);
+
+    if (!t->q->dataset)
+        return EMU_OK;
+    TRY(dataset_open(t->q->dataset, DATASET_TRAIN, &t->data));
+    if (test)
+        TRY(dataset_open(test, dataset_has(test, DATASET_TEST) ? DATASET_TEST : DATASET_TRAIN,
+                         &t->test_data));
+    progress_report(&t->progress, "data", "%s: %s pictures of %u classes, %s to test with",
+                    t->data->format, count_text(t->data->samples).at, t->data->classes,
+                    t->test_data ? count_text(t->test_data->samples).at : "none");
+    if (t->test_data && t->test_data->classes > t->data->classes)
+        return FAIL(BAD_FILE, "%s has %u classes, %s %u", test, t->test_data->classes,
+                    t->q->dataset, t->data->classes);
+    return EMU_OK;
+}
+
+/* How pictures become what the network reads. */
+static enum emu_status batch_options_of(struct training *t, const struct dataset *d,
+                                        struct batch_options *o)
+{
+    const struct train_shape *s = &t->source.shape;
+    int flat = !s->channels, folder = !strcmp(d->format, "folders");
+
+    *o = (struct batch_options){ .batch = s->batch,
+                                 .channels = flat ? d->channels : s->channels,
+                                 .width = flat ? d->width : s->width,
+                                 .height = flat ? d->height : s->height,
+                                 .augment = t->augment,
+                                 .crop = folder ? (s->crop > 0 ? s->crop : 0.875) : 0,
+                                 .seed = t->at.seed,
+                                 .smoothing = t->smoothing,
+                                 .classes = s->classes };
+    memcpy(o->mean, s->mean, sizeof(o->mean));
+    memcpy(o->std, s->std, sizeof(o->std));
+    if (flat && (uint64_t)d->width * d->height * d->channels != s->numbers)
+        return FAIL(BAD_FILE,
+                    "the network reads %u numbers of a picture; the pictures are %u x %u with %u "
+                    "channels",
+                    s->numbers, d->width, d->height, d->channels);
+    return EMU_OK;
+}
+
+static enum emu_status open_batches(struct training *t)
+{
+    struct batch_options o;
+
+    if (!t->data)
+        return EMU_OK;
+    TRY(batch_options_of(t, t->data, &o));
+    o.shuffle = 1;
+    TRY(batches_new(t->data, &o, &t->batches));
+    t->steps_epoch = t->data->samples / o.batch;
+    if (!t->steps_epoch)
+        return FAIL(USAGE, "%" PRIu64 " pictures are fewer than a batch of %u", t->data->samples,
+                    o.batch);
+    if (!t->test_data)
+        return EMU_OK;
+    TRY(batch_options_of(t, t->test_data, &o));
+    o.smoothing = 0;
+    return batches_new(t->test_data, &o, &t->test_batches);
+}
+
+/* ---- network ---- */
+
+static enum emu_status check_nodes(struct op_graph *g)
+{
+    TRY(op_lower_check(g));
+    if (!g->nodes_wrong)
+        return EMU_OK;
+    op_graph_print_problems(g, stdout);
+    return FAIL(BAD_FILE, "%u of %u nodes cannot run in a step of training", g->nodes_wrong,
+                g->nodes);
+}
+
+static enum emu_status open_network(struct training *t)
+{
+    const struct request *q = t->q;
+    uint32_t batch = q->batch ? (uint32_t)q->batch : BATCH;
+    uint32_t classes = (uint32_t)q->classes;
+    static const enum augment words[] = { AUGMENT_NONE, AUGMENT_FLIP, AUGMENT_SHIFT, AUGMENT_CROP };
+
+    if (!classes && t->data)
+        classes = t->data->classes;
+    TRY(train_source_open(q, batch, classes, &t->source));
+    if (t->test_data)
+        TRY(train_source_open(q, batch, classes, &t->test_source));
+    if (request_has(q, OPTION_augment))
+        t->augment = words[q->augment];
+    else if (t->data)
+        t->augment = !strcmp(t->data->format, "IDX")     ? AUGMENT_NONE
+                     : !strcmp(t->data->format, "CIFAR") ? AUGMENT_SHIFT
+                                                         : AUGMENT_CROP;
+    progress_report(&t->progress, "network", "%s: %u nodes, %s parameters, batches of %u", q->what,
+                    t->source.graph->nodes, count_text(op_graph_parameters(t->source.graph)).at,
+                    t->source.shape.batch);
+    return EMU_OK;
+}
+
+/* What changes results, besides seed and batch, as a number. */
+static uint64_t recipe_of(const struct training *t)
+{
+    struct {
+        struct train_optimiser o;
+        struct train_schedule s;
+        double loss_scale, smoothing;
+        uint64_t epochs, samples, precision, augment, classes;
+    } r;
+
+    memset(&r, 0, sizeof(r));
+    r.o = t->optimiser;
+    r.o.method = NULL;
+    r.s = t->schedule;
+    r.loss_scale = t->loss_scale;
+    r.smoothing = t->smoothing;
+    r.epochs = t->epochs;
+    r.samples = t->data ? t->data->samples : 0;
+    r.precision = t->q->precision;
+    r.augment = t->augment;
+    r.classes = t->source.shape.classes;
+    return hash64(&r, sizeof(r)) + hash64(t->optimiser.method, strlen(t->optimiser.method)) +
+           hash64(t->q->what, strlen(t->q->what));
+}
+
+static void set_schedule(struct training *t)
+{
+    t->steps_max = t->q->limit ? t->q->limit : UINT64_MAX;
+    t->schedule.steps = t->epochs * t->steps_epoch;
+    if (!t->schedule.every)
+        t->schedule.every = t->steps_epoch;
+    t->at.batch = t->source.shape.batch;
+    t->at.recipe = recipe_of(t);
+}
+
+/* ---- programs ---- */
+
+static enum emu_status compile_one(struct training *t, struct op_graph *g,
+                                   const struct train_step *step, struct train_chip *chip)
+{
+    const struct network_choice choice = network_choice_of(t->q);
+    const struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
+                                                       .compile = compile_options_of(t->q) },
+                                          .loss_scale = t->loss_scale };
+
+    TRY(check_nodes(g));
+    TRY(op_lower_check_machine(&t->arch, g));
+    TRY(train_chip_new(&t->arch, g, step, &o, chip));
+    progress_skip(&t->progress);
+    return EMU_OK;
+}
+
+static enum emu_status compile(struct training *t)
+{
+    struct train_step step;
+
+    TRY(train_step_make(t->source.graph, &t->optimiser, &step));
+    TRY(compile_one(t, t->source.graph, &step, &t->chip));
+    if (!t->test_data || !compiled_fits(t->chip.program.compiled))
+        return EMU_OK;
+    TRY(train_eval_make(t->test_source.graph, &step));
+    return compile_one(t, t->test_source.graph, &step, &t->test_chip);
+}
+
+static enum emu_status begin_machines(struct training *t)
+{
+    const struct session_options o = session_options_of(t->q);
+
+    TRY(train_chip_begin(&t->chip, &o));
+    if (t->test_data)
+        TRY(train_chip_begin(&t->test_chip, &o));
+    return EMU_OK;
+}
+
+/* Room for a batch. */
+static enum emu_status make_tensors(struct training *t)
+{
+    const struct op_graph *g = t->source.graph;
+
+    TRY(op_tensor_new(&g->value[t->chip.step.data].shape, &t->pictures));
+    TRY(op_tensor_new(&g->value[t->chip.step.targets].shape, &t->targets));
+    t->labels = emu_alloc(t->source.shape.batch, sizeof(*t->labels));
+    return t->labels ? EMU_OK : FAIL(NO_MEMORY, "labels");
+}
+
+/* Goes on from a checkpoint, if there is one. */
+static enum emu_status resume(struct training *t)
+{
+    if (!t->q->resume || access(t->q->checkpoint, F_OK))
+        return EMU_OK;
+    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, t->q->checkpoint));
+    progress_report(&t->progress, "resume", "%s: after step %" PRIu64, t->q->checkpoint,
+                    t->at.steps);
+    return EMU_OK;
+}
+
+/* ---- the command ---- */
+
+/* How the training ended; what it has made until then is written in any case. */
+static enum emu_status judge(struct training *t, enum emu_status s)
+{
+    t->code = EXIT_RAN;
+    if (t->batches.bads || t->test_batches.bads || interrupt_came())
+        t->code = EXIT_PARTIAL;
+    if (s == EMU_FAULT) {
+        t->code = EXIT_FAULTED;
+        fprintf(stderr, "superstep train: %s\n", emu_error());
+    } else if (s != EMU_OK) {
+        return s;
+    }
+    if (interrupt_came())
+        fprintf(stderr, "superstep train: interrupted after step %" PRIu64 "%s\n", t->at.steps,
+                t->q->checkpoint ? ", which the checkpoint has" : "");
+    return EMU_OK;
+}
+
+static enum emu_status train(struct training *t)
+{
+    enum emu_status s;
+
+    if (!compiled_fits(t->chip.program.compiled))
+        return program_out_of_memory(t->q, t->chip.program.compiled, stdout, &t->code);
+    if (t->test_data && !compiled_fits(t->test_chip.program.compiled))
+        return program_out_of_memory(t->q, t->test_chip.program.compiled, stdout, &t->code);
+    TRY(begin_machines(t));
+    if (t->q->engine) {
+        TRY(training_time(t));
+        t->code = EXIT_RAN;
+        return training_report(t, stdout);
+    }
+    TRY(make_tensors(t));
+    TRY(resume(t));
+    interrupt_defer(NULL, NULL);
+    s = training_run(t);
+    TRY(judge(t, s));
+    training_write_files(t);
+    interrupt_release();
+    return training_report(t, stdout);
+}
+
+static enum emu_status begin(struct training *t)
+{
+    TRY(request_arch(t->q, "mk2", &t->arch));
+    TRY(read_options(t));
+    t->at.seed = request_has(t->q, OPTION_seed) ? t->q->seed : 1;
+    t->progress = progress_begin(compile_options_of(t->q).progress);
+    TRY(open_data(t));
+    TRY(open_outputs(t));
+    TRY(open_network(t));
+    TRY(open_batches(t));
+    set_schedule(t);
+    return compile(t);
+}
+
+int cmd_train(const struct request *q)
+{
+    struct training t = { .q = q, .code = EXIT_BAD };
+    enum emu_status s;
+
+    interrupt_catch("superstep train: interrupted before the first step\n");
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    s = begin(&t);
+    if (s == EMU_OK)
+        s = train(&t);
+    if (s != EMU_OK)
+        t.code = request_failed(q, q->what);
+    interrupt_release();
+    training_free(&t);
+    return t.code;
+}

@@ -1,0 +1,36 @@
+/* train_checkpoint.h - a training as a file, from which it goes on to the same bits.
+ *
+ * A safetensors file: every state of the step under its name (parameters as weight files name them,
+ * "PARAMETER.momentum" and the like), and "superstep.progress", "superstep.log". Only f32 states
+ * can change from step to step, so the file has all that does.
+ */
+#ifndef MODELS_TRAIN_CHECKPOINT_H
+#define MODELS_TRAIN_CHECKPOINT_H
+
+#include "emu/base/output_file.h"
+#include "models/train/train_chip.h"
+#include "models/train/train_log.h"
+
+/* Where a training is, and what it must be asked for again to go on with the same bits. */
+struct train_progress {
+    uint64_t steps;          /* done */
+    uint64_t epoch, samples; /* that is under way, from 0; taken of its order */
+    uint64_t seed, batch;
+    uint64_t recipe; /* hash of everything else that changes results */
+};
+
+/* Writes the states that chip has now. The file at path appears whole or stays as it was. Errors:
+ * EMU_IO, EMU_NO_MEMORY. */
+enum emu_status train_checkpoint_write(struct train_chip *chip, const struct train_progress *p,
+                                       const struct train_log *log,
+                                       const char *path) EMU_MUST_CHECK;
+/* Reads a file into chip, p and log. Errors: EMU_IO; EMU_BAD_FILE: it is damaged, or of another
+ * network; EMU_USAGE: of another recipe, seed or batch than p has. */
+enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_progress *p,
+                                      struct train_log *log, const char *path) EMU_MUST_CHECK;
+
+/* Writes parameters and running statistics only, for other programs. */
+enum emu_status train_parameters_write(struct train_chip *chip,
+                                       struct output_file *out) EMU_MUST_CHECK;
+
+#endif

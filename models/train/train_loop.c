@@ -1,0 +1,177 @@
+/* train_loop.c - epochs, steps, evaluations, checkpoints. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "emu/base/alloc.h"
+#include "emu/cli/interrupt.h"
+#include "models/train/training.h"
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* How many of the first `count` rows of scores are largest at their label. */
+static uint32_t count_right(const struct op_tensor *scores, const uint32_t *label, uint32_t count)
+{
+    uint32_t classes = scores->shape.dim[1], right = 0;
+
+    for (uint32_t k = 0; k < count; k++) {
+        const double *row = scores->f + (size_t)k * classes;
+        uint32_t best = 0;
+
+        for (uint32_t c = 1; c < classes; c++)
+            best = row[c] > row[best] ? c : best;
+        right += best == label[k];
+    }
+    return right;
+}
+
+/* The mean loss of the first `count` rows, without smoothing. */
+static double mean_loss(const struct op_tensor *scores, const uint32_t *label, uint32_t count)
+{
+    uint32_t classes = scores->shape.dim[1];
+    double all = 0;
+
+    for (uint32_t k = 0; k < count; k++) {
+        const double *row = scores->f + (size_t)k * classes;
+        double most = row[0], sum = 0;
+
+        for (uint32_t c = 1; c < classes; c++)
+            most = fmax(most, row[c]);
+        for (uint32_t c = 0; c < classes; c++)
+            sum += exp(row[c] - most);
+        all += log(sum) + most - row[label[k]];
+    }
+    return all / count;
+}
+
+/* ---- evaluation ---- */
+
+static enum emu_status evaluate_batch(struct training *t, uint32_t count, struct train_row *r)
+{
+    uint64_t before = session_cycles(t->test_chip.session);
+    struct op_tensor scores;
+
+    TRY(train_chip_scores(&t->test_chip, &t->pictures, &scores));
+    r->loss += count * mean_loss(&scores, t->labels, count);
+    r->accuracy += count_right(&scores, t->labels, count);
+    r->pictures += count;
+    r->cycles += (double)(session_cycles(t->test_chip.session) - before);
+    op_tensor_free(&scores);
+    return EMU_OK;
+}
+
+/* All test pictures with the parameters of now. */
+static enum emu_status evaluate(struct training *t)
+{
+    struct train_row r = { .step = (double)t->at.steps, .epoch = (double)t->at.epoch, .test = 1 };
+    uint32_t count;
+
+    if (!t->test_data)
+        return EMU_OK;
+    TRY(train_chip_copy_states(&t->chip, &t->test_chip));
+    batches_begin(&t->test_batches, 0, 0);
+    for (;;) {
+        TRY(batches_next(&t->test_batches, &t->pictures, &t->targets, t->labels, &count));
+        if (!count)
+            break;
+        TRY(evaluate_batch(t, count, &r));
+    }
+    if (r.pictures > 0) {
+        r.loss /= r.pictures;
+        r.accuracy /= r.pictures;
+    }
+    return train_log_add(&t->log, &r);
+}
+
+/* ---- steps ---- */
+
+static enum emu_status one_step(struct training *t, uint32_t count)
+{
+    struct train_row r = { .step = (double)t->at.steps + 1,
+                           .epoch = (double)t->at.epoch + 1,
+                           .rate = train_rate(&t->schedule, t->at.steps),
+                           .pictures = count };
+    uint64_t before = session_cycles(t->chip.session);
+    double begun = seconds();
+    struct op_tensor scores;
+
+    TRY(train_chip_step(&t->chip, &t->pictures, &t->targets, r.rate, &r.loss, &scores));
+    r.accuracy = (double)count_right(&scores, t->labels, count) / count;
+    r.cycles = (double)(session_cycles(t->chip.session) - before);
+    op_tensor_free(&scores);
+    t->host_seconds += seconds() - begun;
+    t->steps_run++;
+    t->at.steps++;
+    t->at.samples = t->batches.next;
+    TRY(train_log_add(&t->log, &r));
+    if (!isfinite(r.loss))
+        return FAIL(FAULT,
+                    "step %" PRIu64 ": the loss is no number: a smaller --rate, or another "
+                    "--loss-scale (%g)",
+                    t->at.steps, t->loss_scale);
+    return EMU_OK;
+}
+
+static enum emu_status checkpoint(struct training *t)
+{
+    return t->q->checkpoint ? train_checkpoint_write(&t->chip, &t->at, &t->log, t->q->checkpoint)
+                            : EMU_OK;
+}
+
+static int is_at_end(struct training *t)
+{
+    t->stopped = interrupt_came() || t->at.steps >= t->steps_max;
+    return t->stopped;
+}
+
+/* Steps to the end of the epoch, or until the training is stopped. */
+static enum emu_status rest_of_epoch(struct training *t)
+{
+    uint64_t every = t->q->every ? t->q->every : 0;
+    uint32_t count;
+
+    while (!is_at_end(t)) {
+        TRY(batches_next(&t->batches, &t->pictures, &t->targets, t->labels, &count));
+        if (!count)
+            break;
+        TRY(one_step(t, count));
+        training_tell_step(t);
+        if (every && t->at.steps % every == 0)
+            TRY(checkpoint(t));
+    }
+    return EMU_OK;
+}
+
+enum emu_status training_run(struct training *t)
+{
+    while (t->at.epoch < t->epochs && !is_at_end(t)) {
+        batches_begin(&t->batches, t->at.epoch, t->at.samples);
+        TRY(rest_of_epoch(t));
+        if (t->stopped)
+            break;
+        t->at.epoch++;
+        t->at.samples = 0;
+        TRY(evaluate(t));
+        training_tell_epoch(t, (double)t->at.epoch);
+        if (!t->q->every)
+            TRY(checkpoint(t));
+    }
+    return checkpoint(t);
+}
+
+enum emu_status training_time(struct training *t)
+{
+    double begun = seconds();
+
+    TRY(train_chip_time(&t->chip));
+    t->host_seconds = seconds() - begun;
+    t->steps_run = 1;
+    return EMU_OK;
+}

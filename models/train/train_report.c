@@ -1,0 +1,216 @@
+/* train_report.c - what a training tells: a line now and then, one for each epoch, the answer. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emu/base/output_file.h"
+#include "emu/cli/commands.h"
+#include "emu/job/run_image.h"
+#include "models/train/training.h"
+#include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
+
+static double per_step(const struct training *t)
+{
+    return t->steps_run ? t->host_seconds / (double)t->steps_run : 0;
+}
+
+static double cycles_of_step(const struct training *t)
+{
+    return t->steps_run ? (double)session_cycles(t->chip.session) / (double)t->steps_run : 0;
+}
+
+/* Pictures a second of the chip. */
+static double chip_rate(const struct training *t)
+{
+    double cycles = cycles_of_step(t);
+
+    return cycles > 0 ? t->source.shape.batch * 1e6 * t->arch.clock_mhz / cycles : 0;
+}
+
+/* ---- while it runs ---- */
+
+/* At most one line a second, and at a terminal only one that is written again and again. */
+void training_tell_step(const struct training *t)
+{
+    static time_t last;
+    const struct train_row *r = &t->log.row[t->log.rows - 1];
+    uint64_t left = t->schedule.steps > t->at.steps ? t->schedule.steps - t->at.steps : 0;
+
+    if (t->q->quiet || time(NULL) == last)
+        return;
+    last = time(NULL);
+    fprintf(stderr,
+            "%sstep %" PRIu64 " of %" PRIu64 "  epoch %.0f  loss %.4f  accuracy %.1f %%  rate %.4g"
+            "  %s cycles  %.2f s a step, %.0f s to go%s",
+            isatty(STDERR_FILENO) ? "\r\033[K" : "", t->at.steps, t->schedule.steps, r->epoch,
+            r->loss, 100 * r->accuracy, r->rate, count_text((uint64_t)r->cycles).at, per_step(t),
+            per_step(t) * (double)left, isatty(STDERR_FILENO) ? "" : "\n");
+}
+
+void training_tell_epoch(const struct training *t, double epoch)
+{
+    struct train_row r = train_log_epoch(&t->log, epoch, 0);
+    struct train_row test = train_log_epoch(&t->log, epoch, 1);
+
+    if (t->q->quiet)
+        return;
+    fprintf(stderr, "%sepoch %.0f of %" PRIu64 ": loss %.4f, accuracy %.2f %%",
+            isatty(STDERR_FILENO) ? "\r\033[K" : "", epoch, t->epochs, r.loss, 100 * r.accuracy);
+    if (test.pictures > 0)
+        fprintf(stderr, "; test: loss %.4f, accuracy %.2f %%", test.loss, 100 * test.accuracy);
+    fputc('\n', stderr);
+}
+
+/* ---- files ---- */
+
+static void write_curve(const struct training *t, struct output_file *out)
+{
+    const char *path = output_path(out);
+    char title[256];
+
+    if (!strcmp(strrchr(path, '.'), ".csv")) {
+        train_log_csv(&t->log, output_stream(out));
+        return;
+    }
+    snprintf(title, sizeof(title), "%.80s: %" PRIu64 " steps of %u pictures on %s", t->q->what,
+             t->at.steps, t->source.shape.batch, t->arch.name);
+    train_log_svg(&t->log, title, output_stream(out));
+}
+
+static void finish(struct training *t, struct output_file **out, enum emu_status s)
+{
+    if (output_finish(out, s) == EMU_OK)
+        return;
+    fprintf(stderr, "superstep train: %s\n", emu_error());
+    t->code = EXIT_PARTIAL;
+}
+
+void training_write_files(struct training *t)
+{
+    if (t->parameters)
+        finish(t, &t->parameters, train_parameters_write(&t->chip, t->parameters));
+    for (unsigned k = 0; k < TRAINING_CURVES; k++) {
+        if (!t->curve[k])
+            continue;
+        write_curve(t, t->curve[k]);
+        finish(t, &t->curve[k], EMU_OK);
+    }
+}
+
+/* ---- the answer ---- */
+
+static void print_epochs(const struct training *t, FILE *f)
+{
+    enum { SHOWN = 12 };
+    double first = t->epochs > SHOWN ? (double)t->epochs - SHOWN + 1 : 1;
+
+    if (!t->log.rows)
+        return;
+    fprintf(f, "\n  epoch        loss  accuracy   test loss  accuracy        rate\n");
+    for (double e = first; e <= (double)t->epochs; e++) {
+        struct train_row r = train_log_epoch(&t->log, e, 0);
+        struct train_row test = train_log_epoch(&t->log, e, 1);
+
+        if (r.pictures <= 0)
+            continue;
+        fprintf(f, "  %5.0f  %10.4f  %6.2f %%", e, r.loss, 100 * r.accuracy);
+        if (test.pictures > 0)
+            fprintf(f, "  %10.4f  %6.2f %%", test.loss, 100 * test.accuracy);
+        else
+            fprintf(f, "  %10s  %8s", "-", "-");
+        fprintf(f, "  %10.4g\n", r.rate);
+    }
+}
+
+static void print_memory(const struct training *t, FILE *f)
+{
+    json_t *o = compiled_report_json(t->chip.program.compiled);
+    uint64_t most = (uint64_t)json_integer_value(json_object_get(o, "max_tile_bytes"));
+
+    fprintf(f, "memory      %s of %s bytes on the fullest tile (%.1f %%)\n", count_text(most).at,
+            count_text(t->arch.mem_bytes).at, 100.0 * (double)most / t->arch.mem_bytes);
+    json_decref(o);
+}
+
+static void print_text(const struct training *t, FILE *f)
+{
+    const struct train_shape *s = &t->source.shape;
+
+    fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
+            t->q->precision ? "f32" : "f16 with f32 states");
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", t->arch.name, count_text(t->arch.tiles).at,
+            t->arch.clock_mhz);
+    fprintf(f, "optimiser   %s, rate %g, momentum %g, decay %g, loss scale %g\n",
+            t->optimiser.method, t->schedule.rate, t->optimiser.alpha, t->optimiser.decay,
+            t->loss_scale);
+    if (t->data)
+        fprintf(f,
+                "data        %s: %s pictures, %s to test with; normalised with mean %g, "
+                "deviation %g\n",
+                t->data->format, count_text(t->data->samples).at,
+                t->test_data ? count_text(t->test_data->samples).at : "none", s->mean[0],
+                s->std[0]);
+    print_memory(t, f);
+    if (t->steps_run)
+        fprintf(f, "a step      %s cycles, %.3f ms: %.0f pictures/s; host: %.3f s\n",
+                count_text((uint64_t)cycles_of_step(t)).at,
+                cycles_of_step(t) / (1e3 * t->arch.clock_mhz), chip_rate(t), per_step(t));
+    print_epochs(t, f);
+    if (t->batches.bads + t->test_batches.bads)
+        fprintf(f, "\nleft out    %" PRIu64 " pictures that cannot be read\n",
+                t->batches.bads + t->test_batches.bads);
+    if (t->log.rows)
+        fprintf(f, "\n%" PRIu64 " of %" PRIu64 " steps done%s\n", t->at.steps, t->schedule.steps,
+                t->at.steps < t->schedule.steps ? "; the training is not at its end" : "");
+}
+
+static json_t *epoch_json(const struct training *t, double e, int test)
+{
+    struct train_row r = train_log_epoch(&t->log, e, test);
+
+    return r.pictures > 0 ? json_pack("{s:f, s:f, s:i}", "loss", r.loss, "accuracy", r.accuracy,
+                                      "pictures", (int)r.pictures)
+                          : json_null();
+}
+
+static enum emu_status print_json(const struct training *t, FILE *f)
+{
+    json_t *epochs = json_array();
+    json_t *o = json_pack("{s:s, s:s, s:i, s:i, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f}", "network",
+                          t->q->what, "machine", t->arch.name, "batch", (int)t->source.shape.batch,
+                          "classes", (int)t->source.shape.classes, "optimiser", t->optimiser.method,
+                          "rate", t->schedule.rate, "loss_scale", t->loss_scale, "steps",
+                          (json_int_t)t->at.steps, "steps_of_all", (json_int_t)t->schedule.steps,
+                          "cycles_per_step", cycles_of_step(t), "pictures_per_s", chip_rate(t),
+                          "host_s_per_step", per_step(t));
+    int bad = !o || !epochs;
+
+    for (double e = 1; !bad && e <= (double)t->epochs; e++) {
+        if (train_log_epoch(&t->log, e, 0).pictures > 0)
+            bad = json_array_append_new(epochs, json_pack("{s:i, s:o, s:o}", "epoch", (int)e,
+                                                          "train", epoch_json(t, e, 0), "test",
+                                                          epoch_json(t, e, 1)));
+    }
+    bad = bad || json_object_set(o, "epochs", epochs) ||
+          json_object_set_new(o, "memory", compiled_report_json(t->chip.program.compiled));
+    if (!bad)
+        run_print_json(o, f);
+    json_decref(epochs);
+    json_decref(o);
+    return bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+}
+
+enum emu_status training_report(const struct training *t, FILE *f)
+{
+    if (isatty(STDERR_FILENO) && !t->q->quiet)
+        fputs("\r\033[K", stderr);
+    if (t->q->json)
+        return print_json(t, f);
+    if (t->q->report)
+        compiled_report(t->chip.program.compiled, f);
+    print_text(t, f);
+    return EMU_OK;
+}

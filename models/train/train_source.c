@@ -1,0 +1,153 @@
+/* train_source.c - a network by name or from a file, up to the graph that becomes a step. */
+#include "models/train/train_source.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+#include "emu/base/random.h"
+#include "models/operators/op_print.h"
+#include "models/pass/op_pass.h"
+#include "models/run/network_choice.h"
+#include "models/run/onnx_request.h"
+
+/* ---- passes ---- */
+
+/* All that keep norms and parameters as they are. */
+static enum emu_status prepare(struct op_graph *g)
+{
+    TRY(pass_join_pads(g));
+    TRY(pass_recognise(g));
+    TRY(pass_group_norms(g));
+    return op_graph_check(g);
+}
+
+/* ---- names ---- */
+
+static void draw_param(const struct net *n, uint32_t i, struct param *p, uint64_t seed)
+{
+    const struct net_param *info = &n->param[i];
+    uint64_t state = hash_mix(seed + hash64(p->name, strlen(p->name)));
+    double fan = p->rank ? (double)p->shape[0] : 1;
+    int is_norm = info->role == PARAM_NORM || info->role == PARAM_BRANCH_NORM;
+
+    for (unsigned d = 2; d < p->rank; d++)
+        fan *= p->shape[d];
+    fan /= info->groups;
+    for (uint64_t k = 0; k < p->elements; k++) {
+        if (is_norm)
+            p->data[k] = !strcmp(info->suffix, "weight") || !strcmp(info->suffix, "running_var");
+        else if (p->rank < 2)
+            p->data[k] = 0;
+        else if (info->role == PARAM_CLASSIFIER)
+            p->data[k] = (float)(((double)(random_next(&state) >> 40) * 0x1p-23 - 1) / sqrt(fan));
+        else
+            p->data[k] = (float)(random_normal(&state) * sqrt(2 / fan));
+    }
+}
+
+void train_source_seed(struct train_source *s, uint64_t seed)
+{
+    for (uint32_t i = 0; s->net && i < s->weights->params; i++)
+        draw_param(s->net, i, &s->weights->param[i], seed);
+}
+
+static enum emu_status open_name(const struct request *q, uint32_t batch, uint32_t classes,
+                                 struct train_source *s)
+{
+    struct network_choice choice = network_choice_of(q);
+
+    choice.net.batch = batch;
+    choice.net.classes = classes;
+    TRY(net_new(q->what, &choice.net, &s->net));
+    TRY(weights_new(s->net, &s->weights));
+    s->graph = s->net->graph;
+    if (q->weights)
+        TRY(weights_read(s->weights, s->net, q->weights, stderr));
+    else
+        train_source_seed(s, request_has(q, OPTION_seed) ? q->seed : 1);
+    weights_attach(s->weights, s->net);
+    memcpy(s->shape.mean, s->net->mean, sizeof(s->shape.mean));
+    memcpy(s->shape.std, s->net->std, sizeof(s->shape.std));
+    s->shape.crop = s->net->crop;
+    return EMU_OK;
+}
+
+/* ---- files ---- */
+
+static enum emu_status open_file(const struct request *q, uint32_t batch, struct train_source *s)
+{
+    struct request with_batch = *q; /* the file's own batch is left open, or stands in it */
+
+    with_batch.batch = batch;
+    TRY(onnx_request_read(&with_batch, &s->model));
+    s->graph = s->model->graph;
+    if (q->weights)
+        return FAIL(USAGE, "--weights: %s has its own", q->what);
+    if (s->graph->nodes_wrong) {
+        op_graph_print_problems(s->graph, stdout);
+        return FAIL(BAD_FILE, "%u of %u nodes cannot run", s->graph->nodes_wrong,
+                    s->graph->nodes_read);
+    }
+    return op_graph_tidy(s->graph);
+}
+
+/* ---- shapes ---- */
+
+static enum emu_status shape_of(const struct op_graph *g, struct train_shape *t)
+{
+    const struct op_shape *in, *out;
+    char text[OP_SHAPE_TEXT];
+
+    if (g->inputs != 1 || !g->outputs)
+        return FAIL(BAD_FILE, "%u inputs and %u outputs: a network with one of each can be trained",
+                    g->inputs, g->outputs);
+    in = &g->value[g->input[0]].shape;
+    out = &g->value[g->output[0]].shape;
+    if (op_type_kind(in->type) != OP_KIND_FLOAT || (in->rank != 2 && in->rank != 4) ||
+        (in->rank == 4 && in->dim[1] != 1 && in->dim[1] != 3))
+        return FAIL(BAD_FILE,
+                    "the input is %s; pictures are [batch][1 or 3][height][width] or "
+                    "[batch][numbers]",
+                    op_shape_text(in, text));
+    if (out->rank != 2 || out->dim[0] != in->dim[0])
+        return FAIL(BAD_FILE, "the output is %s; expected scores [%u][classes]",
+                    op_shape_text(out, text), in->dim[0]);
+    t->batch = in->dim[0];
+    t->classes = out->dim[1];
+    t->numbers = (uint32_t)op_shape_span(in, 1, in->rank);
+    if (in->rank == 4) {
+        t->channels = in->dim[1];
+        t->height = in->dim[2];
+        t->width = in->dim[3];
+    }
+    return EMU_OK;
+}
+
+enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
+                                  struct train_source *out)
+{
+    static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
+
+    memset(out, 0, sizeof(*out));
+    for (unsigned c = 0; c < 3; c++) { /* files do not say; grey: -1 to 1 */
+        out->shape.mean[c] = mean[c];
+        out->shape.std[c] = std[c];
+    }
+    TRY(network_find(q->what) ? open_name(q, batch, classes, out) : open_file(q, batch, out));
+    TRY(shape_of(out->graph, &out->shape));
+    if (out->model && out->shape.channels != 3) {
+        for (unsigned c = 0; c < 3; c++)
+            out->shape.mean[c] = out->shape.std[c] = 0.5;
+    }
+    return prepare(out->graph);
+}
+
+void train_source_free(struct train_source *s)
+{
+    weights_free(s->weights);
+    net_free(s->net);
+    onnx_model_free(s->model);
+    memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,41 @@
+/* train_source.h - the network that a request trains: by name or from an ONNX file, twice, as a
+ * step of training and for evaluation.
+ */
+#ifndef MODELS_TRAIN_SOURCE_H
+#define MODELS_TRAIN_SOURCE_H
+
+#include "emu/cli/request.h"
+#include "models/onnx/onnx.h"
+#include "models/train/train_step.h"
+#include "models/weights/weights.h"
+
+/* What a network reads and makes, in the words of pictures. */
+struct train_shape {
+    uint32_t batch, classes;
+    uint32_t channels, height, width; /* of a picture; 0: [batch][numbers] */
+    uint32_t numbers;                 /* of a picture */
+    double mean[3], std[3];           /* pictures are normalised with them */
+    double crop;                      /* of evaluation; 0: unknown */
+};
+
+struct train_source {
+    struct net *net;          /* owned; NULL: it is a file */
+    struct weights *weights;  /* owned; of a network by name */
+    struct onnx_model *model; /* owned; NULL: it is a name */
+    struct op_graph *graph;   /* of either */
+    struct train_shape shape;
+};
+
+/* Reads the network with parameters, ready for train_step_make(): passes that keep norms have been
+ * run. classes: of a network by name. Errors: those of net_new(), weights_read() and
+ * onnx_request_read(); EMU_BAD_FILE: a network that cannot be trained; nodes that cannot run are
+ * printed on stdout. Free with train_source_free, also after an error. */
+enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
+                                  struct train_source *out) EMU_MUST_CHECK;
+void train_source_free(struct train_source *s);
+
+/* Parameters to begin with, as torchvision draws them: convolutions normal with variance 2 /
+ * fan-out, the classifier uniform, norms 1 and 0. */
+void train_source_seed(struct train_source *s, uint64_t seed);
+
+#endif

@@ -1,0 +1,54 @@
+/* training.h - everything that `superstep train` makes on the way; private to models/train.
+ *
+ *   cmd_train.c         a request to a training; what is told when
+ *   train_loop.c        epochs, steps, evaluations, checkpoints
+ *   train_report.c      the answer
+ */
+#ifndef MODELS_TRAINING_H
+#define MODELS_TRAINING_H
+
+#include "emu/base/progress.h"
+#include "models/data/batches.h"
+#include "models/train/train_checkpoint.h"
+#include "models/train/train_schedule.h"
+#include "models/train/train_source.h"
+
+enum { TRAINING_CURVES = 8 };
+
+struct training {
+    const struct request *q; /* borrowed */
+    struct arch arch;
+    struct progress progress;
+    struct dataset *data, *test_data; /* owned; test_data NULL: there is none */
+    struct batches batches, test_batches;
+    struct train_source source, test_source;
+    struct train_optimiser optimiser;
+    struct train_schedule schedule;
+    double loss_scale, smoothing;
+    enum augment augment;
+    uint64_t epochs, steps_max, steps_epoch;
+    struct train_chip chip, test_chip;  /* owned; test_chip is all zero without test data */
+    struct op_tensor pictures, targets; /* of a batch; owned */
+    uint32_t *labels;                   /* owned; of a batch */
+    struct train_progress at;
+    struct train_log log;
+    double host_seconds;                                     /* of all steps of this run */
+    uint64_t steps_run;                                      /* of this run */
+    struct output_file *parameters, *curve[TRAINING_CURVES]; /* owned; NULL: not wanted */
+    int stopped;                                             /* by an interrupt, or at --limit */
+    int code;
+};
+
+/* Runs what is left of the training. Errors: those of a step; EMU_FAULT: the loss is no number. */
+enum emu_status training_run(struct training *t) EMU_MUST_CHECK;
+/* One step or evaluation batch without values, for the timing engine. */
+enum emu_status training_time(struct training *t) EMU_MUST_CHECK;
+
+/* The answer, as text or JSON; and on one line of stderr, what an epoch has brought. */
+enum emu_status training_report(const struct training *t, FILE *f) EMU_MUST_CHECK;
+void training_tell_epoch(const struct training *t, double epoch);
+void training_tell_step(const struct training *t);
+/* Writes parameters and curves, each of them even if another fails; sets t->code. */
+void training_write_files(struct training *t);
+
+#endif
