@@ -5,7 +5,7 @@
  * channels after the last one are zero and stay zero. A layer's result lies where its plan computes
  * it; the next layer fetches what it needs. Parameters are constants: every tile that uses them
  * holds them, or, if the plan of a convolution says so, one of these tiles holds them, and the
- * others fetch them with their input.
+ * others fetch them with their input. Or they are tensors of the graph, which are always fetched.
  */
 #ifndef PROGRAMS_OPS_NN_H
 #define PROGRAMS_OPS_NN_H
@@ -80,6 +80,11 @@ struct conv_layer {
     uint32_t pad_top, pad_bottom, pad_left, pad_right;
     const float *weights; /* [out_c][in_c / groups][kernel_h][kernel_w], borrowed during the call */
     const float *bias;    /* [out_c], borrowed during the call; NULL: all 0 */
+    /* Parameters that change from run to run: tensors, f16 or f32 (then rounded first), instead of
+     * weights and bias. w has the shape of weights, or the form of conv_weights_home(), with which
+     * tiles fetch it like their input; from anything else it is packed first, in pieces as long as
+     * its runs of neighbours in memory. NULL: constants. */
+    const struct tensor *w, *b;
     enum activation_function act; /* none, relu or swish */
     enum conv_partials partials;
     enum conv_depthwise depthwise;
@@ -89,9 +94,25 @@ struct conv_layer {
     const struct conv_plan *plan; /* borrowed; made for conv_layer_shape(). NULL: the cheapest */
 };
 
-/* The shape to be planned. Of x only the sizes matter; of weights, bias and add only whether they
- * are NULL. */
+/* The shape to be planned. Of x only the sizes matter; of weights, bias, w, b and add only whether
+ * they are NULL. */
 struct conv_shape conv_layer_shape(const struct activation *x, const struct conv_layer *l);
+
+/* Where weights that are a tensor had best live. `blocks` is what op_conv() takes as w, in memory
+ * as the matrix unit, the sliding unit or the kernel of first layers wants it, with zeros for
+ * channels that there are not: they must stay zero. `weights` is the same memory as [out_c][in_c /
+ * groups][kernel_h][kernel_w], without these zeros. */
+struct conv_home {
+    struct tensor blocks, weights;
+};
+/* A new variable for the weights of a layer on x, in whole blocks, dealt out to all compute tiles
+ * in turn. Contents are undefined until written, zeros included. */
+struct conv_home conv_weights_home(struct nn *nn, const struct activation *x,
+                                   const struct conv_layer *l, enum elem e, const char *name);
+/* The view `weights` of any tensor in the form of `blocks`, a gradient or a state of an optimiser.
+ */
+struct tensor conv_weights_matrix(struct nn *nn, const struct activation *x,
+                                  const struct conv_layer *l, struct tensor blocks);
 
 /* plan: gets the plan that was used, with its predicted cycles; NULL allowed. */
 struct activation op_conv(struct nn *nn, struct activation x, const struct conv_layer *layer,
@@ -102,6 +123,11 @@ struct activation op_global_pool(struct nn *nn, struct activation x, const char 
 /* Fully connected on [c16][n][1][1][16]: weights [out][x.c], bias [out] or NULL. */
 struct activation op_linear(struct nn *nn, struct activation x, uint32_t out, const float *weights,
                             const float *bias, enum activation_function act, const char *name);
+/* The same with tensors, f16 or f32, that tiles fetch: w [out][x.c], best row by row in memory; b
+ * [out] or NULL. */
+struct activation op_linear_tensors(struct nn *nn, struct activation x, struct tensor w,
+                                    const struct tensor *b, enum activation_function act,
+                                    const char *name);
 /* x times s [c16][n][1][1][16], in place; returns x. */
 struct activation op_channel_scale(struct nn *nn, struct activation x, struct activation s,
                                    const char *name);

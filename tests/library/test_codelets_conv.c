@@ -138,6 +138,54 @@ static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const st
     free(packed);
 }
 
+/* dw_pack_f16 packs as dw_pack() does, block after block. */
+static void pack_call(struct kernel_fixture *rig, struct codelet_case *c, struct dw_kind kind,
+                      uint32_t blocks)
+{
+    uint32_t taps = kind.k * kind.k, halves = dw_pack_halves(kind), work[DW_PACK_WORDS];
+    uint32_t words = dw_pack_work(kind, work), each = taps * CHANNEL_BLOCK;
+    uint16_t *w, *x = calloc((size_t)blocks * each + 1, sizeof(*x));
+    uint16_t *packed = calloc((size_t)blocks * halves + 1, sizeof(*packed));
+
+    assert_true(words <= DW_PACK_WORDS);
+    c->seed++;
+    rig->random = c->seed;
+    w = random_halves(rig, blocks * each);
+    for (uint32_t i = 0; i < blocks * each; i++)
+        x[i / each * each + i % taps * CHANNEL_BLOCK + i / taps % CHANNEL_BLOCK] = w[i];
+    for (uint32_t b = 0; b < blocks; b++)
+        dw_pack(kind, w + b * each, packed + b * halves);
+    c->elements[dw_pack__x] = blocks * each;
+    c->elements[dw_pack__y] = blocks * halves;
+    c->elements[dw_pack__work] = words;
+    c->data[dw_pack__x] = x;
+    c->data[dw_pack__work] = work;
+    c->value[dw_pack__entries] = words / 2;
+    c->value[dw_pack__blocks] = blocks;
+    c->value[dw_pack__x_bytes] = each * 2;
+    c->value[dw_pack__y_bytes] = halves * 2;
+    kernel_fixture_call(rig, c);
+    assert_int_equal(rig->cycles, rig->formula);
+    assert_memory_equal(rig->call.arg[dw_pack__y].data, packed, blocks * halves * sizeof(*packed));
+    free(w);
+    free(x);
+    free(packed);
+}
+
+static void test_dw_pack(void **state)
+{
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "dw_pack_f16");
+    struct codelet_case c = codelet_case("dw_pack", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < 16; i++) {
+        struct dw_kind kind = { i % 2 ? 3 : 5, 1 + i / 2 % 2, (int)(i / 4 % 2) };
+
+        pack_call(rig, &c, kind, 1 + i / 8 * 2);
+    }
+    kernel_fixture_free(rig);
+}
+
 static void dw_all(struct dw_kind kind)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 7, 8, 11, 12, 13, 17, 18, 23, 24, 25, 31, 50 };
@@ -503,11 +551,11 @@ static void test_window(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dw3),       cmocka_unit_test(test_dw5),
-        cmocka_unit_test(test_dw3s2),     cmocka_unit_test(test_dw5s2),
-        cmocka_unit_test(test_dw_rate),   cmocka_unit_test(test_first),
-        cmocka_unit_test(test_window),    cmocka_unit_test(test_window_f32),
-        cmocka_unit_test(test_first_f32),
+        cmocka_unit_test(test_dw_pack),    cmocka_unit_test(test_dw3),
+        cmocka_unit_test(test_dw5),        cmocka_unit_test(test_dw3s2),
+        cmocka_unit_test(test_dw5s2),      cmocka_unit_test(test_dw_rate),
+        cmocka_unit_test(test_first),      cmocka_unit_test(test_window),
+        cmocka_unit_test(test_window_f32), cmocka_unit_test(test_first_f32),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

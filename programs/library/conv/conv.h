@@ -22,13 +22,13 @@ struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride_h, ui
 struct conv_finish {
     struct nn *nn;
     const struct conv_layer *layer;
-    struct tensor bias; /* constant [copies][blocks * 16] */
+    struct tensor bias; /* constant [copies][blocks * 16]; a tensor: [blocks * 16] */
     uint32_t cs;        /* the compute set, if started */
     int started;
 };
 
-/* copies: how many copies of all biases there are. Every block of every copy must be put on a tile
- * by conv_finish_map(). EMU_NO_MEMORY. */
+/* copies: how many copies of all biases there are, unless they are a tensor. Every block of every
+ * copy must be put on a tile by conv_finish_map(). EMU_NO_MEMORY. */
 enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer, uint32_t copies,
                                   struct conv_finish *out) EMU_MUST_CHECK;
 /* Makes its compute set the next step of the network; does nothing the second time. */

@@ -6,6 +6,8 @@
 
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_groups.h"
+#include "programs/library/conv/conv_tensors.h"
+#include "programs/library/conv/field_partition.h"
 
 void conv_join_shape(struct conv_shape *s)
 {
@@ -44,4 +46,27 @@ float *conv_join_weights(uint32_t in_c, const struct conv_layer *l, const struct
                (size_t)in * taps * sizeof(*w));
     }
     return w;
+}
+
+struct tensor conv_join_tensor(struct nn *nn, uint32_t in_c, const struct conv_layer *l,
+                               const struct conv_shape *joined)
+{
+    uint32_t in = in_c / l->groups, wide = joined->in_c / joined->groups;
+    uint32_t out = l->out_c / l->groups, high = joined->out_c / joined->groups;
+    struct tensor t = conv_f16(nn, *l->w, "weights");
+    struct tensor *row = emu_alloc(l->groups, sizeof(*row));
+
+    if (!row)
+        graph_fail(nn->g, EMU_NO_MEMORY, "weights of %u groups", l->groups);
+    for (uint32_t k = 0; k < l->groups && graph_status(nn->g) == EMU_OK; k++) {
+        uint32_t first = k * in - k * out / high * wide;
+
+        row[k] = field_part_add_border(nn, conv_some_zeros(nn),
+                                       tensor_slice(nn->g, t, 0, k * out, (k + 1) * out), 1, first,
+                                       wide - first - in);
+    }
+    if (graph_status(nn->g) == EMU_OK)
+        t = conv_pad(nn, tensor_concat(nn->g, row, l->groups, 0), 0, joined->out_c);
+    emu_free(row);
+    return t;
 }

@@ -15,5 +15,8 @@ void conv_join_shape(struct conv_shape *s);
  * The caller must emu_free() them; NULL when out of memory. */
 float *conv_join_weights(uint32_t in_c, const struct conv_layer *l,
                          const struct conv_shape *joined);
+/* The same for weights that are a tensor: a view of l->w, in f16. */
+struct tensor conv_join_tensor(struct nn *nn, uint32_t in_c, const struct conv_layer *l,
+                               const struct conv_shape *joined);
 
 #endif

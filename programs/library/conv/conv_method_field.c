@@ -8,6 +8,7 @@
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/conv_parts.h"
+#include "programs/library/conv/conv_tensors.h"
 #include "programs/library/conv/field_partition.h"
 
 /* A field convolution under construction. */
@@ -16,7 +17,7 @@ struct field {
     const struct conv_layer *layer;
     const struct conv_plan *plan;
     struct activation x, y;
-    struct tensor weights; /* constant [copies][blocks][values] */
+    struct tensor weights; /* constant [copies][blocks][values]; tensors: [blocks * values] */
     uint32_t blocks, values;
 };
 
@@ -24,8 +25,11 @@ struct field {
 static struct tensor weights_of(const struct field *d, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
-    struct tensor t = tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
+    struct tensor t;
 
+    if (d->layer->w)
+        return tensor_slice(g, d->weights, 0, p->o.begin * d->values, p->o.end * d->values);
+    t = tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
     t = tensor_slice(g, t, 0, p->o.begin, p->o.end);
     if (!d->plan->fetched)
         graph_map(g, t, p->tile);
@@ -226,48 +230,113 @@ static void gather_block(const struct conv_layer *l, uint32_t first, uint32_t n,
     }
 }
 
+/* ---- weights that are tensors ---- */
+
+/* Packs the weights of depthwise convolutions, each part on the tile of one of its users. */
+static struct tensor pack_depthwise(const struct field *d, struct dw_kind kind)
+{
+    struct graph *g = d->nn->g;
+    uint32_t n = d->blocks * d->values, work[DW_PACK_WORDS], words = dw_pack_work(kind, work);
+    uint32_t each = kind.k * kind.k * CHANNEL_BLOCK, cs;
+    struct tensor w = tensor_flatten(g, conv_weight_blocks(d->nn, d->layer, CONV_DEPTHWISE, 1));
+    struct tensor t = graph_variable(g, ELEM_F16, 1, &n, "packed weights");
+
+    cs = op_compute_set(g, d->nn->seq, "pack");
+    for (uint32_t o = 0; o < d->plan->cut_out && graph_status(g) == EMU_OK; o++) {
+        struct nn_range b = conv_output_part(d->plan, o);
+        struct tensor y = tensor_slice(g, t, 0, b.begin * d->values, b.end * d->values);
+        uint32_t tile = nn_holder(d->nn, d->plan, o, 0, nn_size(b) * d->values * sizeof(uint16_t));
+
+        graph_map(g, y, tile);
+        VERTEX(dw_pack_f16, g, cs, tile, .x = tensor_slice(g, w, 0, b.begin * each, b.end * each),
+               .y = y, .work = word_list(work, words), .entries = words / 2, .blocks = nn_size(b),
+               .x_bytes = each * 2, .y_bytes = d->values * 2);
+    }
+    return t;
+}
+
+/* The weights of a first layer. */
+static struct tensor first_tensor(const struct field *d)
+{
+    struct graph *g = d->nn->g;
+    uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
+    struct tensor *part = emu_alloc(d->plan->cut_out, sizeof(*part));
+    struct tensor t =
+        conv_first_view(d->nn, conv_weight_blocks(d->nn, d->layer, CONV_FIRST, d->x.c));
+    const uint32_t shape[] = { d->blocks, d->values / (units * halves * CHANNEL_BLOCK), halves,
+                               units, CHANNEL_BLOCK };
+
+    if (!part)
+        graph_fail(g, EMU_NO_MEMORY, "weights");
+    t = tensor_reshape(g, t, 5, shape);
+    t = tensor_transpose(g, t, (const unsigned[]){ 0, 2, 1, 3, 4 });
+    for (uint32_t o = 0; o < d->plan->cut_out && graph_status(g) == EMU_OK; o++) {
+        struct nn_range b = conv_output_part(d->plan, o);
+
+        part[o] = tensor_flatten(g, tensor_slice(g, t, 0, b.begin, b.end));
+    }
+    if (graph_status(g) == EMU_OK)
+        t = conv_fetched(d->nn, d->plan, part);
+    emu_free(part);
+    return t;
+}
+
 enum { WEIGHTS_MAX = CHANNEL_BLOCK * 4 * 7 * 7 }; /* of a block: the largest kernel, 4 channels */
+
+/* A constant with the weights of depthwise convolutions. */
+static struct tensor depthwise_constant(const struct field *d, struct dw_kind kind)
+{
+    uint16_t block[WEIGHTS_MAX];
+    uint16_t *packed = emu_alloc((size_t)d->blocks * d->values, sizeof(*packed));
+
+    for (uint32_t b = 0; packed && b < d->blocks; b++) {
+        gather_block(d->layer, b * CHANNEL_BLOCK, kind.k * kind.k, block);
+        dw_pack(kind, block, packed + (size_t)b * d->values);
+    }
+    return new_weights(d, packed);
+}
 
 void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer *layer,
                     const struct conv_plan *plan, struct activation y)
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     struct dw_kind kind = conv_dw_kind(&plan->shape);
-    uint16_t block[WEIGHTS_MAX], *packed;
 
     d.blocks = channel_blocks(y.c);
     d.values = dw_pack_halves(kind);
-    packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
-    for (uint32_t b = 0; packed && b < d.blocks; b++) {
-        gather_block(layer, b * CHANNEL_BLOCK, layer->kernel_h * layer->kernel_w, block);
-        dw_pack(kind, block, packed + (size_t)b * d.values);
-    }
-    d.weights = new_weights(&d, packed);
+    d.weights = layer->w ? pack_depthwise(&d, kind) : depthwise_constant(&d, kind);
     run_field_parts(&d, dw_codelet(kind));
+}
+
+/* A constant with the weights of a first layer. */
+static struct tensor first_constant(const struct field *d)
+{
+    uint32_t k = d->layer->kernel_h;
+    uint16_t block[WEIGHTS_MAX];
+    uint16_t *packed = emu_alloc((size_t)d->blocks * d->values, sizeof(*packed));
+    uint16_t *whole = emu_alloc(d->values, sizeof(*whole));
+
+    for (uint32_t b = 0; packed && whole && b < d->blocks; b++) {
+        gather_block(d->layer, b * CHANNEL_BLOCK, d->x.c * k * k, block);
+        conv_first_pack(k, d->x.c, block, whole);
+        if (has_sums(d))
+            conv_pack_f32(conv_first_blocks(k), whole, packed + (size_t)b * d->values);
+        else
+            memcpy(packed + (size_t)b * d->values, whole, d->values * sizeof(*whole));
+    }
+    if (!whole)
+        graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
+    emu_free(whole);
+    return new_weights(d, packed);
 }
 
 void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,
                 const struct conv_plan *plan, struct activation y)
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
-    uint16_t block[WEIGHTS_MAX], *packed, *whole;
-    uint32_t k = layer->kernel_h;
 
     d.blocks = channel_blocks(y.c);
-    d.values = conv_first_pack_halves(k);
-    packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
-    whole = emu_alloc(d.values, sizeof(*whole));
-    for (uint32_t b = 0; packed && whole && b < d.blocks; b++) {
-        gather_block(layer, b * CHANNEL_BLOCK, x.c * k * k, block);
-        conv_first_pack(k, x.c, block, whole);
-        if (has_sums(&d))
-            conv_pack_f32(conv_first_blocks(k), whole, packed + (size_t)b * d.values);
-        else
-            memcpy(packed + (size_t)b * d.values, whole, d.values * sizeof(*whole));
-    }
-    if (!whole)
-        graph_fail(nn->g, EMU_NO_MEMORY, "weights");
-    emu_free(whole);
-    d.weights = new_weights(&d, packed);
+    d.values = conv_first_pack_halves(layer->kernel_h);
+    d.weights = layer->w ? first_tensor(&d) : first_constant(&d);
     run_field_parts(&d, has_sums(&d) ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16));
 }

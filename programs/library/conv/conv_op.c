@@ -3,6 +3,7 @@
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_groups.h"
 #include "programs/library/conv/conv_rotation.h"
+#include "programs/library/conv/conv_tensors.h"
 
 #include <string.h>
 
@@ -46,6 +47,11 @@ enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer,
     uint16_t *bias = emu_alloc(n, sizeof(*bias));
 
     *out = (struct conv_finish){ .nn = nn, .layer = layer };
+    if (layer->b) {
+        out->bias = conv_bias_tensor(nn, layer);
+        emu_free(bias);
+        return graph_status(nn->g);
+    }
     if (!bias) {
         graph_fail(nn->g, EMU_NO_MEMORY, "biases");
         return EMU_NO_MEMORY;
@@ -67,8 +73,9 @@ void conv_finish_start(struct conv_finish *f, const char *name)
 
 struct tensor conv_finish_bias(struct conv_finish *f, uint32_t copy, struct nn_range blocks)
 {
-    return tensor_slice(f->nn->g, tensor_index(f->nn->g, f->bias, copy), 0,
-                        blocks.begin * CHANNEL_BLOCK, blocks.end * CHANNEL_BLOCK);
+    struct tensor all = f->layer->b ? f->bias : tensor_index(f->nn->g, f->bias, copy);
+
+    return tensor_slice(f->nn->g, all, 0, blocks.begin * CHANNEL_BLOCK, blocks.end * CHANNEL_BLOCK);
 }
 
 struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_range blocks,
@@ -76,7 +83,8 @@ struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_ra
 {
     struct tensor t = conv_finish_bias(f, copy, blocks);
 
-    graph_map(f->nn->g, t, tile);
+    if (!f->layer->b)
+        graph_map(f->nn->g, t, tile);
     return t;
 }
 
@@ -86,7 +94,7 @@ void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range block
     struct tensor bias = conv_finish_map(f, copy, blocks, tile);
     struct graph *g = f->nn->g;
 
-    if (!f->layer->bias && f->layer->act == ACT_NONE)
+    if (!f->layer->bias && !f->layer->b && f->layer->act == ACT_NONE)
         return;
     conv_finish_start(f, "finish");
     VERTEX_OF(bias, nn_codelet(g, &conv_bias_kernels, f->layer->act), g, f->cs, tile, .x = x,
@@ -128,7 +136,8 @@ struct conv_shape conv_layer_shape(const struct activation *x, const struct conv
                        l->stride_h);
     s.out_w = out_size(x->w + l->pad_left + l->pad_right, conv_reach(l->kernel_w, l->dilation_w),
                        l->stride_w);
-    s.bias = l->bias != NULL;
+    s.bias = l->bias != NULL || l->b != NULL;
+    s.tensors = l->w != NULL;
     s.f32 = l->partials == PARTIALS_F32;
     s.sliding = l->depthwise == DEPTHWISE_SLIDING;
     conv_join_shape(&s);
@@ -194,19 +203,22 @@ static struct activation conv_joined(struct nn *nn, struct activation x,
                                      struct conv_plan *plan, const char *name)
 {
     struct conv_layer whole = *layer;
-    float *weights = conv_join_weights(x.c, layer, shape);
+    float *weights = layer->w ? NULL : conv_join_weights(x.c, layer, shape);
+    struct tensor joined = layer->w ? conv_join_tensor(nn, x.c, layer, shape) : x.t;
     float *bias = emu_alloc(shape->out_c, sizeof(*bias));
     struct activation y = x;
 
     whole.groups = shape->groups;
     whole.out_c = shape->out_c;
     whole.weights = weights;
+    if (layer->w)
+        whole.w = &joined;
     x.c = shape->in_c;
     if (bias && layer->bias) {
         memcpy(bias, layer->bias, layer->out_c * sizeof(*bias));
         whole.bias = bias;
     }
-    if (weights && bias)
+    if ((weights || layer->w) && bias)
         y = op_conv(nn, x, &whole, plan, name);
     else
         graph_fail(nn->g, EMU_NO_MEMORY, "%s: weights", name);

@@ -39,6 +39,34 @@ void dw_pack(struct dw_kind kind, const uint16_t *w, uint16_t *packed)
     }
 }
 
+/* An entry for every loaded tap of every pass and window, for the first pair of blocks of four
+ * channels; dw_pack_f16.S says what it consists of. */
+uint32_t dw_pack_work(struct dw_kind kind, uint32_t work[DW_PACK_WORDS])
+{
+    uint32_t n = 0, at = 0, window = DW_HALVES * DW_LANES * 2;
+
+    for (uint32_t i = 0; i < dw_passes(kind) * DW_TAPS; i++) {
+        uint32_t pass = i / DW_TAPS, tap = i % DW_TAPS;
+        struct dw_window w = dw_window(kind, 0, pass);
+        int loaded[2] = { dw_tap_is_loaded(kind, pass, tap, 0),
+                          dw_tap_is_loaded(kind, pass, tap, 1) };
+        uint32_t step = (uint32_t)(loaded[0] + loaded[1]) * window, to = at;
+
+        for (int second = 0; second < 2; second++) {
+            uint32_t row = second ? w.second_row : w.row;
+            int column = second ? w.second[tap] : w.column[tap];
+
+            if (!loaded[second])
+                continue;
+            work[n++] = column < 0 ? UINT32_MAX : (row * kind.k + (uint32_t)column) * DW_POSITION;
+            work[n++] = to << 16 | step;
+            to += window;
+        }
+        at += step * DW_LANES;
+    }
+    return n;
+}
+
 /* ---- sums in f32 ---- */
 
 enum { UNITS_F32 = 8, UNITS_F16 = 16, INPUTS = 16 };
@@ -86,21 +114,30 @@ uint32_t conv_first_pack_halves(uint32_t k)
     return conv_first_blocks(k) * DW_CHANNELS * DW_CHANNELS;
 }
 
+struct conv_first_pixels conv_first_pixels(uint32_t k, uint32_t block)
+{
+    int32_t first = first_column(k, block), own = (int32_t)(block % row_blocks(k) * PIXELS);
+    /* The first pixels of the last block of a row belong to the block before. */
+    int32_t begin = first > own ? first : own, end = first + PIXELS;
+
+    return (struct conv_first_pixels){ .row = block / row_blocks(k),
+                                       .begin = (uint32_t)begin,
+                                       .end = end < (int32_t)k ? (uint32_t)end : k,
+                                       .before = (uint32_t)(begin - first) };
+}
+
 void conv_first_pack(uint32_t k, uint32_t channels, const uint16_t *w, uint16_t *packed)
 {
     memset(packed, 0, conv_first_pack_halves(k) * sizeof(*packed));
-    for (uint32_t i = 0; i < conv_first_blocks(k) * DW_CHANNELS * PIXELS * channels; i++) {
-        uint32_t channel = i % channels, pixel = i / channels % PIXELS;
-        uint32_t out = i / channels / PIXELS % DW_CHANNELS,
-                 block = i / channels / PIXELS / DW_CHANNELS;
-        uint32_t row = block / row_blocks(k);
-        int32_t column = first_column(k, block) + (int32_t)pixel;
-        /* Its first pixels belong to the block before. */
-        int shared = block % row_blocks(k) && column < (int32_t)(block % row_blocks(k) * PIXELS);
+    for (uint32_t i = 0; i < conv_first_blocks(k) * DW_CHANNELS * channels; i++) {
+        uint32_t channel = i % channels, out = i / channels % DW_CHANNELS;
+        uint32_t block = i / channels / DW_CHANNELS;
+        struct conv_first_pixels p = conv_first_pixels(k, block);
 
-        if (column >= 0 && column < (int32_t)k && !shared)
-            packed[(block * DW_CHANNELS + out) * DW_CHANNELS + pixel * CHANNELS + channel] =
-                w[((out * channels + channel) * k + row) * k + (uint32_t)column];
+        for (uint32_t column = p.begin; column < p.end; column++)
+            packed[(block * DW_CHANNELS + out) * DW_CHANNELS +
+                   (column - p.begin + p.before) * CHANNELS + channel] =
+                w[((out * channels + channel) * k + p.row) * k + column];
     }
 }
 

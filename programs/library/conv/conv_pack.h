@@ -19,6 +19,9 @@ struct dw_kind {
 uint32_t dw_pack_halves(struct dw_kind kind);
 /* w [16][k][k] -> packed. */
 void dw_pack(struct dw_kind kind, const uint16_t *w, uint16_t *packed);
+/* The words of the field `work` of dw_pack_f16, which packs w [k][k][16]; returns how many. */
+enum { DW_PACK_WORDS = 2 * 2 * 4 * 10 };
+uint32_t dw_pack_work(struct dw_kind kind, uint32_t work[DW_PACK_WORDS]);
 /* How many f16 values the edge `scratch` has; the same for any number of blocks. */
 uint32_t dw_scratch_halves(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t wp);
 /* Writes the words of the field `work`. hp and wp: rows and columns of x, at least (ho - 1) stride
@@ -33,6 +36,11 @@ void dw_work(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t hp, uint32_
 uint32_t conv_first_blocks(uint32_t k);
 /* How many f16 values the packed weights of a block of 16 output channels have. */
 uint32_t conv_first_pack_halves(uint32_t k);
+/* Block `block` of a kernel: pixels [begin, end) of a row of the kernel, after `before` zeros. */
+struct conv_first_pixels {
+    uint32_t row, begin, end, before;
+};
+struct conv_first_pixels conv_first_pixels(uint32_t k, uint32_t block);
 /* w [16][channels][k][k] -> packed; channels 3 or 4. */
 void conv_first_pack(uint32_t k, uint32_t channels, const uint16_t *w, uint16_t *packed);
 /* Packed weights [kb][16][16], of 16 outputs, -> [2][kb][8][16], two blocks of 8 outputs: the order

@@ -1,6 +1,7 @@
 /* conv_parts.c - weights in blocks, and the adding up of partial results. */
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_parts.h"
+#include "programs/library/conv/conv_tensors.h"
 
 #include <string.h>
 
@@ -123,7 +124,7 @@ static void place_parts(const struct conv_weights *w)
     }
 }
 
-void conv_weights_new(struct conv_weights *w, uint32_t users)
+static void constant_weights(struct conv_weights *w, uint32_t users)
 {
     uint32_t copies = w->plan->fetched ? 1 : users;
     struct graph *g = w->nn->g;
@@ -146,12 +147,57 @@ void conv_weights_new(struct conv_weights *w, uint32_t users)
         place_parts(w);
 }
 
+/* Part (i, o) of weights in the form of conv_weights_home(), as pack_part() has it; flat. */
+static struct tensor part_view(const struct conv_weights *w, struct tensor blocks, uint32_t i,
+                               uint32_t o)
+{
+    struct graph *g = w->nn->g;
+    struct nn_range ob = conv_output_part(w->plan, o), ib = conv_in_blocks(w, i),
+                    r = conv_rows(w, i);
+    uint32_t units = conv_units(w->layer), columns = w->layer->kernel_w;
+    const uint32_t halves[] = { nn_size(ob),           nn_size(ib), nn_size(r),   columns,
+                                CHANNEL_BLOCK / units, units,       CHANNEL_BLOCK };
+
+    blocks = tensor_slice(g, blocks, 0, ob.begin, ob.end);
+    blocks = tensor_slice(g, blocks, 1, ib.begin, ib.end);
+    blocks = tensor_slice(g, blocks, 2, r.begin, r.end);
+    if (units < CHANNEL_BLOCK)
+        blocks = tensor_transpose(g, tensor_reshape(g, blocks, 7, halves),
+                                  (const unsigned[]){ 0, 4, 1, 2, 3, 5, 6 });
+    return tensor_flatten(g, blocks);
+}
+
+static void take_tensor(struct conv_weights *w)
+{
+    struct graph *g = w->nn->g;
+    uint32_t parts = w->plan->cut_in * w->plan->cut_out;
+    struct tensor blocks = conv_weight_blocks(w->nn, w->layer, w->plan->method, w->channels);
+    struct tensor *part = emu_alloc(parts, sizeof(*part));
+
+    if (!part)
+        graph_fail(g, EMU_NO_MEMORY, "%u parts", parts);
+    for (uint32_t k = 0; k < parts && graph_status(g) == EMU_OK; k++)
+        part[k] = part_view(w, blocks, k / w->plan->cut_out, k % w->plan->cut_out);
+    if (graph_status(g) == EMU_OK)
+        w->t = conv_fetched(w->nn, w->plan, part);
+    emu_free(part);
+}
+
+void conv_weights_new(struct conv_weights *w, uint32_t users)
+{
+    if (w->layer->w) {
+        take_tensor(w);
+        return;
+    }
+    constant_weights(w, users);
+}
+
 struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
                               uint32_t tile)
 {
     struct graph *g = w->nn->g;
     uint32_t at = part_at(w, i, o);
-    struct tensor t = tensor_index(g, w->t, w->plan->fetched ? 0 : copy);
+    struct tensor t = w->layer->w ? w->t : tensor_index(g, w->t, w->plan->fetched ? 0 : copy);
 
     t = tensor_slice(g, t, 0, at, at + part_size(w, i, o));
     if (!w->plan->fetched)

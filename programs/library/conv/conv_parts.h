@@ -23,19 +23,19 @@ struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct t
 
 /* ---- weights ---- */
 
-/* The weights of a layer, in one or more copies. In every copy part (i, o) of the plan's cuts is
- * [output blocks][input blocks][rows][kernel][16][16], or, for sums in f32, [2 output blocks][input
- * blocks][rows][kernel][8][16]. The plan's cut_in cuts the input blocks of a group; by windows
- * with groups, rows of the kernel. */
+/* The weights of a layer, in one or more copies; tensors in one. In every copy part (i, o) of the
+ * plan's cuts is [output blocks][input blocks][rows][kernel][16][16], or, for sums in f32, [2
+ * output blocks][input blocks][rows][kernel][8][16]. The plan's cut_in cuts the input blocks of a
+ * group; by windows with groups, rows of the kernel. */
 struct conv_weights {
     struct nn *nn;
     const struct conv_layer *layer;
     const struct conv_plan *plan;
     uint32_t channels; /* input channels of a group */
-    struct tensor t;   /* constant [copies][..] */
+    struct tensor t;   /* constant [copies][..]; tensors: a view [..] */
 };
 
-/* Makes the constant t; the caller has set the members before it. users: how many tiles use each
+/* Makes t; the caller has set the members before it. users: how many tiles use each
  * part. */
 void conv_weights_new(struct conv_weights *w, uint32_t users);
 /* Part (i, o) for one of its users, number `copy`, which is tile `tile`; flat. To be called for

@@ -245,9 +245,11 @@ static void try_parameters(struct conv_search *s, const struct conv_part *part, 
     uint64_t users = (uint64_t)p->cut_n * p->cut_h * p->cut_w;
 
     p->resident_bytes = p->weight_bytes = weight_bytes(p, part);
-    offer(s, p);
-    if (!p->weight_bytes || users == 1)
-        return;
+    if (!p->shape.tensors) {
+        offer(s, p);
+        if (!p->weight_bytes || users == 1)
+            return;
+    }
     p->fetched = 1;
     p->resident_bytes = ceil_div(p->weight_bytes * parts, p->tiles);
     p->cost.exchange_in += p->weight_bytes / 4;

@@ -37,6 +37,7 @@ struct conv_shape {
     uint32_t bias;        /* 1: there are biases that are not zero */
     uint32_t f32;         /* 1: partial sums in f32 */
     uint32_t sliding;     /* 1: the sliding unit alone, if it is depthwise */
+    uint32_t tensors;     /* 1: parameters are tensors, so always fetched */
     uint32_t kib_price;   /* cycles charged for a KiB of parameters that stays on a tile */
 };
 
@@ -56,7 +57,8 @@ struct conv_plan {
     uint32_t rotation, sum_rotation;
     struct plan_port port;
     /* Parameters. 0: every tile that uses a part holds it for the whole program. 1: one of these
-     * tiles holds it and sends it to the others together with their input. */
+     * tiles, or for tensors any other, holds it and sends it to the others together with their
+     * input. */
     int fetched;
     uint64_t weight_bytes;   /* used by the busiest tile */
     uint64_t resident_bytes; /* held by the busiest tile; if fetched, by a tile on average */

@@ -23,7 +23,8 @@ struct nn {
      * tile. Factors for these channels are computed on other tiles. Owned; NULL: no mean so far. */
     uint32_t pooled_c;
     struct nn_range *pooled;
-    uint64_t *held; /* owned; by tile: bytes of parameters that it holds for others to fetch */
+    uint32_t home_tile; /* the next one to get a part of weights that are a tensor */
+    uint64_t *held;     /* owned; by tile: bytes of parameters that it holds for others to fetch */
 };
 
 enum { NN_ZEROS = 256 };

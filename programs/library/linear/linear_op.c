@@ -7,16 +7,18 @@
 #include <string.h>
 
 #include "programs/library/layout/tile_choice.h"
+#include "programs/library/conv/conv_tensors.h"
 #include "programs/library/linear/linear_plan.h"
 
 struct linear_layer {
     struct nn *nn;
     struct linear_plan plan;
     struct activation x, y;
-    struct tensor rows;  /* f16: weights, tile after tile */
-    struct tensor bias;  /* f32 [1 or n][out] */
-    struct tensor parts; /* f32 [cut_in][n][out] */
-    uint8_t *holds;      /* owned; by tile: 1 if it holds something that the step reads */
+    const struct tensor *w, *b; /* borrowed; NULL: constants */
+    struct tensor rows;         /* f16: weights, tile after tile; of tensors a view */
+    struct tensor bias;         /* f32 [1 or n][out] */
+    struct tensor parts;        /* f32 [cut_in][n][out] */
+    uint8_t *holds;             /* owned; by tile: 1 if it holds something that the step reads */
     const struct codelet *whole, *sum;
 };
 
@@ -85,6 +87,49 @@ static void add_biases(struct linear_layer *l, const float *bias, enum activatio
     emu_free(b);
 }
 
+/* ---- parameters that are tensors ---- */
+
+/* The weights w [out][in], as a view in the order of the constant; zeros are added. */
+static void take_weights(struct linear_layer *l, struct tensor w)
+{
+    struct graph *g = l->nn->g;
+    uint32_t parts = l->plan.cut_in * l->plan.cut_out;
+    struct tensor *part = emu_alloc(parts, sizeof(*part));
+
+    if (!part)
+        graph_fail(g, EMU_NO_MEMORY, "%u parts", parts);
+    w = conv_pad(l->nn, conv_f16(l->nn, w, "weights"), 1, l->plan.shape.in);
+    w = conv_pad(l->nn, w, 0, l->plan.shape.out);
+    for (uint32_t k = 0; k < parts && graph_status(g) == EMU_OK; k++)
+        part[k] = take(g, w, rows_of(l, k % l->plan.cut_out), inputs_of(l, k / l->plan.cut_out));
+    if (graph_status(g) == EMU_OK)
+        l->rows = tensor_concat(g, part, parts, 0);
+    emu_free(part);
+}
+
+/* The biases b [out] in f32, as often as there are copies of the constant; like there, the sigmoid
+ * of what follows them is zero. */
+static void take_biases(struct linear_layer *l, struct tensor b, enum activation_function act)
+{
+    struct graph *g = l->nn->g;
+    uint32_t n = l->plan.shape.out - l->y.c;
+    float v[CHANNEL_BLOCK];
+    struct tensor part[2] = { tensor_flatten(g, b) };
+
+    if (tensor_elem(g, b) != ELEM_F32)
+        part[0] = op_cast(g, l->nn->seq, part[0], ELEM_F32, "bias");
+    for (uint32_t i = 0; i < CHANNEL_BLOCK; i++)
+        v[i] = act == ACT_SIGMOID ? (float)fp_f16_value(NN_HALF_LOWEST) : 0;
+    if (n) {
+        part[1] = graph_constant(g, ELEM_F32, 1, &n, v, "bias of no channel");
+        graph_map(g, part[1], 0);
+    }
+    l->bias = tensor_reshape(g, tensor_concat(g, part, 1 + (n > 0), 0), 2,
+                             (const uint32_t[]){ 1, l->plan.shape.out });
+    if (l->plan.columns)
+        l->bias = tensor_broadcast(g, l->bias, 0, l->y.n);
+}
+
 /* ---- tiles ---- */
 
 /* A part that computes some rows. */
@@ -142,6 +187,15 @@ static struct tensor on_tile(struct linear_layer *l, struct tensor t, uint32_t t
     return t;
 }
 
+/* Some biases, on the tile that uses them if they are a constant. */
+static struct tensor biases_on(struct linear_layer *l, struct nn_range rows,
+                               struct nn_range columns, uint32_t tile)
+{
+    struct tensor t = take(l->nn->g, l->bias, rows, columns);
+
+    return l->b ? t : on_tile(l, t, tile);
+}
+
 /* Adds part k: some rows times the vectors, with whole or partial results. */
 static void multiply_part(struct linear_layer *l, uint32_t cs, uint32_t k, uint32_t at,
                           uint32_t tile)
@@ -155,14 +209,15 @@ static void multiply_part(struct linear_layer *l, uint32_t cs, uint32_t k, uint3
         g, l->plan.columns ? tensor_index(g, l->parts, k / l->plan.cut_out) : nn_vectors(g, &l->y),
         n, rows);
 
-    graph_map(g, a, tile);
+    if (!l->w)
+        graph_map(g, a, tile);
     graph_map(g, y, tile);
     if (l->plan.columns)
         VERTEX(linear_f16_f32, g, cs, tile, .a = a, .x = x, .y = y, .k = nn_size(in),
                .m = nn_size(rows));
     else
         VERTEX_OF(linear, l->whole, g, cs, tile, .a = a, .x = x,
-                  .bias = on_tile(l, take(g, l->bias, one, rows), tile), .y = y, .k = nn_size(in),
+                  .bias = biases_on(l, one, rows, tile), .y = y, .k = nn_size(in),
                   .m = nn_size(rows));
 }
 
@@ -198,7 +253,7 @@ static void add_columns(struct linear_layer *l, uint32_t cs, uint32_t n, struct 
 
     VERTEX_OF(sum_bias, l->sum, g, cs, tile,
               .partials = tensor_flatten(g, nn_slice(g, l->parts, all)),
-              .bias = on_tile(l, take(g, l->bias, picture, columns), tile),
+              .bias = biases_on(l, picture, columns, tile),
               .out = on_tile(l, take(g, nn_vectors(g, &l->y), picture, columns), tile),
               .p = l->plan.cut_in);
 }
@@ -262,23 +317,51 @@ static enum emu_status build(struct linear_layer *l, uint32_t out, const float *
         return FAIL(USAGE, "a field of %u x %u: expected one position", l->x.h, l->x.w);
     TRY(plan(l, out, act));
     add_result(l, out);
-    add_weights(l, weights);
-    add_biases(l, bias, act);
+    if (l->w)
+        take_weights(l, *l->w);
+    else
+        add_weights(l, weights);
+    if (l->b)
+        take_biases(l, *l->b, act);
+    else
+        add_biases(l, bias, act);
     TRY(multiply(l));
     return l->plan.columns ? add_partials(l) : EMU_OK;
+}
+
+static struct activation add_layer(struct linear_layer *l, uint32_t out, const float *weights,
+                                   const float *bias, enum activation_function act,
+                                   const char *name)
+{
+    struct graph *g = l->nn->g;
+    enum emu_status s;
+
+    graph_push(g, name);
+    s = build(l, out, weights, bias, act);
+    graph_pop(g);
+    if (s != EMU_OK)
+        graph_fail(g, s, "%s: %s", name, emu_error());
+    emu_free(l->holds);
+    return l->y;
 }
 
 struct activation op_linear(struct nn *nn, struct activation x, uint32_t out, const float *weights,
                             const float *bias, enum activation_function act, const char *name)
 {
     struct linear_layer l = { .nn = nn, .x = x, .y = x };
-    enum emu_status s;
 
-    graph_push(nn->g, name);
-    s = build(&l, out, weights, bias, act);
-    graph_pop(nn->g);
-    if (s != EMU_OK)
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
-    emu_free(l.holds);
-    return l.y;
+    return add_layer(&l, out, weights, bias, act, name);
+}
+
+struct activation op_linear_tensors(struct nn *nn, struct activation x, struct tensor w,
+                                    const struct tensor *b, enum activation_function act,
+                                    const char *name)
+{
+    struct linear_layer l = { .nn = nn, .x = x, .y = x, .w = &w, .b = b };
+
+    if (tensor_rank(nn->g, w) != 2 || tensor_shape(nn->g, w)[1] != x.c) {
+        graph_fail(nn->g, EMU_USAGE, "%s: weights of another shape: expected [out][%u]", name, x.c);
+        return x;
+    }
+    return add_layer(&l, tensor_shape(nn->g, w)[0], NULL, NULL, act, name);
 }
