@@ -9,6 +9,7 @@
 #include "programs/compiler/compiler.h"
 #include "programs/library/library.h"
 #include "programs/library/ops.h"
+#include "programs/library/ops_gradient.h"
 #include "programs/library/ops_nn.h"
 #include "programs/library/prefetch/prefetch.h"
 #include "programs/session/session.h"

@@ -1,0 +1,30 @@
+/* ops_gradient.h - gradients of the layers of ops_nn.h: each adds compute sets to a network's
+ * sequence and returns its result.
+ *
+ * Activations and their gradients are f16 [c16][n][h][w][16], with zeros for the channels behind
+ * the last one, also in what these functions take; ops_nn.h has more. Errors become the error of
+ * the graph.
+ */
+#ifndef PROGRAMS_OPS_GRADIENT_H
+#define PROGRAMS_OPS_GRADIENT_H
+
+#include "emu/base/api.h"
+#include "programs/library/ops_nn.h"
+
+SUPERSTEP_API_BEGIN
+
+/* The gradient of a convolution's input, dx, from that of its result, dy; x: that input, of which
+ * only the sizes matter. l: the layer with weights w, best in f16 and in the form of
+ * conv_weights_home() (else they are rounded, or copied element by element); its bias, activation
+ * function, residual and plan are ignored, its partials those of the sums here.
+ *
+ * A convolution of dy with weights that are transposed on the tiles where they live. Strides above
+ * 1: one for each remainder of a position, with the taps that it meets; depthwise and dilated ones
+ * instead spread dy with zeros. Positions that no window reads get zeros. Not for first layers. */
+struct activation op_conv_data_gradient(struct nn *nn, struct activation dy,
+                                        const struct conv_layer *l, const struct activation *x,
+                                        const char *name);
+
+SUPERSTEP_API_END
+
+#endif

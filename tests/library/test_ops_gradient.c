@@ -1,0 +1,227 @@
+/* test_ops_gradient.c - gradients of layers on small machines against their definition in f64, over
+ * all shapes that the layers have.
+ *
+ * Operands are multiples of 1/8 of at most 1, so that sums below 32 are exact in f16 in any order.
+ */
+#include "tests/fixtures/nn_fixture.h"
+
+enum { EXACT = 32 };
+
+struct back_test {
+    uint32_t n, c, h, w, out, kernel, kernel_w, stride, groups, dilation, pad;
+    uint32_t pad_after; /* bottom and right; equal to pad */
+    enum conv_partials partials;
+    enum conv_depthwise depthwise;
+    int rows; /* weights are no home */
+};
+
+static struct back_test with_defaults(struct back_test t)
+{
+    t.n = t.n ? t.n : 1;
+    t.w = t.w ? t.w : t.h;
+    t.out = t.out ? t.out : t.c;
+    t.kernel = t.kernel ? t.kernel : 1;
+    t.kernel_w = t.kernel_w ? t.kernel_w : t.kernel;
+    t.stride = t.stride ? t.stride : 1;
+    t.groups = t.groups ? t.groups : 1;
+    t.dilation = t.dilation ? t.dilation : 1;
+    t.pad_after = t.pad_after ? t.pad_after : t.pad;
+    return t;
+}
+
+static struct conv_layer layer_of(const struct back_test *t)
+{
+    return (struct conv_layer){ .out_c = t->out,
+                                .groups = t->groups,
+                                .kernel_h = t->kernel,
+                                .kernel_w = t->kernel_w,
+                                .stride_h = t->stride,
+                                .stride_w = t->stride,
+                                .dilation_h = t->dilation,
+                                .dilation_w = t->dilation,
+                                .pad_top = t->pad,
+                                .pad_left = t->pad,
+                                .pad_bottom = t->pad_after,
+                                .pad_right = t->pad_after,
+                                .partials = t->partials,
+                                .depthwise = t->depthwise };
+}
+
+static void say(const struct back_test *t, const char *what, uint32_t k, double got, double want)
+{
+    fail_msg("%s: %u x %u x %u x %u to %u, kernel %u x %u, stride %u, groups %u, dilation %u, pads "
+             "%u, %u: number %u is %g, the definition says %g",
+             what, t->n, t->c, t->h, t->w, t->out, t->kernel, t->kernel_w, t->stride, t->groups,
+             t->dilation, t->pad, t->pad_after, k, got, want);
+}
+
+/* A variable with the weights, in a home or not. */
+static struct tensor weights(struct nn_fixture *r, const struct back_test *t,
+                             const struct activation *x, const struct conv_layer *l, const float *w)
+{
+    const uint32_t shape[4] = { t->out, t->c / t->groups, t->kernel, t->kernel_w };
+    struct tensor rows = graph_variable(r->g, ELEM_F16, 4, shape, "weights");
+    uint64_t n = tensor_elements(r->g, rows);
+    uint16_t *half = calloc(n + 1, sizeof(*half));
+    struct conv_home home;
+
+    for (uint64_t i = 0; i < n; i++)
+        half[i] = nn_half(w[i]);
+    graph_set_initial(r->g, rows, half);
+    graph_map_linear(r->g, rows, 6, 6, 0, r->arch.tiles);
+    free(half);
+    if (t->rows)
+        return rows;
+    home = conv_weights_home(r->nn, x, l, ELEM_F16, "home");
+    op_fill(r->g, r->seq, home.blocks, 0, "zeros");
+    program_add(r->g, r->seq, program_copy(r->g, rows, home.weights));
+    return home.blocks;
+}
+
+/* ---- of the input ---- */
+
+/* Adds what output (n, o, y, q) and tap k say about the input. */
+static void scatter(const struct back_test *t, const struct conv_shape *s, const float *dy,
+                    const float *w, double *dx, double *size)
+{
+    uint32_t in = t->c / t->groups, taps = t->kernel * t->kernel_w, field = s->out_h * s->out_w;
+
+    for (uint32_t i = 0; i < t->n * t->out * field; i++) {
+        uint32_t n = i / field / t->out, o = i / field % t->out;
+        uint32_t first = o / (t->out / t->groups) * in;
+
+        for (uint32_t k = 0; k < in * taps; k++) {
+            int64_t y = (int64_t)(i % field / s->out_w) * t->stride +
+                        k % taps / t->kernel_w * t->dilation - t->pad;
+            int64_t q =
+                (int64_t)(i % s->out_w) * t->stride + k % t->kernel_w * t->dilation - t->pad;
+            double p = (double)dy[i] * (double)w[(size_t)o * in * taps + k];
+            size_t at = ((n * (size_t)t->c + first + k / taps) * t->h + (size_t)y) * t->w;
+
+            if (y < 0 || q < 0 || y >= t->h || q >= t->w)
+                continue;
+            dx[at + (size_t)q] += p;
+            size[at + (size_t)q] += fabs(p);
+        }
+    }
+}
+
+static void check_dx(const struct back_test *t, const struct conv_shape *s, const float *dy,
+                     const float *w, struct activation dx, const double *got)
+{
+    size_t n = (size_t)t->n * t->c * t->h * t->w, field = (size_t)t->h * t->w;
+    double *want = calloc(n, sizeof(*want)), *size = calloc(n, sizeof(*size));
+    struct activation memory = dx;
+
+    scatter(t, s, dy, w, want, size);
+    memory.c = channel_blocks(dx.c) * CHANNEL_BLOCK;
+    for (uint32_t k = 0; k < t->n * memory.c * field; k++) {
+        uint32_t i = (uint32_t)(k / field / memory.c), c = (uint32_t)(k / field % memory.c);
+        double g = got[at(&memory, i, c, (uint32_t)(k % field / t->w), (uint32_t)(k % t->w))];
+        size_t plain = ((size_t)i * t->c + c) * field + k % field;
+        double bound = c < t->c && size[plain] >= EXACT ? size[plain] * 64 / 2048 : 0;
+
+        if (!(fabs(g - (c < t->c ? want[plain] : 0)) <= bound))
+            say(t, "data", k, g, c < t->c ? want[plain] : 0);
+    }
+    free(want);
+    free(size);
+}
+
+static void data_gradient(const struct back_test *row)
+{
+    struct back_test t = with_defaults(*row);
+    struct conv_layer l = layer_of(&t);
+    struct nn_fixture r = nn_fixture_new("mk2", 16);
+    struct activation x = { .n = t.n, .c = t.c, .h = t.h, .w = t.w }, dy, dx, memory;
+    struct conv_shape s = conv_layer_shape(&x, &l);
+    float *w, *v;
+    struct tensor wt;
+    double *got;
+
+    r.seed = t.c + t.out * 7 + t.h;
+    x = input(&r, t.n, t.c, t.h, t.w);
+    dy = input(&r, t.n, t.out, s.out_h, s.out_w);
+    w = numbers(&r, (size_t)t.out * (t.c / t.groups) * t.kernel * t.kernel_w);
+    v = numbers(&r, (size_t)t.n * t.out * s.out_h * s.out_w);
+    wt = weights(&r, &t, &x, &l, w);
+    l.w = &wt;
+    dx = op_conv_data_gradient(r.nn, dy, &l, &x, "dx");
+    must(graph_status(r.g));
+    assert_int_equal(dx.c, t.c);
+    assert_int_equal(dx.h, t.h);
+    assert_int_equal(dx.w, t.w);
+    memory = dx;
+    memory.c = channel_blocks(dx.c) * CHANNEL_BLOCK;
+    got = run(&r, dy, v, NULL, NULL, memory);
+    check_dx(&t, &s, v, w, dx, got);
+    free(got);
+    free(w);
+    free(v);
+    nn_fixture_free(&r);
+}
+
+static void data_all(const struct back_test *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        data_gradient(&t[i]);
+}
+
+static void test_data_dense(void **state)
+{
+    static const struct back_test t[] = {
+        { .c = 32, .h = 4, .out = 48 },
+        { .n = 2, .c = 24, .h = 3, .w = 5, .out = 40, .rows = 1 },
+        { .c = 24, .h = 5, .out = 40, .stride = 2 },
+        { .c = 32, .h = 6, .out = 32, .stride = 3 },
+        { .c = 32, .h = 6, .w = 5, .out = 16, .kernel = 3, .pad = 1 },
+        { .n = 2, .c = 20, .h = 7, .out = 24, .kernel = 3, .stride = 2, .pad = 1 },
+        { .c = 16, .h = 8, .out = 32, .kernel = 3, .stride = 2, .pad = 0, .pad_after = 1 },
+        { .c = 16, .h = 9, .out = 32, .kernel = 3, .stride = 2 },
+        { .c = 16, .h = 10, .out = 16, .kernel = 5, .stride = 2, .pad = 1, .pad_after = 2 },
+        { .c = 16, .h = 9, .out = 16, .kernel = 3, .stride = 3, .pad = 2, .rows = 1 },
+        { .c = 16, .h = 7, .out = 16, .kernel = 3, .dilation = 2, .pad = 2 },
+        { .c = 16, .h = 9, .out = 16, .kernel = 3, .dilation = 2, .stride = 2, .pad = 2 },
+        { .c = 16, .h = 6, .out = 16, .kernel = 1, .kernel_w = 3, .pad = 3 },
+        { .c = 32, .h = 5, .out = 32, .kernel = 3, .pad = 1, .partials = PARTIALS_F32 },
+    };
+
+    (void)state;
+    data_all(t, EMU_COUNT_OF(t));
+}
+
+static void test_data_groups(void **state)
+{
+    static const struct back_test t[] = {
+        { .c = 64, .h = 5, .kernel = 3, .groups = 4, .pad = 1 },
+        { .c = 64, .h = 3, .out = 128, .groups = 2 },
+        { .c = 64, .h = 6, .kernel = 5, .groups = 2, .stride = 2, .pad = 2 },
+        { .c = 64, .h = 6, .out = 32, .kernel = 3, .groups = 2, .stride = 2, .pad = 1 },
+        { .c = 24, .h = 4, .out = 48, .kernel = 3, .groups = 3, .pad = 1 },
+        { .n = 2, .c = 32, .h = 6, .kernel = 3, .groups = 32, .pad = 1 },
+        { .c = 24, .h = 7, .kernel = 5, .groups = 24, .pad = 2, .rows = 1 },
+        { .c = 32, .h = 8, .kernel = 3, .groups = 32, .stride = 2, .pad = 0, .pad_after = 1 },
+        { .c = 16, .h = 9, .kernel = 5, .groups = 16, .stride = 2, .pad = 2 },
+        { .c = 16,
+          .h = 8,
+          .kernel = 5,
+          .groups = 16,
+          .stride = 2,
+          .pad = 2,
+          .depthwise = DEPTHWISE_SLIDING },
+        { .c = 16, .h = 8, .kernel = 7, .groups = 16, .pad = 3 },
+    };
+
+    (void)state;
+    data_all(t, EMU_COUNT_OF(t));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data_dense),
+        cmocka_unit_test(test_data_groups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
