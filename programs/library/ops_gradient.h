@@ -25,6 +25,18 @@ struct activation op_conv_data_gradient(struct nn *nn, struct activation dy,
                                         const struct conv_layer *l, const struct activation *x,
                                         const char *name);
 
+/* The gradient of a convolution's weights, f32, from the layer's input x (an activation or a
+ * picture) and the gradient of its output: in the form of conv_weights_home()'s `blocks`, with
+ * zeros where there are no channels, so that it can be added to a home element by element;
+ * conv_weights_matrix() is its view [out_c][in_c / groups][kernel_h][kernel_w]. It lies where it
+ * was added up, not where the home lies. Of l everything but the parameters, activation function,
+ * residual and plan counts.
+ *
+ * Products of 16 positions are added up in f32, at most 16 such sums (more, if a row of the field
+ * has more than 256 positions) in f16, and all of these in f32. */
+struct tensor op_conv_weight_gradient(struct nn *nn, struct activation x, struct activation dy,
+                                      const struct conv_layer *l, const char *name);
+
 SUPERSTEP_API_END
 
 #endif

@@ -12,7 +12,8 @@ struct back_test {
     uint32_t pad_after; /* bottom and right; equal to pad */
     enum conv_partials partials;
     enum conv_depthwise depthwise;
-    int rows; /* weights are no home */
+    int rows;       /* weights are no home */
+    uint32_t tiles; /* 16 */
 };
 
 static struct back_test with_defaults(struct back_test t)
@@ -216,11 +217,182 @@ static void test_data_groups(void **state)
     data_all(t, EMU_COUNT_OF(t));
 }
 
+/* ---- of the weights ---- */
+
+/* The definition: [out][in / groups][kernel]. */
+static void correlate(const struct back_test *t, const struct conv_shape *s, const float *x,
+                      const float *dy, double *dw, double *size)
+{
+    uint32_t in = t->c / t->groups, taps = t->kernel * t->kernel_w, field = s->out_h * s->out_w;
+
+    for (uint32_t i = 0; i < t->n * t->out * field; i++) {
+        uint32_t n = i / field / t->out, o = i / field % t->out;
+        uint32_t first = o / (t->out / t->groups) * in;
+
+        for (uint32_t k = 0; k < in * taps; k++) {
+            int64_t y = (int64_t)(i % field / s->out_w) * t->stride +
+                        k % taps / t->kernel_w * t->dilation - t->pad;
+            int64_t q =
+                (int64_t)(i % s->out_w) * t->stride + k % t->kernel_w * t->dilation - t->pad;
+            double p;
+
+            if (y < 0 || q < 0 || y >= t->h || q >= t->w)
+                continue;
+            p = (double)dy[i] *
+                (double)x[((n * (size_t)t->c + first + k / taps) * t->h + (size_t)y) * t->w +
+                          (size_t)q];
+            dw[(size_t)o * in * taps + k] += p;
+            size[(size_t)o * in * taps + k] += fabs(p);
+        }
+    }
+}
+
+/* Runs a program with two inputs, and reads t, f32, from the machine and the interpreter. */
+static float *run_f32(struct nn_fixture *r, struct activation x, const float *in,
+                      struct activation dy, const float *v, struct tensor t)
+{
+    struct compile_options co = { .threads = 1 };
+    struct session_options so = { .threads = 1, .check = 1 };
+    uint16_t *a = to_layout(&x, in), *b = to_layout(&dy, v);
+    size_t n = tensor_elements(r->g, t);
+    float *got = calloc(n, sizeof(*got)), *want = calloc(n, sizeof(*want));
+    struct tensor out =
+        graph_variable(r->g, ELEM_F32, tensor_rank(r->g, t), tensor_shape(r->g, t), "result");
+    struct interpreter *p;
+    struct compiled *c;
+    struct session *s;
+
+    graph_map_linear(r->g, out, 4, 4, 0, r->arch.tiles);
+    graph_keep(r->g, out);
+    program_add(r->g, r->seq, program_copy(r->g, t, out));
+    graph_set_program(r->g, r->seq);
+    must(graph_compile(r->g, &co, &c));
+    assert_true(compiled_fits(c));
+    must(session_new(c, &so, &s));
+    must(interpreter_new(r->g, &p));
+    must(session_write(s, x.t, a));
+    must(session_write(s, dy.t, b));
+    must(interpreter_write(p, x.t, a));
+    must(interpreter_write(p, dy.t, b));
+    must(session_run(s));
+    must(interpreter_run(p, 1000000));
+    must(session_read(s, out, got));
+    must(interpreter_read(p, out, want));
+    assert_memory_equal(got, want, n * sizeof(*got));
+    interpreter_free(p);
+    session_free(s);
+    compiled_free(c);
+    free(a);
+    free(b);
+    free(want);
+    return got;
+}
+
+static void weight_gradient(const struct back_test *row)
+{
+    struct back_test t = with_defaults(*row);
+    struct conv_layer l = layer_of(&t);
+    struct nn_fixture r = nn_fixture_new("mk2", t.tiles ? t.tiles : 16);
+    struct activation x = input(&r, t.n, t.c, t.h, t.w), dy;
+    struct conv_shape s = conv_layer_shape(&x, &l);
+    uint32_t n = t.out * (t.c / t.groups) * t.kernel * t.kernel_w;
+    double *want = calloc(n, sizeof(*want)), *size = calloc(n, sizeof(*size));
+    float *in, *v, *got;
+    struct tensor dw;
+
+    r.seed = t.c + t.out * 5 + t.h;
+    dy = input(&r, t.n, t.out, s.out_h, s.out_w);
+    in = numbers(&r, (size_t)t.n * t.c * t.h * t.w);
+    v = numbers(&r, (size_t)t.n * t.out * s.out_h * s.out_w);
+    dw = op_conv_weight_gradient(r.nn, x, dy, &l, "dw");
+    must(graph_status(r.g));
+    got = run_f32(&r, x, in, dy, v, conv_weights_matrix(r.nn, &x, &l, dw));
+    correlate(&t, &s, in, v, want, size);
+    for (uint32_t k = 0; k < n; k++) {
+        /* All terms are multiples of 1 / 64. */
+        double bound = size[k] >= EXACT ? size[k] * 16 / 2048 : 0;
+
+        if (!(fabs((double)got[k] - want[k]) <= bound))
+            say(&t, "weights", k, (double)got[k], want[k]);
+    }
+    free(want);
+    free(size);
+    free(in);
+    free(v);
+    free(got);
+    nn_fixture_free(&r);
+}
+
+static void test_weights(void **state)
+{
+    static const struct back_test t[] = {
+        { .c = 32, .h = 4, .out = 48 },
+        { .n = 2, .c = 24, .h = 3, .w = 5, .out = 40 },
+        { .c = 160, .h = 2, .out = 80, .tiles = 4 },
+        { .c = 24, .h = 5, .out = 40, .stride = 2 },
+        { .n = 3, .c = 16, .h = 1, .out = 32 },
+        { .c = 32, .h = 6, .w = 5, .out = 16, .kernel = 3, .pad = 1 },
+        { .n = 3, .c = 20, .h = 7, .out = 24, .kernel = 3, .stride = 2, .pad = 1 },
+        { .c = 16,
+          .h = 8,
+          .out = 32,
+          .kernel = 3,
+          .stride = 2,
+          .pad = 0,
+          .pad_after = 1,
+          .tiles = 4 },
+        { .c = 16, .h = 9, .out = 32, .kernel = 3, .stride = 2 },
+        { .c = 16, .h = 10, .out = 16, .kernel = 5, .stride = 2, .pad = 1, .pad_after = 2 },
+        { .c = 16, .h = 20, .out = 16, .kernel = 3, .pad = 1, .tiles = 4 },
+        { .c = 16, .h = 9, .out = 16, .kernel = 3, .stride = 3, .pad = 2 },
+        { .c = 16, .h = 7, .out = 16, .kernel = 3, .dilation = 2, .pad = 2 },
+        { .c = 16, .h = 9, .out = 16, .kernel = 3, .dilation = 2, .stride = 2, .pad = 2 },
+        { .c = 16, .h = 2, .w = 300, .out = 16, .kernel = 1, .kernel_w = 3, .pad = 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        weight_gradient(&t[i]);
+}
+
+static void test_weights_groups(void **state)
+{
+    static const struct back_test t[] = {
+        { .c = 64, .h = 5, .kernel = 3, .groups = 4, .pad = 1 },
+        { .c = 64, .h = 5, .kernel = 3, .groups = 4, .pad = 1, .tiles = 4 },
+        { .c = 64, .h = 3, .out = 128, .groups = 2 },
+        { .c = 64, .h = 6, .kernel = 5, .groups = 2, .stride = 2, .pad = 2 },
+        { .c = 24, .h = 4, .out = 48, .kernel = 3, .groups = 3, .pad = 1 },
+        { .n = 2, .c = 32, .h = 6, .kernel = 3, .groups = 32, .pad = 1 },
+        { .c = 24, .h = 7, .kernel = 5, .groups = 24, .pad = 2 },
+        { .c = 32, .h = 8, .kernel = 3, .groups = 32, .stride = 2, .pad = 0, .pad_after = 1 },
+        { .c = 16, .h = 8, .kernel = 7, .groups = 16, .pad = 3 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        weight_gradient(&t[i]);
+}
+
+static void test_weights_first(void **state)
+{
+    static const struct back_test t[] = {
+        { .c = 3, .h = 9, .out = 32, .kernel = 3, .stride = 2, .pad = 0, .pad_after = 1 },
+        { .n = 2, .c = 3, .h = 12, .out = 24, .kernel = 7, .stride = 2, .pad = 3 },
+        { .c = 4, .h = 11, .out = 40, .kernel = 5, .stride = 2, .pad = 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        weight_gradient(&t[i]);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_data_dense),
-        cmocka_unit_test(test_data_groups),
+        cmocka_unit_test(test_data_dense),    cmocka_unit_test(test_data_groups),
+        cmocka_unit_test(test_weights),       cmocka_unit_test(test_weights_groups),
+        cmocka_unit_test(test_weights_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

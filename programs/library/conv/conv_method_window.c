@@ -10,7 +10,7 @@
  * with those of other input blocks. */
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_parts.h"
-#include "programs/library/conv/field_partition.h"
+#include "programs/library/conv/conv_planes.h"
 
 enum { POSITION_BYTES = 2 * CHANNEL_BLOCK };
 
@@ -26,31 +26,6 @@ struct window {
     uint32_t made;              /* elements of it that are used so far */
     struct tensor *result;      /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] */
 };
-
-/* The planes of an axis: taps k and k + n read the same plane, where n = period() of the axis. */
-static uint32_t period(const struct window_axis *a)
-{
-    uint32_t divisor = a->dilation, rest = a->stride;
-
-    while (rest) {
-        uint32_t next = divisor % rest;
-
-        divisor = rest;
-        rest = next;
-    }
-    return a->stride / divisor;
-}
-
-static uint32_t planes_along(const struct window_axis *a)
-{
-    return a->kernel < period(a) ? a->kernel : period(a);
-}
-
-/* How many positions of a plane `outputs` neighbouring ones read. */
-static uint32_t plane_size(const struct window_axis *a, uint32_t outputs)
-{
-    return outputs + (a->kernel - 1) * a->dilation / a->stride;
-}
 
 static struct window_axis axis_w(const struct window *m)
 {
@@ -84,60 +59,12 @@ static uint32_t result_size(const struct window *m, const struct field_part *p)
     return (nn_size(p->h) - 1) * row_size(m, nn_size(p->w)) + nn_size(p->w);
 }
 
-/* The input of a tile for part i, as planes [plane_rows][plane_columns][rows][columns]. */
-struct planes {
-    struct windows win;
-    uint32_t plane_rows, plane_columns, rows, columns;
-};
-
-static struct planes planes_of(const struct window *m, const struct field_part *p, uint32_t i)
+/* The input of a tile for part i. */
+static struct planes input_planes(const struct window *m, const struct field_part *p, uint32_t i)
 {
-    struct planes l = { .win = { axis_h(m, i), axis_w(m), m->nn->zeros } };
+    const struct windows win = { axis_h(m, i), axis_w(m), m->nn->zeros };
 
-    l.plane_rows = planes_along(&l.win.h);
-    l.plane_columns = planes_along(&l.win.w);
-    l.rows = plane_size(&l.win.h, nn_size(p->h));
-    l.columns = plane_size(&l.win.w, nn_size(p->w));
-    return l;
-}
-
-/* ---- input ---- */
-
-/* One plane: every stride-th row from that of tap (row, column) on, and columns likewise. */
-static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t from,
-                              struct tensor t, uint32_t row, uint32_t column)
-{
-    struct graph *g = m->nn->g;
-    struct tensor border = tensor_index(g, l->win.border, from);
-
-    row = row * l->win.h.dilation % l->win.h.stride;
-    column = column * l->win.w.dilation % l->win.w.stride;
-    t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
-    t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
-    t = conv_every(g, t, l->win.h.stride, l->win.w.stride);
-    t = field_part_add_border(m->nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
-    return field_part_add_border(m->nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
-}
-
-/* Input blocks of picture n, [blocks][planes][rows][columns][16], flat. */
-static struct tensor input_of(const struct window *m, const struct planes *l,
-                              const struct field_part *p, struct nn_range blocks, uint32_t n)
-{
-    struct graph *g = m->nn->g;
-    uint32_t rows, columns, planes = l->plane_rows * l->plane_columns;
-    struct tensor t = field_part_input(m->nn, &m->x, &l->win, p, blocks, n, &rows, &columns);
-    struct tensor *part = emu_alloc(planes, sizeof(*part));
-
-    if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "planes of an input");
-        return t;
-    }
-    for (uint32_t k = 0; k < planes && graph_status(g) == EMU_OK; k++)
-        part[k] = plane_of(m, l, p->border, t, k / l->plane_columns, k % l->plane_columns);
-    if (graph_status(g) == EMU_OK)
-        t = tensor_concat(g, part, planes, 1);
-    emu_free(part);
-    return tensor_flatten(g, t);
+    return planes_of(&win, nn_size(p->h), nn_size(p->w));
 }
 
 /* The byte distance from each window to the next, through all input blocks, then to the first
@@ -147,7 +74,6 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
 {
     const struct window_axis *h = &l->win.h, *w = &l->win.w;
     uint32_t n = blocks * h->kernel * w->kernel, here = 0;
-    uint32_t block_size = l->plane_rows * l->plane_columns * l->rows * l->columns;
     uint32_t *step = emu_alloc(n, sizeof(*step));
 
     if (!step) {
@@ -156,13 +82,10 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = (i + 1) % n, row = next / w->kernel % h->kernel, column = next % w->kernel;
-        uint32_t plane = row % period(h) * l->plane_columns + column % period(w);
-        uint32_t to = next / w->kernel / h->kernel * block_size +
-                      (plane * l->rows + row * h->dilation / h->stride) * l->columns +
-                      column * w->dilation / w->stride;
+        uint32_t to = next / w->kernel / h->kernel * planes_size(l) + planes_tap(l, row, column);
 
         if (!next && own)
-            to = blocks * block_size;
+            to = blocks * planes_size(l);
         step[i] = (to - here) * POSITION_BYTES;
         here = to;
     }
@@ -180,7 +103,7 @@ static void multiply_blocks(const struct window *m, uint32_t cs, const struct fi
     struct graph *g = m->nn->g;
     int f32 = m->layer->partials == PARTIALS_F32;
     struct nn_range in = conv_in_blocks(&m->weights, i);
-    struct planes l = planes_of(m, p, i);
+    struct planes l = input_planes(m, p, i);
     uint32_t each = nn_size(in), kb = each * l.win.h.kernel * l.win.w.kernel;
     uint32_t *step = new_steps(m, &l, each, m->layer->groups > 1 && m->unit == 1 && !f32);
 
@@ -188,9 +111,9 @@ static void multiply_blocks(const struct window *m, uint32_t cs, const struct fi
         in = (struct nn_range){ out_blocks.begin / m->unit * each,
                                 ((out_blocks.end - 1) / m->unit + 1) * each };
     VERTEX_OF(conv_window, f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16), g,
-              cs, p->tile, .in = input_of(m, &l, p, in, n), .out = out, .weights = weights,
-              .kb = kb, .nb = nn_size(out_blocks) * conv_halves(m->layer), .f = result_size(m, p),
-              .steps = word_list(step, kb));
+              cs, p->tile, .in = planes_input(m->nn, &m->x, &l, p, in, n), .out = out,
+              .weights = weights, .kb = kb, .nb = nn_size(out_blocks) * conv_halves(m->layer),
+              .f = result_size(m, p), .steps = word_list(step, kb));
     emu_free(step);
 }
 

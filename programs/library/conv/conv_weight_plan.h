@@ -1,0 +1,42 @@
+/* conv_weight_plan.h - how the gradient of a convolution's weights is cut over tiles. Private to
+ * programs/library/conv.
+ *
+ * The sums are over positions: rows of all pictures, numbered from 0. A tile has some groups, some
+ * output blocks, input blocks and rows of the kernel of each, and some rows of the field, in pieces
+ * of at most WEIGHT_GRADIENT_BLOCKS blocks of 16 positions, each of which is a partial sum.
+ */
+#ifndef PROGRAMS_CONV_WEIGHT_PLAN_H
+#define PROGRAMS_CONV_WEIGHT_PLAN_H
+
+#include "programs/library/conv/conv_planes.h"
+#include "programs/library/layout/plan.h"
+
+/* So many terms are added up in f16, each the f32 sum of 16 products. One row of a field may have
+ * more. */
+enum { WEIGHT_GRADIENT_BLOCKS = 16 };
+
+struct weight_gradient_shape {
+    uint32_t groups, in, out; /* in, out: blocks of 16 channels of a group */
+    uint32_t rows, columns;   /* of the field of outputs; rows: those of all pictures */
+    struct windows win;
+};
+
+struct weight_gradient_plan {
+    uint32_t groups, out, in, taps, rows; /* into how many parts they are cut; taps: kernel rows */
+    uint64_t cycles, bytes;               /* of the busiest tile; bytes: temporary */
+};
+
+/* Positions from one row of outputs to the next in a plane. */
+uint32_t weight_gradient_pitch(const struct weight_gradient_shape *s);
+/* Blocks of 16 positions that so many rows take. */
+uint32_t weight_gradient_blocks(const struct weight_gradient_shape *s, uint32_t rows);
+/* The most rows of a piece. */
+uint32_t weight_gradient_piece(const struct weight_gradient_shape *s);
+
+/* The cheapest plan that takes at most memory_bytes and half of a tile; if there is none, the plan
+ * that takes least. */
+struct weight_gradient_plan plan_weight_gradient(const struct arch *a,
+                                                 const struct weight_gradient_shape *s,
+                                                 uint32_t tiles, uint64_t memory_bytes);
+
+#endif
