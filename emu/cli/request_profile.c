@@ -27,6 +27,7 @@ static const char *value_text(const struct request *q, const struct option_row *
         snprintf(number, WORD_TEXT, "%" PRIu64, *(const uint64_t *)field);
         return number;
     case KIND_PART:
+    case KIND_REAL:
         snprintf(number, WORD_TEXT, "%.9g", *(const double *)field);
         return number;
     case KIND_WORD:

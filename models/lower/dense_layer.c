@@ -115,12 +115,13 @@ int dense_layer_of(const struct op_graph *g, const struct op_node *n, struct den
         *l = (struct dense_layer){
             .x = n->in[0], .weights = n->in[1], .bias = OP_NONE, .alpha = 1, .beta = 1
         };
+        l->tensors = !k && g->value[l->weights].kind == OP_STATE;
         if (op_type_kind(g->value[l->x].shape.type) != OP_KIND_FLOAT ||
             op_value_constant_kind(&g->value[l->x]) ||
-            !op_value_constant_kind(&g->value[l->weights]) || !kind[k].of(g, n, l))
+            (!l->tensors && !op_value_constant_kind(&g->value[l->weights])) || !kind[k].of(g, n, l))
             return 0;
         return op_shape_count(&g->value[n->out[0]].shape) > 0 &&
-               (l->bias == OP_NONE || op_value_constant_kind(&g->value[l->bias]));
+               (l->bias == OP_NONE || l->tensors || op_value_constant_kind(&g->value[l->bias]));
     }
     return 0;
 }

@@ -78,7 +78,8 @@ static void extend_dense(struct grouping *s, struct node_group *group, const str
 
         if (!op_shape_equal(&s->g->value[next->out[0]].shape, shape))
             break;
-        if (group->bias == OP_NONE && group->added == OP_NONE && is_for_channels(v, shape, l->axis))
+        if (group->bias == OP_NONE && group->added == OP_NONE && !l->tensors &&
+            is_for_channels(v, shape, l->axis))
             group->bias = other;
         else if (group->added == OP_NONE && !l->linear && !op_value_constant_kind(v) &&
                  other != n->out[0] && op_shape_equal(&v->shape, shape))

@@ -46,8 +46,9 @@ uint32_t node_group_result(const struct op_graph *g, const struct node_group *gr
 
 /* ---- layers with weights ---- */
 
-/* A node that is a convolution or a dense layer with constant weights, as a convolution of
- * fields: channels along `axis` of input and result, positions along the others. */
+/* A node that is a convolution or a dense layer with constant weights, or a convolution whose
+ * weights are a state, as a convolution of fields: channels along `axis` of input and result,
+ * positions along the others. */
 struct dense_layer {
     uint32_t x, weights, bias; /* values; bias OP_NONE: none */
     unsigned axis;             /* of the input; the result has the same rank and axis */
@@ -55,6 +56,7 @@ struct dense_layer {
     uint32_t in_c;
     struct conv_layer conv; /* without weights, bias, add and plan */
     int linear;             /* 1: one position; op_linear() computes it */
+    int tensors;            /* 1: weights and bias are no constants */
     int transposed;         /* 1: weights are [in][out], else [out][in ..] */
     double alpha, beta;     /* factors of products and of the bias */
 };

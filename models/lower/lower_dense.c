@@ -1,4 +1,5 @@
-/* lower_dense.c - convolutions and dense layers with constant weights. */
+/* lower_dense.c - convolutions and dense layers with constant weights, and convolutions with
+ * weights that are states. */
 #include <string.h>
 
 #include "models/lower/lowering.h"
@@ -39,6 +40,30 @@ static struct activation add_conv(struct lowering *l, const struct node_group *g
     return op_conv(l->nn, x, &d->conv, &l->out->group[l->group].plan, name);
 }
 
+/* A convolution whose weights and bias are tensors. */
+static enum emu_status with_tensors(struct lowering *l, const struct node_group *group,
+                                    struct dense_layer *d, const char *name)
+{
+    const struct placed *p = &l->at[d->weights];
+    struct tensor w = lower_view(l, d->weights), b = { 0 };
+    struct activation y;
+
+    if (d->bias != OP_NONE)
+        b = l->at[d->bias].has_state ? l->at[d->bias].state : lower_view(l, d->bias);
+    if (p->has_blocks)
+        w = p->blocks;
+    d->conv.b = d->bias != OP_NONE ? &b : NULL;
+    d->conv.w = &w;
+    if (d->linear) {
+        w = tensor_reshape(l->g, w, 2, (const uint32_t[]){ d->conv.out_c, d->in_c });
+        y = op_linear_tensors(l->nn, input_of(l, d, NULL), w, d->conv.b, group->act, name);
+    } else {
+        y = add_conv(l, group, d, name);
+    }
+    lower_set_field(l, node_group_result(l->og, group), y, d->axis);
+    return graph_status(l->g);
+}
+
 enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
                             const struct op_node *n)
 {
@@ -48,8 +73,13 @@ enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
     struct dense_layer d;
     struct activation y;
     enum emu_status s;
-    int conv = node_group_conv(l->og, group, l->options, &d, &shape);
+    int conv;
 
+    if (op_node_is(n, "ConvTranspose"))
+        return lower_conv_transpose(l, n);
+    conv = node_group_conv(l->og, group, l->options, &d, &shape);
+    if (d.tensors)
+        return with_tensors(l, group, &d, n->name);
     s = dense_layer_numbers(l->og, &d, group->bias, &weights, &bias);
     if (s == EMU_OK) {
         d.conv.weights = weights;
@@ -70,8 +100,8 @@ const char *dense_obstacle(const struct op_graph *g, const struct op_node *n)
     struct dense_layer d;
 
     if (op_node_is(n, "ConvTranspose"))
-        return "transposed convolutions are not lowered yet";
-    if (!op_value_constant_kind(&g->value[n->in[1]]))
+        return conv_transpose_obstacle(g, n);
+    if (!op_value_constant_kind(&g->value[n->in[1]]) && g->value[n->in[1]].kind != OP_STATE)
         return "weights that are not constant";
     if (!dense_layer_of(g, n, &d))
         return "more than two dimensions behind the channels, negative pads, or no constant bias";

@@ -115,19 +115,10 @@ static void set_data(const struct norm *m, uint32_t value, struct tensor t)
 /* The data as a matrix for sums along its columns. */
 static struct tensor matrix(const struct norm *m, struct tensor t)
 {
-    struct graph *g = m->f.l->g;
-    uint32_t blocks = m->padded / CHANNEL_BLOCK;
+    struct activation f = m->f.l->at[m->n->in[0]].field;
 
-    if (!m->field)
-        return t;
-    t = tensor_reshape(g, t, 4,
-                       (const uint32_t[]){ blocks, m->items, m->positions, CHANNEL_BLOCK });
-    if (m->kind == NORM_BATCH) {
-        t = tensor_transpose(g, t, (const unsigned[]){ 1, 2, 0, 3 });
-        return tensor_reshape(g, t, 2, (const uint32_t[]){ m->items * m->positions, m->padded });
-    }
-    t = tensor_transpose(g, t, (const unsigned[]){ 2, 1, 0, 3 });
-    return tensor_reshape(g, t, 2, (const uint32_t[]){ m->positions, m->items * m->padded });
+    f.t = t;
+    return m->field ? lower_field_columns(m->f.l, &f, m->kind == NORM_GROUP) : t;
 }
 
 /* A list with a number for each column again in all rows of the data. */

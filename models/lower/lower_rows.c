@@ -63,21 +63,46 @@ static const struct reduce_row *reduction_of(const struct op_node *n)
     return NULL;
 }
 
-/* A mean of [n][c][h][w] over all of its field. */
-static int is_global_mean(const struct lowering *l, const struct op_node *n, uint32_t set)
+/* A mean or sum of a field over all of its positions, [n][c][1][1]: a field again. */
+static int over_positions(struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);
+    const struct formula f = { l, n->name };
+    struct activation x;
 
-    return op_node_is(n, "ReduceMean") && s->rank == 4 && set == 0xc &&
-           lower_has_field(l, n->in[0], 1);
+    if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4)
+        return 0;
+    x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
+    x = op_global_pool(l->nn, x, n->name);
+    if (op_node_is(n, "ReduceSum"))
+        x.t = fn_by(&f, BINARY_MUL, x.t, (double)s->dim[2] * s->dim[3]);
+    lower_set_field(l, n->out[0], x, 1);
+    return 1;
 }
 
-static void global_mean(struct lowering *l, const struct op_node *n)
+/* The same over all items, too: a list with a number for each channel. */
+static int over_channels(struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);
-    struct activation x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
+    const struct formula f = { l, n->name };
+    struct tensor t;
 
-    lower_set_field(l, n->out[0], op_global_pool(l->nn, x, n->name), 1);
+    if (set != (((1u << s->rank) - 1) & ~2u))
+        return 0;
+    t = op_reduce(l->g, l->seq, REDUCE_SUM, lower_field_columns(l, &l->at[n->in[0]].field, 0),
+                  l->real, n->name);
+    t = tensor_slice(l->g, t, 0, 0, s->dim[1]);
+    if (op_node_is(n, "ReduceMean"))
+        t = fn_by(&f, BINARY_MUL, t, (double)s->dim[1] / (double)op_shape_count(s));
+    lower_set_view(l, n->out[0], t);
+    return 1;
+}
+
+static int of_field(struct lowering *l, const struct op_node *n, uint32_t set)
+{
+    return (op_node_is(n, "ReduceMean") || op_node_is(n, "ReduceSum")) &&
+           lower_has_field(l, n->in[0], 1) &&
+           (over_positions(l, n, set) || over_channels(l, n, set));
 }
 
 /* [r] again for each of n columns. */
@@ -151,10 +176,8 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
     if (op_node_is(n, "ArgMax") || op_node_is(n, "ArgMin"))
         return lower_place(l, n);
     TRY(op_axes(&c, "axes", lower_shape(l, n->in[0])->rank, &set));
-    if (is_global_mean(l, n, set)) {
-        global_mean(l, n);
+    if (of_field(l, n, set))
         return EMU_OK;
-    }
     t = lower_view(l, n->in[0]);
     if (op_knows(&c, "noop_with_empty_axes") && op_int(&c, "noop_with_empty_axes") &&
         !op_ints(&c, "axes", &list)) {

@@ -1,11 +1,12 @@
 /* lower_state.c - what a step of training changes: parameters, an optimiser's states, running
  * statistics.
  *
- * States are f32, whatever the type of floats. Those of one list of a ParameterUpdate lie one after
- * another in one variable, each filled up to whole rows of STATE_ROW elements, so that an update is
- * a few operations on one long list. What the network computes with is rounded from it once, at the
- * begin of a step. New values are copied to their states at the end, when nobody reads the old ones
- * any more.
+ * States are f32, whatever the type of floats. Weights of convolutions lie in the form in which the
+ * codelets want them (conv_weights_home()), with zeros for the channels that there are not; all
+ * others of a list of a ParameterUpdate lie one after another in one variable, each filled up to
+ * whole rows. So an update is a few operations on one long list. What the network computes with is
+ * rounded from it once, at the begin of a step. New values are copied to their states at the end,
+ * when nobody reads the old ones any more.
  */
 #include "models/lower/lower_state.h"
 
@@ -21,53 +22,193 @@ struct update_lists update_lists_of(const struct lowering *l, const struct op_no
     return (struct update_lists){ .n = n->outs / (1 + m->slots), .slots = m->slots };
 }
 
-static uint32_t padded(uint64_t elements)
+/* ---- shapes ---- */
+
+/* The layer of a convolution as far as the form of its weights depends on it. */
+static void layer_of(struct lowering *l, uint32_t state, struct conv_layer *layer,
+                     struct activation *x)
 {
-    return (uint32_t)((elements + STATE_ROW - 1) / STATE_ROW * STATE_ROW);
+    static const struct op_shape one = { .rank = 5, .dim = { 1, 1, 1, 1, 1 } };
+    struct dense_layer d;
+    int found = dense_layer_of(l->og, &l->og->node[l->conv_of[state]], &d);
+
+    EMU_ASSERT(found);
+    *layer = d.conv;
+    *x = (struct activation){ lower_filled(l, ELEM_F16, &one, 0), d.n, d.in_c, d.h, d.w };
 }
 
-uint32_t state_elements(const struct lowering *l, uint32_t value)
+static uint32_t plain_elements(const struct lowering *l, uint32_t state)
 {
-    return padded(op_shape_count(lower_shape(l, value)));
+    uint64_t n = op_shape_count(lower_shape(l, state));
+
+    return (uint32_t)((n + STATE_ROW - 1) / STATE_ROW * STATE_ROW);
 }
 
-/* Makes `count` values parts of one f32 variable. */
-static struct tensor place_list(struct lowering *l, const uint32_t *value, uint32_t count,
-                                const char *name)
+uint32_t state_elements(const struct lowering *l, uint32_t state)
+{
+    return l->at[state].has_state ? (uint32_t)tensor_elements(l->g, l->at[state].state_row)
+                                  : plain_elements(l, state);
+}
+
+int state_is_filled_up(const struct lowering *l, uint32_t state)
+{
+    return state_elements(l, state) != op_shape_count(lower_shape(l, state));
+}
+
+/* Memory of a convolution's weights in the form of their home. */
+static struct tensor in_blocks(struct lowering *l, uint32_t state, struct tensor flat)
+{
+    struct tensor home = l->at[state].blocks;
+
+    return tensor_reshape(l->g, flat, tensor_rank(l->g, home), tensor_shape(l->g, home));
+}
+
+struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
+{
+    uint32_t n = (uint32_t)op_shape_count(lower_shape(l, state));
+    struct conv_layer layer;
+    struct activation x;
+
+    if (l->conv_of[state] == OP_NONE)
+        return lower_reshape(l, tensor_slice(l->g, flat, 0, 0, n), lower_shape(l, state));
+    layer_of(l, state, &layer, &x);
+    return lower_reshape(l, conv_weights_matrix(l->nn, &x, &layer, in_blocks(l, state, flat)),
+                         lower_shape(l, state));
+}
+
+/* ---- places ---- */
+
+/* Every state's memory is 0 at the start: what fills it up stays so. */
+static void keep_from_zero(struct lowering *l, struct tensor t)
+{
+    void *zeros = emu_alloc(tensor_elements(l->g, t) + 1, elem_bytes(ELEM_F32));
+
+    if (!zeros) {
+        graph_fail(l->g, EMU_NO_MEMORY, "states");
+        return;
+    }
+    graph_set_initial(l->g, t, zeros);
+    graph_keep(l->g, t);
+    emu_free(zeros);
+}
+
+static void set_state(struct lowering *l, uint32_t state, struct tensor flat)
+{
+    struct placed *p = &l->at[state];
+
+    p->state_row = flat;
+    p->has_state = 1;
+    p->state = state_view(l, state, flat);
+}
+
+/* The weights of a convolution. */
+static void place_weights(struct lowering *l, uint32_t state)
+{
+    struct conv_layer layer;
+    struct activation x;
+    struct conv_home home;
+
+    layer_of(l, state, &layer, &x);
+    home = conv_weights_home(l->nn, &x, &layer, ELEM_F32, l->og->value[state].name);
+    if (tensor_elements(l->g, home.blocks) % STATE_ROW) { /* groups that are joined */
+        l->conv_of[state] = OP_NONE;
+        return;
+    }
+    l->at[state].blocks = home.blocks;
+    keep_from_zero(l, home.blocks);
+    set_state(l, state, tensor_flatten(l->g, home.blocks));
+}
+
+/* All of a list that are no weights of convolutions, one after another. */
+static void place_others(struct lowering *l, const uint32_t *state, uint32_t count,
+                         const char *name)
 {
     uint32_t all = 0, at = 0;
     struct tensor t;
 
     for (uint32_t k = 0; k < count; k++)
-        all += state_elements(l, value[k]);
+        all += l->at[state[k]].has_state ? 0 : plain_elements(l, state[k]);
+    if (!all)
+        return;
     t = graph_variable(l->g, ELEM_F32, 1, &all, name);
     graph_map_linear(l->g, t, STATE_ROW, LEAST, 0, graph_compute_tiles(l->g));
-    graph_keep(l->g, t);
+    keep_from_zero(l, t);
     for (uint32_t k = 0; k < count; k++) {
-        struct placed *p = &l->at[value[k]];
-        uint32_t n = (uint32_t)op_shape_count(lower_shape(l, value[k]));
+        uint32_t n = plain_elements(l, state[k]);
 
-        p->state_row = tensor_slice(l->g, t, 0, at, at + state_elements(l, value[k]));
-        p->state = lower_reshape(l, tensor_slice(l->g, t, 0, at, at + n), lower_shape(l, value[k]));
-        p->has_state = 1;
-        at += state_elements(l, value[k]);
+        if (l->at[state[k]].has_state)
+            continue;
+        set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
+        at += n;
     }
+}
+
+/* The states of a list, one after another, flat. */
+static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t count)
+{
+    struct tensor *part = emu_alloc(count + 1, sizeof(*part)), t = { 0 };
+
+    if (!part) {
+        graph_fail(l->g, EMU_NO_MEMORY, "states");
+        return t;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        part[k] = l->at[state[k]].state_row;
+    t = tensor_concat(l->g, part, count, 0);
+    emu_free(part);
     return t;
 }
 
-/* The parameters of a list, rounded to what the network computes with. */
-static void round_list(struct lowering *l, const uint32_t *value, uint32_t count, struct tensor t)
+/* What the network computes with in place of the states of a list. */
+static void round_list(struct lowering *l, const uint32_t *state, uint32_t count)
 {
+    struct tensor t = joined(l, state, count);
     uint32_t at = 0;
 
     if (l->real != ELEM_F32)
         t = op_cast(l->g, l->seq, t, l->real, "rounded");
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t n = (uint32_t)op_shape_count(lower_shape(l, value[k]));
+        struct placed *p = &l->at[state[k]];
+        uint32_t n = state_elements(l, state[k]);
+        struct tensor one = tensor_slice(l->g, t, 0, at, at + n);
 
-        lower_set_view(l, value[k], tensor_slice(l->g, t, 0, at, at + n));
-        lower_pin(l, value[k]);
-        at += state_elements(l, value[k]);
+        if (l->conv_of[state[k]] != OP_NONE) {
+            p->blocks = in_blocks(l, state[k], one);
+            p->has_blocks = 1;
+        }
+        lower_set_view(l, state[k], state_view(l, state[k], one));
+        lower_pin(l, state[k]);
+        at += n;
+    }
+}
+
+static void place_list(struct lowering *l, const uint32_t *state, uint32_t count, const char *name)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        if (l->conv_of[state[k]] != OP_NONE)
+            place_weights(l, state[k]);
+    }
+    place_others(l, state, count, name);
+    round_list(l, state, count);
+}
+
+/* States of the optimiser lie where their parameters do, in the same form. */
+static void place_slot(struct lowering *l, const uint32_t *parameter, const uint32_t *state,
+                       uint32_t count, const char *name)
+{
+    struct tensor like = joined(l, parameter, count), t;
+    uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
+
+    t = graph_variable(l->g, ELEM_F32, 1, &all, name);
+    graph_map_like(l->g, t, like);
+    keep_from_zero(l, t);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t n = state_elements(l, parameter[k]);
+
+        l->conv_of[state[k]] = l->conv_of[parameter[k]];
+        l->at[state[k]].blocks = l->at[parameter[k]].blocks;
+        set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
+        at += n;
     }
 }
 
@@ -79,14 +220,30 @@ static void place_update(struct lowering *l, const struct op_node *n)
     const uint32_t *parameter = n->in + UPDATE_LISTS;
 
     graph_push(l->g, n->name);
-    round_list(l, parameter, u.n, place_list(l, parameter, u.n, "parameters"));
+    place_list(l, parameter, u.n, "parameters");
     for (unsigned k = 0; k < u.slots; k++)
-        place_list(l, parameter + (2 + k) * u.n, u.n, m->slot[k]);
+        place_slot(l, parameter, parameter + (2 + k) * u.n, u.n, m->slot[k]);
     graph_pop(l->g);
+}
+
+/* Finds the convolutions whose weights are states. */
+static void find_convolutions(struct lowering *l)
+{
+    struct dense_layer d;
+
+    for (uint32_t v = 0; v < l->og->values; v++)
+        l->conv_of[v] = OP_NONE;
+    for (uint32_t i = 0; i < l->og->nodes; i++) {
+        const struct op_node *n = &l->og->node[i];
+
+        if (op_node_is(n, "Conv") && dense_layer_of(l->og, n, &d) && d.tensors && !d.linear)
+            l->conv_of[d.weights] = i;
+    }
 }
 
 void lower_place_states(struct lowering *l)
 {
+    find_convolutions(l);
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         if (op_node_is(&l->og->node[i], "ParameterUpdate"))
             place_update(l, &l->og->node[i]);
@@ -95,7 +252,7 @@ void lower_place_states(struct lowering *l)
         uint32_t v = l->og->input[k];
 
         if (l->og->value[v].kind == OP_STATE && !l->at[v].has_state)
-            round_list(l, &v, 1, place_list(l, &v, 1, l->og->value[v].name));
+            place_list(l, &v, 1, l->og->value[v].name);
     }
 }
 
@@ -110,6 +267,27 @@ int lower_is_update_number(const struct op_graph *g, uint32_t value)
     return 0;
 }
 
+/* ---- the end of a step ---- */
+
+/* The new numbers of a state in its form, or in its shape. */
+static void set_update(struct lowering *l, const struct op_update *u, struct tensor *from,
+                       struct tensor *to)
+{
+    const struct placed *p = &l->at[u->value];
+    struct tensor t;
+
+    if (p->has_state) {
+        *from = p->state_row;
+        *to = l->at[u->state].state_row;
+        return;
+    }
+    t = lower_view(l, u->value);
+    if (tensor_elem(l->g, t) != ELEM_F32)
+        t = op_cast(l->g, l->seq, t, ELEM_F32, "new");
+    *from = tensor_flatten(l->g, t);
+    *to = tensor_flatten(l->g, l->at[u->state].state);
+}
+
 void lower_update_states(struct lowering *l)
 {
     const struct op_graph *og = l->og;
@@ -120,14 +298,8 @@ void lower_update_states(struct lowering *l)
         graph_fail(l->g, EMU_NO_MEMORY, "%u states", og->updates);
         return;
     }
-    for (uint32_t k = 0; k < og->updates; k++) {
-        struct tensor t = lower_view(l, og->update[k].value);
-
-        if (tensor_elem(l->g, t) != ELEM_F32)
-            t = op_cast(l->g, l->seq, t, ELEM_F32, "new");
-        from[k] = tensor_flatten(l->g, t);
-        to[k] = tensor_flatten(l->g, l->at[og->update[k].state].state);
-    }
+    for (uint32_t k = 0; k < og->updates; k++)
+        set_update(l, &og->update[k], &from[k], &to[k]);
     if (og->updates)
         program_add(l->g, l->seq,
                     program_copy(l->g, tensor_concat(l->g, from, og->updates, 0),

@@ -16,8 +16,12 @@ struct update_lists {
 };
 struct update_lists update_lists_of(const struct lowering *l, const struct op_node *n);
 
-/* Elements of a state with those that fill up its last row. */
-uint32_t state_elements(const struct lowering *l, uint32_t value);
+/* Elements of a state with those that fill it up. */
+uint32_t state_elements(const struct lowering *l, uint32_t state);
+/* Some memory of so many elements, flat, seen as a state: in its shape. */
+struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat);
+/* Whether elements fill it up. */
+int state_is_filled_up(const struct lowering *l, uint32_t state);
 
 /* Makes all states of the graph, and what the network reads in their place. */
 void lower_place_states(struct lowering *l);

@@ -54,50 +54,65 @@ static struct tensor list_of(const struct update *u, unsigned list)
     return t;
 }
 
-/* A gradient, flat, filled up with zeros to the parameter's rows. */
-static struct tensor filled_up(const struct update *u, uint32_t gradient)
+/* Whether a gradient has the form of its parameter, with what fills that up. */
+static int is_in_blocks(const struct lowering *l, uint32_t parameter, uint32_t gradient)
 {
-    struct lowering *l = u->f.l;
-    struct tensor part[2] = { tensor_flatten(l->g, lower_view(l, gradient)) };
-    uint32_t n = (uint32_t)tensor_elements(l->g, part[0]);
-    const struct op_shape rest = { .rank = 1, .dim = { state_elements(l, gradient) - n } };
+    const struct placed *p = &l->at[gradient];
 
-    if (!rest.dim[0])
-        return part[0];
-    part[1] = lower_filled(l, tensor_elem(l->g, part[0]), &rest, 0);
-    return tensor_concat(l->g, part, 2, 0);
+    return l->conv_of[parameter] != OP_NONE && p->has_blocks &&
+           tensor_elements(l->g, p->blocks) == state_elements(l, parameter);
 }
 
 /* Fetches the gradients that have a type, each element to where its parameter lies, as f32. part:
- * by parameter; place: room for as many. */
+ * by parameter; room: for 3 tensors of each. */
 static void fetch_gradients(const struct update *u, enum elem e, struct tensor *part,
-                            struct tensor *place)
+                            struct tensor *room)
 {
     struct lowering *l = u->f.l;
     const uint32_t *parameter = u->n->in + UPDATE_LISTS, *gradient = parameter + u->lists.n;
-    struct tensor *from = place + u->lists.n, to;
-    uint32_t n = 0, all = 0;
+    struct tensor *place = room, *from = place + u->lists.n, *to = from + u->lists.n, all;
+    uint32_t n = 0, elements = 0, filled_up = 0;
 
     for (uint32_t k = 0; k < u->lists.n; k++) {
         if (tensor_elem(l->g, lower_view(l, gradient[k])) != e)
             continue;
-        from[n] = filled_up(u, gradient[k]);
         place[n++] = l->at[parameter[k]].state_row;
-        all += state_elements(l, parameter[k]);
+        elements += state_elements(l, parameter[k]);
+        filled_up |= (uint32_t)state_is_filled_up(l, parameter[k]);
     }
     if (!n)
         return;
-    to = graph_variable(l->g, e, 1, &all, "gradients");
-    graph_map_like(l->g, to, tensor_concat(l->g, place, n, 0));
-    program_add(l->g, l->seq, program_copy(l->g, tensor_concat(l->g, from, n, 0), to));
+    all = graph_variable(l->g, e, 1, &elements, "gradients");
+    graph_map_like(l->g, all, tensor_concat(l->g, place, n, 0));
+    if (filled_up)
+        op_fill(l->g, l->seq, all, 0, u->n->name);
+    n = 0;
+    for (uint32_t k = 0, at = 0; k < u->lists.n; k++) {
+        uint32_t size = state_elements(l, parameter[k]);
+        struct tensor t = lower_view(l, gradient[k]);
+
+        if (tensor_elem(l->g, t) != e)
+            continue;
+        to[n] = tensor_slice(l->g, all, 0, at, at + size);
+        if (is_in_blocks(l, parameter[k], gradient[k])) {
+            from[n++] = tensor_flatten(l->g, l->at[gradient[k]].blocks);
+        } else {
+            from[n] = tensor_flatten(l->g, t);
+            to[n] = tensor_flatten(l->g, state_view(l, parameter[k], to[n]));
+            n++;
+        }
+        at += size;
+    }
+    program_add(l->g, l->seq,
+                program_copy(l->g, tensor_concat(l->g, from, n, 0), tensor_concat(l->g, to, n, 0)));
     if (e != ELEM_F32)
-        to = op_cast(l->g, l->seq, to, ELEM_F32, u->n->name);
+        all = op_cast(l->g, l->seq, all, ELEM_F32, u->n->name);
     for (uint32_t k = 0, at = 0; k < u->lists.n; k++) {
         uint32_t size = state_elements(l, parameter[k]);
 
         if (tensor_elem(l->g, lower_view(l, gradient[k])) != e)
             continue;
-        part[k] = tensor_slice(l->g, to, 0, at, at + size);
+        part[k] = tensor_slice(l->g, all, 0, at, at + size);
         at += size;
     }
 }
@@ -105,7 +120,7 @@ static void fetch_gradients(const struct update *u, enum elem e, struct tensor *
 static struct tensor gradients(const struct update *u)
 {
     struct lowering *l = u->f.l;
-    struct tensor *part = emu_alloc(3 * (size_t)u->lists.n + 1, sizeof(*part)), t = { 0 };
+    struct tensor *part = emu_alloc(4 * (size_t)u->lists.n + 1, sizeof(*part)), t = { 0 };
 
     if (!part) {
         graph_fail(l->g, EMU_NO_MEMORY, "%s", u->n->name);
@@ -257,10 +272,11 @@ static void set_list(struct update *u, unsigned list, struct tensor t)
 
     for (uint32_t k = 0; k < u->lists.n; k++) {
         struct tensor one = tensor_flatten(l->g, one_of(u, t, k, &begin));
+        struct placed *p = &l->at[out[k]];
 
-        lower_set_view(
-            l, out[k],
-            tensor_slice(l->g, one, 0, 0, (uint32_t)op_shape_count(lower_shape(l, out[k]))));
+        lower_set_view(l, out[k], state_view(l, u->n->in[UPDATE_LISTS + k], one));
+        p->state_row = one;
+        p->has_state = 1;
     }
 }
 

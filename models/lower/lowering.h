@@ -21,9 +21,12 @@ struct placed {
     struct activation picture; /* [n][h][w][4]: of an input for first layers */
     uint32_t storage;          /* in lowering.storage */
     int has_storage;
-    /* Of a state (lower_state.h): f32, and with the elements that fill up its last row, flat. */
+    /* Of a state (lower_state.h), and of what it becomes: f32, and the same with the elements that
+     * fill it up, flat. */
     struct tensor state, state_row;
     int has_state;
+    struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
+    int has_blocks;
 };
 
 struct lowering {
@@ -37,7 +40,8 @@ struct lowering {
     struct placed *at;      /* by value */
     uint32_t *storage_left; /* by storage: how often what lies there is still read */
     uint8_t *storage_is_input;
-    uint8_t *is_kept; /* by value */
+    uint8_t *is_kept;  /* by value */
+    uint32_t *conv_of; /* by value: the convolution whose weights, a state, it is; OP_NONE: none */
     const struct lower_options *options;
     uint32_t storages;
     uint32_t group; /* that is lowered now */
@@ -84,6 +88,10 @@ static inline int lower_is_constant(const struct lowering *l, uint32_t value)
 /* Whether a value is a constant of one number, and which. */
 int lower_scalar(const struct lowering *l, uint32_t value, double *number);
 
+/* A field as a matrix whose columns are channels, those included that fill up blocks: rows are the
+ * positions of all items, or, if each item has columns of its own, those of one. */
+struct tensor lower_field_columns(struct lowering *l, const struct activation *f, int each_item);
+
 /* ---- views ---- */
 
 struct tensor lower_reshape(struct lowering *l, struct tensor t, const struct op_shape *to);
@@ -115,17 +123,22 @@ struct lower_family {
     lower_obstacle *obstacle; /* NULL: nothing of the family is in the way */
 };
 
-lower_group lower_alias, lower_binary, lower_cast, lower_dense, lower_gather, lower_group_norm,
-    lower_loss, lower_matmul, lower_norm, lower_norm_back, lower_norm_train, lower_pool,
-    lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_slope, lower_softmax,
-    lower_unary, lower_update, lower_view_node;
-lower_obstacle recurrent_obstacle, dense_obstacle, binary_obstacle, unary_obstacle, slice_obstacle,
-    loss_obstacle, norm_obstacle, pool_obstacle, reduce_obstacle, slope_obstacle, softmax_obstacle,
-    matmul_obstacle, cast_obstacle, gather_obstacle, resize_obstacle, update_obstacle;
+lower_group lower_alias, lower_binary, lower_cast, lower_conv_back, lower_dense, lower_gather,
+    lower_group_norm, lower_loss, lower_matmul, lower_norm, lower_norm_back, lower_norm_train,
+    lower_pool, lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_slope,
+    lower_softmax, lower_unary, lower_update, lower_view_node;
+lower_obstacle conv_back_obstacle, recurrent_obstacle, dense_obstacle, binary_obstacle,
+    unary_obstacle, slice_obstacle, loss_obstacle, norm_obstacle, pool_obstacle, reduce_obstacle,
+    slope_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle, gather_obstacle,
+    resize_obstacle, update_obstacle;
 
 /* Whether a norm's parameters are no constants, or it is a batch norm that trains:
  * lower_norm_train() lowers it. */
 int norm_trains(const struct op_graph *g, const struct op_node *n);
+
+/* ConvTranspose, which belongs to the family of Conv. */
+enum emu_status lower_conv_transpose(struct lowering *l, const struct op_node *n);
+lower_obstacle conv_transpose_obstacle;
 
 /* For a family whose shapes and attributes are asked for. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);

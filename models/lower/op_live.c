@@ -38,11 +38,15 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
     layer->conv.act = group->act;
     layer->conv.depthwise = o->depthwise;
     layer->conv.partials = o->partials;
-    layer->conv.bias = layer->bias != OP_NONE || group->bias != OP_NONE ? &bias : NULL;
+    layer->conv.w = layer->tensors ? &x.t : NULL;
+    layer->conv.b = layer->tensors && layer->bias != OP_NONE ? &x.t : NULL;
+    layer->conv.bias =
+        (layer->bias != OP_NONE && !layer->tensors) || group->bias != OP_NONE ? &bias : NULL;
     layer->conv.add = group->added != OP_NONE ? &other : NULL;
     *shape = conv_layer_shape(&x, &layer->conv);
     shape->blocks = conv_is_first(shape) && !value_is_picture(g, layer->x);
     layer->conv.bias = NULL;
+    layer->conv.w = layer->conv.b = NULL;
     layer->conv.add = NULL;
     return 1;
 }

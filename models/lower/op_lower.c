@@ -10,6 +10,7 @@ static const struct lower_family family[] = {
     { "binary", lower_binary, binary_obstacle },
     { "cast", lower_cast, cast_obstacle },
     { "conv", lower_dense, dense_obstacle },
+    { "conv_back", lower_conv_back, conv_back_obstacle },
     { "gather", lower_gather, gather_obstacle },
     { "loss", lower_loss, loss_obstacle },
     { "matmul", lower_matmul, matmul_obstacle },
@@ -367,7 +368,9 @@ enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struc
     l.storage_left = emu_alloc(og->values + 1, sizeof(*l.storage_left));
     l.storage_is_input = emu_alloc(og->values + 1, sizeof(*l.storage_is_input));
     l.is_kept = emu_alloc(og->values + 1, sizeof(*l.is_kept));
-    if (s == EMU_OK && (!l.at || !l.storage_left || !l.storage_is_input || !l.is_kept))
+    l.conv_of = emu_alloc(og->values + 1, sizeof(*l.conv_of));
+    if (s == EMU_OK &&
+        (!l.at || !l.storage_left || !l.storage_is_input || !l.is_kept || !l.conv_of))
         s = FAIL(NO_MEMORY, "a network of %u values", og->values);
     if (s == EMU_OK)
         lower_mark_kept(og, &(*out)->groups, o, l.is_kept);
@@ -385,6 +388,7 @@ enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struc
     emu_free(l.storage_left);
     emu_free(l.storage_is_input);
     emu_free(l.is_kept);
+    emu_free(l.conv_of);
     if (s != EMU_OK) {
         op_lower_free(*out);
         *out = NULL;

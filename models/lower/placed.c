@@ -224,6 +224,19 @@ static struct activation reshaped(struct lowering *l, const struct activation *f
     return (struct activation){ tensor_reshape(l->g, f->t, 5, shape), n, f->c, h, w };
 }
 
+struct tensor lower_field_columns(struct lowering *l, const struct activation *f, int each_item)
+{
+    uint32_t blocks = channel_blocks_of(f->c), positions = f->h * f->w;
+    uint32_t columns = blocks * CHANNEL_BLOCK * (each_item ? f->n : 1);
+    struct tensor t =
+        tensor_reshape(l->g, f->t, 4, (const uint32_t[]){ blocks, f->n, positions, CHANNEL_BLOCK });
+
+    t = tensor_transpose(
+        l->g, t, each_item ? (const unsigned[]){ 2, 1, 0, 3 } : (const unsigned[]){ 1, 2, 0, 3 });
+    return tensor_reshape(l->g, t, 2,
+                          (const uint32_t[]){ each_item ? positions : f->n * positions, columns });
+}
+
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis)
 {
     const struct placed *p = &l->at[value];

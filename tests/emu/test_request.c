@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "emu/base/alloc.h"
+#include "emu/cli/options.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/request_store.h"
 
@@ -188,16 +189,25 @@ static void parameters_and_options(void **state)
     assert_int_equal(command_main(&c, 8, argv), 77);
 }
 
+/* Two options of one use with one letter would take each other's values. */
+static void letters_differ(void **state)
+{
+    (void)state;
+    for (const struct option_row *a = option_rows; a->name; a++) {
+        for (const struct option_row *b = a + 1; b->name; b++) {
+            if (a->letter && a->letter == b->letter && a->uses & b->uses)
+                fail_msg("--%s and --%s have the letter %c", a->name, b->name, a->letter);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(kinds),
-        cmocka_unit_test(belong),
-        cmocka_unit_test(together),
-        cmocka_unit_test(arguments),
-        cmocka_unit_test(table),
-        cmocka_unit_test(parameters_and_options),
+        cmocka_unit_test(letters_differ), cmocka_unit_test(numbers),
+        cmocka_unit_test(kinds),          cmocka_unit_test(belong),
+        cmocka_unit_test(together),       cmocka_unit_test(arguments),
+        cmocka_unit_test(table),          cmocka_unit_test(parameters_and_options),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -151,6 +151,73 @@ static void layer_norms(void)
     assert_int_equal(op_graph_output(graph, x), EMU_OK);
 }
 
+/* Convolutions of every kind, with what stands between them in networks: strides, groups, depthwise
+ * ones, biases, norms, squeeze and excitation, a residual. */
+static uint32_t conv(uint32_t x, uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride,
+                     uint32_t groups, int biased)
+{
+    const int64_t half = kernel / 2, pads[] = { half, half, half, half };
+    const int64_t strides[] = { stride, stride };
+    const struct op_named_attr attr[] = {
+        { "pads", { .kind = OP_ATTR_INTS, .count = 4, .ints = pads } },
+        { "strides", { .kind = OP_ATTR_INTS, .count = 2, .ints = strides } },
+        { "group", { .kind = OP_ATTR_INT, .i = groups } },
+    };
+    double size = sqrt(3.0 * groups / (in * kernel * kernel));
+    uint32_t v[] = { x, parameter(0, size, DIMS(out, in / groups, kernel, kernel)), OP_NONE };
+    const struct op_request r = { .op = "Conv",
+                                  .in = v,
+                                  .ins = biased ? 3 : 2,
+                                  .outs = 1,
+                                  .attr = attr,
+                                  .attrs = EMU_COUNT_OF(attr) };
+    uint32_t y;
+
+    if (biased)
+        v[2] = parameter(0, 0.1, DIMS(out));
+    assert_int_equal(op_node(graph, &r, &y), EMU_OK);
+    return y;
+}
+
+static uint32_t scores(uint32_t x, uint32_t channels)
+{
+    return dense(NODE("Flatten", NODE("GlobalAveragePool", x)), channels, CLASSES);
+}
+
+static void plain_convolutions(void)
+{
+    uint32_t x = NODE("Relu", conv(input(DIMS(2, 3, 8, 8)), 3, 20, 3, 1, 1, 1));
+
+    x = NODE("Relu", conv(x, 20, 36, 3, 2, 1, 1));
+    x = NODE("Relu", conv(x, 36, 24, 1, 1, 1, 1));
+    assert_int_equal(op_graph_output(graph, scores(x, 24)), EMU_OK);
+}
+
+static void residual_block(void)
+{
+    uint32_t x = NODE("Relu", batch_norm(conv(input(DIMS(2, 3, 8, 8)), 3, 16, 3, 1, 1, 0), 16));
+    uint32_t y = NODE("Relu", batch_norm(conv(x, 16, 32, 3, 2, 1, 0), 32));
+
+    y = batch_norm(conv(y, 32, 32, 3, 1, 1, 0), 32);
+    x = batch_norm(conv(x, 16, 32, 1, 2, 1, 0), 32);
+    assert_int_equal(op_graph_output(graph, scores(NODE("Relu", NODE("Add", x, y)), 32)), EMU_OK);
+}
+
+static void inverted_block(void)
+{
+    uint32_t x = NODE("Swish", batch_norm(conv(input(DIMS(2, 3, 8, 8)), 3, 16, 3, 1, 1, 0), 16));
+    uint32_t y = NODE("Swish", batch_norm(conv(x, 16, 48, 1, 1, 1, 0), 48)), gate;
+
+    y = NODE("Swish", batch_norm(conv(y, 48, 48, 3, 1, 48, 0), 48));
+    gate = NODE("Swish", conv(NODE("GlobalAveragePool", y), 48, 8, 1, 1, 1, 1));
+    y = NODE("Mul", y, NODE("Sigmoid", conv(gate, 8, 48, 1, 1, 1, 1)));
+    y = batch_norm(conv(y, 48, 16, 1, 1, 1, 0), 16);
+    x = conv(NODE("Add", x, y), 16, 32, 3, 1, 2, 0);
+    x = NODE_INT("GroupNormalization", "num_groups", 4, x, parameter(1, 0.2, DIMS(32)),
+                 parameter(0, 0.2, DIMS(32)));
+    assert_int_equal(op_graph_output(graph, scores(NODE("Swish", x), 32)), EMU_OK);
+}
+
 /* ---- steps ---- */
 
 struct pair {
@@ -170,8 +237,8 @@ static void draw(struct pair *p)
             k % classes == (k / classes * 7) % classes ? 1 - 0.01 * (classes - 1) : 0.01;
 }
 
-static void begin(struct pair *p, const char *machine, void (*network)(void), const char *method,
-                  enum elem real)
+static void begin(struct pair *p, const struct arch *machine, void (*network)(void),
+                  const char *method, enum elem real)
 {
     struct train_chip_options o = train_chip_usual();
     const struct session_options so = { .threads = 2 };
@@ -189,7 +256,7 @@ static void begin(struct pair *p, const char *machine, void (*network)(void), co
     assert_int_equal(op_lower_check(graph), EMU_OK);
     if (graph->problems)
         fail_msg("%s: %s", graph->problem[0].op, graph->problem[0].why);
-    if (train_chip_new(arch_preset(machine), graph, &step, &o, &p->chip) != EMU_OK ||
+    if (train_chip_new(machine, graph, &step, &o, &p->chip) != EMU_OK ||
         train_chip_begin(&p->chip, &so) != EMU_OK)
         fail_msg("%s", emu_error());
     assert_int_equal(train_reference_new(graph, &step, &p->reference), EMU_OK);
@@ -231,8 +298,8 @@ static void compare_state(struct pair *p, uint32_t value, double *error, double 
 
 /* Every state has moved as the reference's, up to a share of how far it moved. What moves little
  * (the shift before a norm, whose gradient is 0) is rounded as if it moved by a hundredth. */
-static void steps_like_reference(const char *machine, void (*network)(void), const char *method,
-                                 enum elem real, double share)
+static void steps_like_reference(const struct arch *machine, void (*network)(void),
+                                 const char *method, enum elem real, double share)
 {
     const double little = 0.01;
     struct pair p;
@@ -268,26 +335,37 @@ static void every_optimiser(void **state)
 
     (void)state;
     for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
-        steps_like_reference("toy64", relu_and_tanh, method[k], ELEM_F32, 1e-3);
+        steps_like_reference(arch_preset("toy64"), relu_and_tanh, method[k], ELEM_F32, 1e-3);
 }
 
 static void layers_in_f32(void **state)
 {
     (void)state;
-    steps_like_reference("toy64", swish_and_gelu, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference("toy64", batch_norms, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference("toy64", group_norms, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference("toy64", layer_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), swish_and_gelu, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), batch_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), group_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), layer_norms, "sgd", ELEM_F32, 1e-3);
 }
 
 static void layers_in_f16(void **state)
 {
     (void)state;
-    steps_like_reference("toy64", relu_and_tanh, "sgd", ELEM_F16, 0.02);
-    steps_like_reference("toy64", swish_and_gelu, "sgd", ELEM_F16, 0.02);
-    steps_like_reference("toy64", batch_norms, "sgd", ELEM_F16, 0.02);
-    steps_like_reference("toy64", group_norms, "sgd", ELEM_F16, 0.02);
-    steps_like_reference("toy64", layer_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(arch_preset("toy64"), swish_and_gelu, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(arch_preset("toy64"), group_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(arch_preset("toy64"), layer_norms, "sgd", ELEM_F16, 0.02);
+}
+
+static void convolutions(void **state)
+{
+    struct arch a = *arch_preset("mk2");
+
+    (void)state;
+    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    steps_like_reference(&a, plain_convolutions, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(&a, residual_block, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(&a, inverted_block, "sgd", ELEM_F16, 0.03);
 }
 
 int main(void)
@@ -296,6 +374,7 @@ int main(void)
         cmocka_unit_test(every_optimiser),
         cmocka_unit_test(layers_in_f32),
         cmocka_unit_test(layers_in_f16),
+        cmocka_unit_test(convolutions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
