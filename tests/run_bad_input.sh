@@ -181,6 +181,17 @@ stream="stream -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=1
 refuse "--input-type is u8, f16 or f32" $stream --input-type u4 models/pictures
 refuse "unrecognized option '--nosuch'" $stream --nosuch
 refuse "--resume does nothing without --output" $stream --resume models/pictures
+refuse "--weights is for networks that are known by name" stream "$tmp/in.onnx" --weights "$tmp/a"
+refuse "--resolution is for networks that are known by name" stream "$tmp/in.onnx" --resolution 32
+refuse "--dim and --outputs are for ONNX files" $stream --outputs stem
+refuse "a stream needs one input [n][3][side][side]" stream -q "$tmp/in.onnx"
+for option in "--resize 40 --crop 0.5" "--resize 40 --no-resize" "--crop 0.5 --no-resize"; do
+    refuse "not both" $net $option
+    refuse "not both" $stream $option
+done
+refuse "whose shorter side is 31" $net --resize 31
+refuse "whose shorter side is 31" $stream --resize 31
+refuse "is not a number above 0 and at most 1" $net --crop 2
 refuse "results are CSV or JSON lines" $stream -o "$tmp/a.txt" models/pictures
 refuse "which network?" stream --io-tiles 4
 refuse "is no network" stream models/pictures
@@ -345,6 +356,26 @@ if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >
     expect 2 "these are weights of efficientnet-b0, not of resnet-50" models resnet-50 --weights "$tmp/b0"
     expect 2 "misshapen classifier.1.weight: expected [10, 1280]" models efficientnet-b0 --classes 10 --weights "$tmp/b0"
     expect 0 "all 311 tensors are there" models efficientnet-b0 --weights "$tmp/b0"
+
+    # How pictures are prepared follows the names in the file, unless options say something else; an image keeps it.
+    expect 0 "shorter side to 37 (bicubic), middle 32 x 32 (torchvision's)" $net --weights "$tmp/b0"
+    expect 0 "shorter side to 36 (bicubic), middle 32 x 32 (its publication's)" $net
+    expect 0 "shorter side to 64 (bicubic), middle 32 x 32 (as chosen)" $net --crop 0.5
+    expect 0 "not resized, middle 32 x 32 (as chosen)" $net --no-resize --json
+    "$program" $net --resize 50 --image models/pictures/cat.jpg --json >"$tmp/chosen" 2>"$tmp/err"
+    "$program" compile ${net#run } --resize 50 -o "$tmp/chosen.img" >"$tmp/out" 2>"$tmp/err"
+    "$program" run "$tmp/chosen.img" --image models/pictures/cat.jpg --json >"$tmp/kept" 2>"$tmp/err"
+    "$program" run "$tmp/net.img" --image models/pictures/cat.jpg --resize 50 --json >"$tmp/told" 2>"$tmp/err"
+    [ -n "$(classes chosen)" ] && [ "$(classes chosen)" = "$(classes kept)" ] && [ "$(classes chosen)" = "$(classes told)" ] &&
+        passed=$((passed + 1)) || fail "--resize means something else to run, compile and images"
+
+    # A stream of an ONNX file is that of the network it was written from.
+    "$program" models efficientnet-b0 --resolution 32 --weights "$tmp/b0" -o "$tmp/b0.onnx" >"$tmp/out" 2>"$tmp/err"
+    "$program" $stream --weights "$tmp/b0" --resize 40 -n 3 -o "$tmp/named.csv" >"$tmp/out" 2>"$tmp/err"
+    "$program" stream -q "$tmp/b0.onnx" --set tiles=128 --resize 40 -n 3 -o "$tmp/file.csv" >"$tmp/out" 2>"$tmp/err"
+    [ -s "$tmp/file.csv" ] && cmp -s "$tmp/named.csv" "$tmp/file.csv" && grep -q "prepared    shorter side to 40" "$tmp/out" &&
+        passed=$((passed + 1)) || fail "stream FILE.onnx differs from stream NETWORK"
+    refuse "its results were made with network" stream -q "$tmp/b0.onnx" --set tiles=128 -n 3 -o "$tmp/file.csv" --resume
 else
     fail "models efficientnet-b0 -o FILE"
 fi

@@ -13,6 +13,7 @@
 #include "models/pass/op_pass.h"
 #include "models/run/model_dump.h"
 #include "models/run/network_choice.h"
+#include "models/run/onnx_request.h"
 #include "models/stream/cmd_stream.h"
 #include "models/train/cmd_train.h"
 #include "models/validate/validate.h"
@@ -73,7 +74,7 @@ static enum emu_status handle_weights(const struct request *q, struct net *n)
         printf("%s: all %u tensors are there, named as %s names them\n", q->weights, w->params,
                w->names);
     if (s == EMU_OK && out)
-        s = models_name_is_onnx(q->output) ? write_onnx(n, w, out) : weights_write_to(w, out);
+        s = onnx_is_named(q->output) ? write_onnx(n, w, out) : weights_write_to(w, out);
     s = output_end(out, s);
     weights_free(w);
     return s;
@@ -141,7 +142,7 @@ const struct command model_commands[] = {
       .noun = "one network",
       .min = 1,
       .max = ANY,
-      .args = "NETWORK [PICTURE|DIRECTORY|@LIST|-]...",
+      .args = "NETWORK|FILE.onnx [PICTURE|DIRECTORY|@LIST|-]...",
       .doc =
           "Run a stream of pictures through a network: IO tiles fetch the next batches while the "
           "other tiles compute. Every batch is executed. Without pictures those of Superstep "

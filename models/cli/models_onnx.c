@@ -12,34 +12,9 @@
 #include "models/run/network_choice.h"
 #include "models/run/onnx_request.h"
 
-int models_name_is_onnx(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot && !strcmp(dot, ".onnx");
-}
-
 int models_is_onnx(const struct request *q)
 {
-    return q->what && models_name_is_onnx(q->what) && !network_find(q->what);
-}
-
-/* Options that say how a network is built, which a file has settled. */
-static enum emu_status refuse_others(const struct request *q)
-{
-    static const struct {
-        enum option_id id;
-        const char *name;
-    } other[] = { { OPTION_resolution, "resolution" }, { OPTION_classes, "classes" },
-                  { OPTION_padding, "padding" },       { OPTION_norm, "norm" },
-                  { OPTION_weights, "weights" },       { OPTION_seed, "seed" } };
-
-    for (unsigned k = 0; k < EMU_COUNT_OF(other); k++) {
-        if (request_has(q, other[k].id))
-            return FAIL(USAGE, "--%s is for networks that are known by name, and %s is a file",
-                        other[k].name, q->what);
-    }
-    return EMU_OK;
+    return q->what && onnx_is_named(q->what) && !network_find(q->what);
 }
 
 static void print_values(const char *what, const struct op_graph *g, const uint32_t *list,
@@ -85,7 +60,7 @@ enum emu_status models_show_onnx(const struct request *q)
     enum emu_status s;
     uint32_t folded;
 
-    TRY(refuse_others(q));
+    TRY(onnx_request_check(q));
     if (q->stage)
         return model_dump(q);
     TRY(onnx_request_read(q, &m));

@@ -5,8 +5,6 @@
 
 #include "emu/cli/request.h"
 
-/* Whether a path ends in .onnx. */
-int models_name_is_onnx(const char *path);
 /* Whether what was named is a file of this kind and no network. */
 int models_is_onnx(const struct request *q);
 /* Prints it to stdout. Errors: those of onnx_read_file(); EMU_USAGE, an option that is for networks

@@ -58,13 +58,15 @@ static enum emu_status picture_of(const struct batches *b, uint32_t sample, stru
 {
     const struct batch_options *o = &b->o;
     uint64_t seed = hash_mix(o->seed + b->epoch) + sample;
+    struct picture_recipe recipe;
     struct picture whole;
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
+    recipe = picture_recipe_of_share(o->width, o->crop > 0 ? o->crop : 1);
     TRY(dataset_picture(b->data, sample, &whole));
     if (!o->shuffle && o->crop > 0 && o->width == o->height)
-        s = picture_crop(&whole, o->width, o->crop, out);
+        s = picture_crop(&whole, &recipe, out);
     else
         s = augment_picture(&whole, o->shuffle ? o->augment : AUGMENT_NONE, seed, o->width,
                             o->height, out);

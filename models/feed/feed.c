@@ -105,8 +105,7 @@ static void work(struct picture_feed *f)
         pthread_cond_broadcast(&f->room);
         if (slot->status == EMU_OK) {
             pthread_mutex_unlock(&f->lock);
-            slot->status =
-                feed_file_read(slot->name, f->o.side, f->o.crop, f->o.pixels_max, &slot->cut);
+            slot->status = feed_file_read(slot->name, &f->o.recipe, f->o.pixels_max, &slot->cut);
             note_reason(slot);
             pthread_mutex_lock(&f->lock);
         }
@@ -181,7 +180,7 @@ static int take_slot(struct picture_feed *f, struct slot *out)
 
 static void give_picture(struct picture_feed *f, struct slot *s, uint8_t *rgb, const char **name)
 {
-    memcpy(rgb, s->cut.rgb, (size_t)f->o.side * f->o.side * 3);
+    memcpy(rgb, s->cut.rgb, (size_t)f->o.recipe.side * f->o.recipe.side * 3);
     emu_free(f->name);
     f->name = s->name;
     s->name = NULL;
@@ -322,8 +321,7 @@ static enum emu_status check_options(const struct feed_options *o, size_t paths)
 {
     if (!paths)
         return FAIL(USAGE, "no pictures: expected files, directories or lists");
-    if (!o->side || o->side > PICTURE_SIDE_MAX || !(o->crop > 0.01 && o->crop <= 1))
-        return FAIL(USAGE, "pictures of %u x %u, cut at %g", o->side, o->side, o->crop);
+    TRY(picture_recipe_check(&o->recipe));
     if (o->threads > FEED_THREADS_MAX || o->queue > FEED_QUEUE_MAX)
         return FAIL(USAGE, "%u threads and a queue of %u; at most %d and %d", o->threads, o->queue,
                     FEED_THREADS_MAX, FEED_QUEUE_MAX);

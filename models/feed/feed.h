@@ -13,14 +13,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "models/picture/picture_recipe.h"
 #include "programs/programs.h"
 
 enum { FEED_THREADS_MAX = 4096, FEED_QUEUE_MAX = 1 << 16 };
 
 struct feed_options {
-    uint32_t side;       /* of the pictures handed out, in pixels */
-    double crop;         /* side of the cut over the shorter side of the resized picture */
-    unsigned threads;    /* that decode; 0: one per core */
+    struct picture_recipe recipe; /* of the pictures handed out; they are not normalised */
+    unsigned threads;             /* that decode; 0: one per core */
     unsigned queue;      /* most pictures that are decoded but not taken; 0: 2 threads + 8 */
     uint64_t pixels_max; /* a file with more pixels is bad; 0: 2^26 (200 MB decoded) */
     uint64_t skip;       /* so many files were dealt with by an earlier run: pass over them */
@@ -41,12 +41,12 @@ struct picture_feed;
 enum emu_status feed_open(const char *const *path, size_t paths, const struct feed_options *o,
                           struct picture_feed **out) EMU_MUST_CHECK;
 
-/* Waits for the next good picture: rgb [side][side][3], its name (borrowed until the next call),
- * and its number among all files, bad and skipped ones included. *more = 0: there is none left, or
- * feed_stop() was called; then nothing else is written. Bad files on the way are passed over and
- * remembered. Errors: EMU_BAD_FILE when the feed ends without a single good picture, unless files
- * were skipped or the feed was stopped; EMU_NO_MEMORY, EMU_IO. After an error no more pictures
- * come. To be called by one thread at a time. */
+/* Waits for the next good picture: rgb [side][side][3] of the recipe, its name (borrowed until the
+ * next call), and its number among all files, bad and skipped ones included. *more = 0: there is
+ * none left, or feed_stop() was called; then nothing else is written. Bad files on the way are
+ * passed over and remembered. Errors: EMU_BAD_FILE when the feed ends without a single good
+ * picture, unless files were skipped or the feed was stopped; EMU_NO_MEMORY, EMU_IO. After an error
+ * no more pictures come. To be called by one thread at a time. */
 enum emu_status feed_next(struct picture_feed *f, uint8_t *rgb, const char **name, uint64_t *index,
                           int *more) EMU_MUST_CHECK;
 

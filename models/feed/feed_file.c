@@ -120,15 +120,15 @@ enum emu_status feed_file_decode(const char *path, uint64_t pixels_max, struct p
     return s;
 }
 
-enum emu_status feed_file_read(const char *path, uint32_t side, double crop, uint64_t pixels_max,
-                               struct picture *cut)
+enum emu_status feed_file_read(const char *path, const struct picture_recipe *r,
+                               uint64_t pixels_max, struct picture *cut)
 {
     struct picture whole;
     enum emu_status s;
 
     memset(cut, 0, sizeof(*cut));
     TRY(feed_file_decode(path, pixels_max, &whole));
-    s = picture_crop(&whole, side, crop, cut);
+    s = picture_crop(&whole, r, cut);
     picture_free(&whole);
     return s;
 }

@@ -18,7 +18,7 @@ enum emu_status feed_file_bytes(const char *path, uint64_t most, uint8_t **data,
 /* Opens, reads, decodes, resizes and cuts. Messages say what is wrong without naming the file.
  * Errors: EMU_IO and EMU_BAD_FILE mean that the file is bad; EMU_NO_MEMORY. Free *cut with
  * picture_free. */
-enum emu_status feed_file_read(const char *path, uint32_t side, double crop, uint64_t pixels_max,
-                               struct picture *cut) EMU_MUST_CHECK;
+enum emu_status feed_file_read(const char *path, const struct picture_recipe *r,
+                               uint64_t pixels_max, struct picture *cut) EMU_MUST_CHECK;
 
 #endif

@@ -17,9 +17,12 @@ enum { STEM_CHANNELS = 32, HEAD_CHANNELS = 1280, CHANNEL_STEP = 8, SQUEEZE = 4, 
 static const struct scaling {
     uint32_t width10, depth10, side;
     double crop;
+    uint32_t torch_side, torch_resize;
 } scaling[] = {
-    { 10, 10, 224, 0.875 }, { 10, 11, 240, 0.882 }, { 11, 12, 260, 0.890 }, { 12, 14, 300, 0.904 },
-    { 14, 18, 380, 0.922 }, { 16, 22, 456, 0.934 }, { 18, 26, 528, 0.942 }, { 20, 31, 600, 0.949 },
+    { 10, 10, 224, 0.875, 224, 256 }, { 10, 11, 240, 0.882, 240, 256 },
+    { 11, 12, 260, 0.890, 288, 288 }, { 12, 14, 300, 0.904, 300, 320 },
+    { 14, 18, 380, 0.922, 380, 384 }, { 16, 22, 456, 0.934, 456, 456 },
+    { 18, 26, 528, 0.942, 528, 528 }, { 20, 31, 600, 0.949, 600, 600 },
 };
 
 static const struct scaling *scaling_of(unsigned variant)
@@ -34,6 +37,8 @@ struct net_traits efficientnet_traits(unsigned variant)
 
     return (struct net_traits){ .side = z->side,
                                 .crop = z->crop,
+                                .torch_side = z->torch_side,
+                                .torch_resize = z->torch_resize,
                                 .norm = variant >= EFFICIENTNET_G16 ? NORM_GROUP : NORM_BATCH,
                                 .eps = 1e-3,
                                 .torch_eps = variant % EFFICIENTNET_G16 < 5 ? 1e-5 : 1e-3 };

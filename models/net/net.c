@@ -83,14 +83,13 @@ static enum emu_status check_range(const char *what, uint32_t v, uint32_t min, u
 static enum emu_status choose(const struct network *w, const struct net_options *o, struct net *n,
                               struct net_builder *b)
 {
-    /* of ImageNet; torchvision's and timm's weights expect it */
-    static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
     struct net_traits t = w->traits(w->variant);
 
     snprintf(n->name, sizeof(n->name), "%s", w->name);
-    memcpy(n->mean, mean, sizeof(mean));
-    memcpy(n->std, std, sizeof(std));
     n->crop = t.crop;
+    n->torch_side = t.torch_side;
+    n->torch_resize = t.torch_resize;
+    n->torch_bilinear = t.torch_bilinear;
     n->batch = o->batch ? o->batch : 1;
     n->resolution = o->resolution ? o->resolution : t.side;
     n->classes = o->classes ? o->classes : 1000;
@@ -159,11 +158,6 @@ enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t b
                                    .norm = n->norm == NORM_GROUP ? "group" : "batch" };
 
     return net_new(n->name, &o, out);
-}
-
-float net_normalise(const struct net *n, unsigned channel, uint8_t v)
-{
-    return ((float)v / 255.0f - (float)n->mean[channel]) / (float)n->std[channel];
 }
 
 /* ---- for people ---- */

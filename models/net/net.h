@@ -37,9 +37,11 @@ struct net_param {
 struct net {
     char name[NET_NAME_MAX];
     uint32_t batch, resolution, classes;
-    double mean[3], std[3]; /* by channel: the picture is normalised with them */
-    double crop;            /* side of the cut over the shorter side of the resized picture */
-    int torch_padding;      /* as in struct net_options, like the next */
+    /* How pictures are prepared (models/picture/picture_recipe.h). */
+    double crop;                       /* side of the cut over the shorter side before it */
+    uint32_t torch_side, torch_resize; /* torchvision's side of the cut, and shorter side before */
+    int torch_bilinear;                /* else bicubic */
+    int torch_padding;                 /* as in struct net_options, like the next */
     enum norm_kind norm;
     int gated;               /* it has squeeze and excitation */
     struct op_graph *graph;  /* owned: "picture" [n][3][side][side] to "scores" [n][classes] */
@@ -72,8 +74,6 @@ void net_free(struct net *n);
  * pictures. EMU_NO_MEMORY. Free with net_free. */
 enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
                             struct net **out) EMU_MUST_CHECK;
-/* (v / 255 - mean) / std for a byte of channel 0, 1 or 2, in f32. */
-float net_normalise(const struct net *n, unsigned channel, uint8_t v);
 /* The name of network i, and one line about it; NULL after the last one. */
 const char *net_name(unsigned i);
 const char *net_text(unsigned i);

@@ -52,7 +52,9 @@ uint32_t build_channels(const struct net_builder *b, uint32_t value);
 /* Published properties of a network besides its layers. */
 struct net_traits {
     uint32_t side; /* of its pictures, in pixels */
-    double crop;   /* as net.crop */
+    double crop;   /* as net.crop, like the next */
+    uint32_t torch_side, torch_resize;
+    int torch_bilinear;
     enum norm_kind norm;
     int torch_only;        /* 1: it exists with torch padding only */
     double eps, torch_eps; /* of batch norm with SAME padding, with torch padding */

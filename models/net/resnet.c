@@ -34,9 +34,14 @@ static uint32_t bottleneck(struct net_builder *b, uint32_t x, uint32_t width, ui
 struct net_traits resnet_traits(unsigned variant)
 {
     (void)variant;
-    return (struct net_traits){
-        .side = 224, .crop = 0.875, .norm = NORM_BATCH, .torch_only = 1, .torch_eps = 1e-5
-    };
+    return (struct net_traits){ .side = 224,
+                                .crop = 0.875,
+                                .torch_side = 224,
+                                .torch_resize = 256,
+                                .torch_bilinear = 1,
+                                .norm = NORM_BATCH,
+                                .torch_only = 1,
+                                .torch_eps = 1e-5 };
 }
 
 void build_resnet50(struct net_builder *b, unsigned variant)

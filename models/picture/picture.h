@@ -2,7 +2,7 @@
 #ifndef MODELS_PICTURE_H
 #define MODELS_PICTURE_H
 
-#include "models/net/net.h"
+#include "models/picture/picture_recipe.h"
 
 /* 8-bit RGB, row by row. */
 struct picture {
@@ -24,10 +24,11 @@ enum emu_status picture_decode(const void *data, size_t bytes, uint64_t pixels_m
                                struct picture *out) EMU_MUST_CHECK;
 void picture_free(struct picture *p);
 
-/* The usual recipe of evaluation: resizes the shorter side (bicubic, antialiased, as PIL does) to
- * side / crop, then cuts out the centre. *out has side x side pixels; free with picture_free. crop:
- * 0.922 for B4. */
-enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop,
+/* Resizes the shorter side (antialiased, as PIL does), then cuts out the centre, as the recipe
+ * says. *out has side x side pixels; free with picture_free. Errors: those of
+ * picture_recipe_check(); EMU_BAD_FILE for a picture that keeps its size and is smaller than the
+ * cut; EMU_NO_MEMORY. */
+enum emu_status picture_crop(const struct picture *p, const struct picture_recipe *r,
                              struct picture *out) EMU_MUST_CHECK;
 
 /* All of a picture in another size, by the same filter. Errors: EMU_BAD_FILE (a side is 0 or too
@@ -35,7 +36,7 @@ enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop
 enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t height,
                                struct picture *out) EMU_MUST_CHECK;
 
-/* (v / 255 - mean) / std of a picture of the net's resolution. out: [3][h][w], the caller's. */
-void picture_normalise(const struct picture *p, const struct net *n, float *out);
+/* Normalises a picture of the recipe's side. out: [3][h][w], the caller's. */
+void picture_normalise(const struct picture *p, const struct picture_recipe *r, float *out);
 
 #endif

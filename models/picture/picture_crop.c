@@ -1,6 +1,7 @@
-/* picture_crop.c - resizes and cuts as PIL and torchvision do, to the bit: bicubic (a = -0.5), the
- * kernel widened by the scale when shrinking, weights with 22 fractional bits, first along rows,
- * then along columns, with 8 bits between the passes. Only what the cut keeps is computed.
+/* picture_crop.c - resizes and cuts as PIL and torchvision do, to the bit: bicubic (a = -0.5) or
+ * bilinear, the kernel widened by the scale when shrinking, weights with 22 fractional bits, first
+ * along rows, then along columns, with 8 bits between the passes. Only what the cut keeps is
+ * computed.
  *
  * Source: Pillow, src/libImaging/Resample.c; torchvision, transforms/functional.py (size of the
  * longer side, place of the cut).
@@ -15,8 +16,6 @@
 
 enum { WEIGHT_BITS = 22 };
 
-static const double BICUBIC_SUPPORT = 2.0;
-
 static double bicubic(double x)
 {
     const double a = -0.5;
@@ -29,8 +28,23 @@ static double bicubic(double x)
     return 0.0;
 }
 
+static double bilinear(double x)
+{
+    x = fabs(x);
+    return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+/* support: from where on it is 0. */
+static const struct filter {
+    double (*at)(double x);
+    double support;
+} filters[PICTURE_FILTERS] = {
+    [FILTER_BICUBIC] = { bicubic, 2.0 }, [FILTER_BILINEAR] = { bilinear, 1.0 }
+};
+
 /* The weights of `count` results, from `first` on, of an axis resized from `in` to `out`. */
 struct resampling {
+    const struct filter *filter;
     uint32_t count, most;   /* most: inputs of one result */
     uint32_t *begin, *taps; /* owned; inputs of each result */
     int32_t *weight;        /* owned; [count][most] */
@@ -47,14 +61,14 @@ static void resampling_free(struct resampling *r)
 static void fill_result(struct resampling *r, uint32_t k, uint32_t in, double centre, double step,
                         double *w)
 {
-    double wide = step < 1.0 ? 1.0 : step, support = BICUBIC_SUPPORT * wide, sum = 0;
+    double wide = step < 1.0 ? 1.0 : step, support = r->filter->support * wide, sum = 0;
     double low = centre - support + 0.5, high = centre + support + 0.5;
     uint32_t begin = low < 0 ? 0 : (uint32_t)low;
     uint32_t end = high > in ? in : (uint32_t)high;
     uint64_t largest = 0;
 
     for (uint32_t i = begin; i < end; i++) {
-        w[i - begin] = bicubic((i - centre + 0.5) * (1.0 / wide));
+        w[i - begin] = r->filter->at((i - centre + 0.5) * (1.0 / wide));
         sum += w[i - begin];
     }
     r->begin[k] = begin;
@@ -70,15 +84,16 @@ static void fill_result(struct resampling *r, uint32_t k, uint32_t in, double ce
     EMU_ASSERT(largest < (uint64_t)(INT32_MAX - (1 << WEIGHT_BITS)) / 255);
 }
 
-static enum emu_status resampling_init(struct resampling *r, uint32_t in, uint64_t out,
-                                       uint64_t first, uint32_t count)
+static enum emu_status resampling_init(struct resampling *r, enum picture_filter filter,
+                                       uint32_t in, uint64_t out, uint64_t first, uint32_t count)
 {
     double step = (double)in / (double)out;
     double *w;
 
     memset(r, 0, sizeof(*r));
+    r->filter = &filters[filter];
     r->count = count;
-    r->most = (uint32_t)ceil(BICUBIC_SUPPORT * (step < 1.0 ? 1.0 : step)) * 2 + 1;
+    r->most = (uint32_t)ceil(r->filter->support * (step < 1.0 ? 1.0 : step)) * 2 + 1;
     r->begin = emu_alloc(count, sizeof(*r->begin));
     r->taps = emu_alloc(count, sizeof(*r->taps));
     r->weight = emu_alloc((size_t)count * r->most, sizeof(*r->weight));
@@ -177,24 +192,37 @@ static uint64_t cut_begin(uint64_t length, uint32_t side)
     return twice / 2 + (twice % 2 && twice / 2 % 2);
 }
 
-enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop,
+/* The size of the picture before the cut. */
+static enum emu_status size_before(const struct picture *p, const struct picture_recipe *r,
+                                   uint64_t *width, uint64_t *height)
+{
+    uint32_t shorter = p->width < p->height ? p->width : p->height;
+    uint64_t target = r->resize ? r->resize : shorter;
+
+    TRY(picture_recipe_check(r));
+    if (!shorter || target < r->side)
+        return FAIL(BAD_FILE,
+                    "%u x %u pixels, which are not resized: less than the %u x %u of the "
+                    "network",
+                    p->width, p->height, r->side, r->side);
+    *width = target * p->width / shorter;
+    *height = target * p->height / shorter;
+    return EMU_OK;
+}
+
+enum emu_status picture_crop(const struct picture *p, const struct picture_recipe *r,
                              struct picture *out)
 {
     struct resampling across = { 0 }, down = { 0 };
-    uint32_t shorter = p->width < p->height ? p->width : p->height;
-    uint64_t target, width, height;
+    uint64_t width = 0, height = 0;
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    if (!shorter || !side || side > PICTURE_SIDE_MAX || !(crop > 0.01 && crop <= 1))
-        return FAIL(USAGE, "a cut of %u x %u at %g of a picture of %u x %u", side, side, crop,
-                    p->width, p->height);
-    target = (uint64_t)(side / crop);
-    width = target * p->width / shorter;
-    height = target * p->height / shorter;
-    s = resampling_init(&across, p->width, width, cut_begin(width, side), side);
+    TRY(size_before(p, r, &width, &height));
+    s = resampling_init(&across, r->filter, p->width, width, cut_begin(width, r->side), r->side);
     if (s == EMU_OK)
-        s = resampling_init(&down, p->height, height, cut_begin(height, side), side);
+        s = resampling_init(&down, r->filter, p->height, height, cut_begin(height, r->side),
+                            r->side);
     if (s == EMU_OK)
         s = resize(p, &across, &down, out);
     resampling_free(&across);
@@ -212,9 +240,9 @@ enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t
 
     memset(out, 0, sizeof(*out));
     TRY(picture_check_size(width, height, UINT64_MAX));
-    s = resampling_init(&across, p->width, width, 0, width);
+    s = resampling_init(&across, FILTER_BICUBIC, p->width, width, 0, width);
     if (s == EMU_OK)
-        s = resampling_init(&down, p->height, height, 0, height);
+        s = resampling_init(&down, FILTER_BICUBIC, p->height, height, 0, height);
     if (s == EMU_OK)
         s = resize(p, &across, &down, out);
     resampling_free(&across);
@@ -224,12 +252,12 @@ enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t
     return s;
 }
 
-void picture_normalise(const struct picture *p, const struct net *n, float *out)
+void picture_normalise(const struct picture *p, const struct picture_recipe *r, float *out)
 {
     size_t pixels = (size_t)p->width * p->height;
 
     for (unsigned c = 0; c < 3; c++) {
         for (size_t i = 0; i < pixels; i++)
-            out[c * pixels + i] = net_normalise(n, c, p->rgb[3 * i + c]);
+            out[c * pixels + i] = picture_normal(r, c, p->rgb[3 * i + c]);
     }
 }

@@ -125,20 +125,17 @@ static int takes_pictures(const struct op_shape *s)
            s->dim[2] <= NET_SIDE_MAX && op_type_kind(s->type) == OP_KIND_FLOAT;
 }
 
-/* Without a network torchvision's recipe: the middle 87.5 % of the side, mean and deviation of
- * ImageNet. */
 static enum emu_status read_pictures(const struct request *q, const struct op_graph *g,
-                                     uint32_t value, const struct net *net, struct model_input *in)
+                                     uint32_t value, const struct picture_recipe *recipe,
+                                     struct model_input *in)
 {
     const struct op_shape *s = &g->value[value].shape;
-    const struct net recipe = { .batch = s->dim[0],
-                                .resolution = s->dim[2],
-                                .crop = net ? net->crop : 0.875,
-                                .mean = { 0.485, 0.456, 0.406 },
-                                .std = { 0.229, 0.224, 0.225 } };
-    struct net_pictures p;
-    enum emu_status st = net_pictures_read(net ? net : &recipe, &q->image, &p);
+    struct picture_recipe r = recipe ? *recipe : picture_recipe_usual(s->dim[2]);
+    struct net_pictures p = { .name = NULL };
+    enum emu_status st = picture_choose(q, &r);
 
+    if (st == EMU_OK)
+        st = net_pictures_read(&r, s->dim[0], &q->image, &p);
     if (st != EMU_OK) {
         net_pictures_free(&p);
         return st;
@@ -146,8 +143,9 @@ static enum emu_status read_pictures(const struct request *q, const struct op_gr
     in->numbers = p.numbers;
     in->name = p.name;
     in->names = s->dim[0];
-    snprintf(in->text, sizeof(in->text), "%s%s, middle %.4g %%, normalised as ImageNet's",
-             p.name[0], s->dim[0] > 1 && q->image.count != 1 ? " and more" : "", 100 * recipe.crop);
+    picture_recipe_text(&r, in->recipe);
+    snprintf(in->text, sizeof(in->text), "%.100s%s: %s", p.name[0],
+             s->dim[0] > 1 && q->image.count != 1 ? " and more" : "", in->recipe);
     return EMU_OK;
 }
 
@@ -185,7 +183,7 @@ static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct mode
 }
 
 enum emu_status model_inputs_read(const struct request *q, const struct op_graph *g,
-                                  const struct net *net, struct model_input *in)
+                                  const struct picture_recipe *recipe, struct model_input *in)
 {
     uint32_t pictures = 0;
 
@@ -196,7 +194,7 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
         if (in[k].numbers.any)
             continue;
         if (takes_pictures(s)) {
-            TRY(read_pictures(q, g, g->input[k], net, &in[k]));
+            TRY(read_pictures(q, g, g->input[k], recipe, &in[k]));
             pictures++;
         } else {
             TRY(draw(s, k + 1, &in[k]));

@@ -5,7 +5,7 @@
 
 #include "emu/base/output_file.h"
 #include "emu/cli/request.h"
-#include "models/net/net.h"
+#include "models/picture/picture_recipe.h"
 
 enum { MODEL_INPUT_FROM = 256 };
 
@@ -15,16 +15,18 @@ struct model_input {
     const char **name;           /* owned list of borrowed names of files; NULL: drawn numbers */
     uint32_t names;              /* 1, or one for each picture of the batch */
     char text[MODEL_INPUT_FROM]; /* where they come from: "models/pictures/cat.jpg, .." */
+    char recipe[RECIPE_TEXT];    /* how pictures were prepared; "": it takes none */
 };
 
 /* The numbers of all inputs, by g->input, from --input and --image; without them pictures of
- * Superstep, else drawn numbers: floats uniform in [-1, 1), integers 0 or 1. net: says how pictures
- * are prepared; NULL: as torchvision does. in: [g->inputs] zeros; free each with model_input_free,
- * also after an error. Errors: EMU_USAGE (an input that is
- * not there, two files for one, pictures for what takes none), EMU_BAD_FILE (another shape), those
- * of the readers. */
+ * Superstep, else drawn numbers: floats uniform in [-1, 1), integers 0 or 1. recipe: how pictures
+ * are prepared, unless options say otherwise; NULL: seven eighths of the shorter side. in:
+ * [g->inputs] zeros; free each with model_input_free, also after an error. Errors: EMU_USAGE (an
+ * input that is not there, two files for one, pictures for what takes none), EMU_BAD_FILE (another
+ * shape), those of the readers. */
 enum emu_status model_inputs_read(const struct request *q, const struct op_graph *g,
-                                  const struct net *net, struct model_input *in) EMU_MUST_CHECK;
+                                  const struct picture_recipe *recipe,
+                                  struct model_input *in) EMU_MUST_CHECK;
 
 void model_input_free(struct model_input *in);
 

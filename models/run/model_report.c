@@ -73,6 +73,8 @@ static void print_head(const struct model_answer *m, FILE *f)
 
 static void print_classes(const struct model_answer *m, FILE *f)
 {
+    if (m->recipe)
+        fprintf(f, "  pictures: %s\n", m->recipe);
     for (uint32_t p = 0; p < m->facts.batch; p++) {
         uint32_t top[MODEL_TOP];
 

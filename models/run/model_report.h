@@ -18,6 +18,7 @@ struct model_answer {
     const struct layer_cycles *layers;
     const char *weights;        /* one line that says where they came from */
     const char *const *picture; /* [batch] names */
+    const char *recipe;         /* one line: how pictures were prepared; NULL: there are none */
     struct run *run;            /* NULL: the network was only compiled */
     const float *scores;        /* [batch][classes]; NULL without a run */
 };

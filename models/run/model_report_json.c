@@ -186,6 +186,8 @@ json_t *model_report_json(const struct model_answer *m)
         put(o, "parameters", integer(n->parameters)) &&
         put(o, "macs_per_image", integer(n->macs)) && put(o, "weights", json_string(m->weights));
 
+    if (good && m->recipe)
+        good = put(o, "preprocessing", json_string(m->recipe));
     if (good && m->run)
         good = put_run(m, o);
     if (good && m->scores)

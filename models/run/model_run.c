@@ -17,6 +17,7 @@
 #include "models/run/model_weights.h"
 #include "models/run/net_cache.h"
 #include "models/run/net_image.h"
+#include "models/run/net_pictures.h"
 #include "models/run/op_bill.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
@@ -28,8 +29,9 @@ struct model_run {
     const struct request *q; /* borrowed */
     struct arch arch;
     struct model_source source;
-    struct model_input *in; /* by input of the graph */
-    struct op_tensor *out;  /* by output of the graph, after a run with values */
+    struct picture_recipe recipe; /* of the pictures of a network by name */
+    struct model_input *in;       /* by input of the graph */
+    struct op_tensor *out;        /* by output of the graph, after a run with values */
     struct net_cache cache;
     struct net_entry entry; /* found there; all zero: p was compiled */
     struct op_program p;
@@ -82,7 +84,7 @@ static enum emu_status read_inputs(struct model_run *m)
     m->out = emu_alloc(g->outputs + 1, sizeof(*m->out));
     if (!m->in || !m->out)
         return FAIL(NO_MEMORY, "inputs");
-    TRY(model_inputs_read(m->q, g, m->source.net, m->in));
+    TRY(model_inputs_read(m->q, g, m->source.net ? &m->recipe : NULL, m->in));
     for (uint32_t k = 0; k < g->inputs; k++)
         progress_report(&m->progress, "input", "%s: %s", g->value[g->input[k]].name, m->in[k].text);
     return EMU_OK;
@@ -105,6 +107,14 @@ static enum emu_status write_inputs(struct model_run *m)
     return s;
 }
 
+/* A note in the image that says how it takes pictures. What is kept has none: another run may
+ * prepare them in another way. */
+static enum emu_status describe_image(struct model_run *m)
+{
+    return m->entry.image ? net_image_describe_kept(m->source.net, &m->recipe, m->entry.image)
+                          : net_image_describe(m->source.net, &m->recipe, m->p.compiled);
+}
+
 /* The image, with these inputs. */
 static enum emu_status write_image(struct model_run *m)
 {
@@ -115,6 +125,8 @@ static enum emu_status write_image(struct model_run *m)
 
     for (uint32_t k = 0; !m->entry.image && s == EMU_OK && k < m->source.graph->inputs; k++)
         s = op_program_fill(&m->p, k, &m->in[k].numbers);
+    if (m->source.net)
+        TRY(describe_image(m));
     if (m->entry.image) {
         TRY(op_pixels_pack(&m->in[0].numbers, &data, &bytes));
         s = image_fill_input(m->entry.image, NET_IMAGE_INPUT, data);
@@ -153,6 +165,16 @@ static enum emu_status read_outputs(struct model_run *m)
 
 /* ---- answer ---- */
 
+/* How the pictures of the first input that takes some were prepared; NULL: there are none. */
+static const char *recipe_text(const struct model_run *m)
+{
+    for (uint32_t k = 0; m->in && k < m->source.graph->inputs; k++) {
+        if (*m->in[k].recipe)
+            return m->in[k].recipe;
+    }
+    return NULL;
+}
+
 static struct model_answer answer_of(const struct model_run *m)
 {
     return (struct model_answer){ .request = m->q,
@@ -162,6 +184,7 @@ static struct model_answer answer_of(const struct model_run *m)
                                   .layers = &m->layers,
                                   .weights = m->source.weights_text,
                                   .picture = m->in && m->in[0].names ? m->in[0].name : NULL,
+                                  .recipe = recipe_text(m),
                                   .run = m->session ? session_run_image(m->session) : NULL,
                                   .scores = m->scores };
 }
@@ -499,10 +522,8 @@ static enum emu_status with_compiled(struct model_run *m)
     TRY(op_bill_init(m->p.network, m->p.compiled, &m->arch, &m->layers));
     m->memory.compiled = m->p.compiled;
     TRY(op_program_describe(&m->p));
-    if (m->source.net)
-        TRY(net_image_describe(m->source.net, m->p.compiled));
     if (writes)
-        keep_program(m); /* while the image has no inputs */
+        keep_program(m); /* while the image has no inputs and no note */
     TRY(with_image(m));
     if (!writes)
         keep_program(m);
@@ -545,6 +566,10 @@ static enum emu_status answer_request(struct model_run *m)
     TRY(model_files_open(q, m->source.graph, &m->files));
     if (q->labels)
         TRY(model_labels_read(q->labels, &m->label, &m->labels, &m->label_text));
+    if (m->source.net) {
+        TRY(model_source_recipe(&m->source, &m->recipe));
+        TRY(picture_choose(q, &m->recipe));
+    }
     if (!compiles || q->output || q->image.count)
         TRY(read_inputs(m));
     if (find_program(m))

@@ -73,6 +73,16 @@ enum emu_status model_source_finish(struct model_source *s, struct progress *pro
     return pass_all(s->graph);
 }
 
+enum emu_status model_source_recipe(const struct model_source *s, struct picture_recipe *out)
+{
+    const char *family = NULL;
+
+    if (s->choice.weights)
+        TRY(weights_family(s->net, s->choice.weights, &family));
+    *out = picture_recipe_of(s->net, family);
+    return EMU_OK;
+}
+
 /* ---- either ---- */
 
 enum emu_status model_source_check(struct model_source *s, const struct arch *a)

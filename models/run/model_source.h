@@ -6,6 +6,7 @@
 
 #include "emu/base/progress.h"
 #include "models/onnx/onnx.h"
+#include "models/picture/picture_recipe.h"
 #include "models/run/model_facts.h"
 #include "models/run/network_choice.h"
 #include "models/weights/weights.h"
@@ -43,6 +44,10 @@ enum emu_status model_source_check(struct model_source *s, const struct arch *a)
  * those of model_weights_get(). */
 enum emu_status model_source_finish(struct model_source *s,
                                     struct progress *progress) EMU_MUST_CHECK;
+/* How a network by name takes pictures: the family of the names in its file of weights says it.
+ * Errors: those of weights_family(). */
+enum emu_status model_source_recipe(const struct model_source *s,
+                                    struct picture_recipe *out) EMU_MUST_CHECK;
 void model_source_free(struct model_source *s);
 
 /* What reports say of it; texts are borrowed from it. */

@@ -194,7 +194,8 @@ static void print_classes(const struct model_answer *m, FILE *f)
 {
     uint32_t shown = m->facts.batch < PICTURES_SHOWN ? m->facts.batch : PICTURES_SHOWN;
 
-    fprintf(f, "\nBest classes, with their scores\n");
+    fprintf(f, "\nBest classes%s%s\n", m->recipe ? "; pictures: " : ", with their scores",
+            m->recipe ? m->recipe : "");
     for (uint32_t p = 0; p < shown; p++)
         print_picture(m, p, f);
     if (m->facts.batch > shown)

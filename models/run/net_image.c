@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/base/alloc.h"
 #include "emu/job/run_image.h"
@@ -15,24 +16,42 @@
 /* ---- writing ---- */
 
 /* The numbers have all their digits, so that the same pictures give the same bits. */
-static char *note_text(const struct net *n)
+static char *note_text(const struct net *n, const struct picture_recipe *r)
 {
-    json_t *o = json_pack("{s:s, s:i, s:i, s:i, s:f, s:[f, f, f], s:[f, f, f]}", "name", n->name,
-                          "batch", (int)n->batch, "resolution", (int)n->resolution, "classes",
-                          (int)n->classes, "crop", n->crop, "mean", n->mean[0], n->mean[1],
-                          n->mean[2], "std", n->std[0], n->std[1], n->std[2]);
+    json_t *o =
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:s, s:[f, f, f], s:[f, f, f]}", "name", n->name,
+                  "batch", (int)n->batch, "resolution", (int)r->side, "classes", (int)n->classes,
+                  "resize", (int)r->resize, "filter", picture_filter_name(r->filter), "mean",
+                  r->mean[0], r->mean[1], r->mean[2], "std", r->std[0], r->std[1], r->std[2]);
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 
     json_decref(o);
     return text;
 }
 
-enum emu_status net_image_describe(const struct net *n, struct compiled *c)
+enum emu_status net_image_describe(const struct net *n, const struct picture_recipe *r,
+                                   struct compiled *c)
 {
-    char *text = note_text(n);
+    char *text = note_text(n, r);
     enum emu_status s =
         text ? compiled_add_note(c, NOTE, text) : FAIL(NO_MEMORY, "a note of the image");
 
+    free(text); /* allocated by jansson */
+    return s;
+}
+
+enum emu_status net_image_describe_kept(const struct net *n, const struct picture_recipe *r,
+                                        struct image *im)
+{
+    char *text = note_text(n, r);
+    struct image_note note = { 0 };
+    enum emu_status s =
+        text ? image_string(im, NOTE, &note.name) : FAIL(NO_MEMORY, "a note of the image");
+
+    if (s == EMU_OK)
+        s = image_string(im, text, &note.text);
+    if (s == EMU_OK)
+        s = image_add_note(im, &note);
     free(text); /* allocated by jansson */
     return s;
 }
@@ -59,22 +78,38 @@ static int take_channels(const json_t *o, const char *key, double out[3])
     return good;
 }
 
-/* What preparing pictures and reading scores needs of a network; it has no layers. */
-static int take_net(const json_t *o, struct net *n)
-{
-    const char *name = json_string_value(json_object_get(o, "name"));
+/* What preparing pictures and reading scores needs of a network. */
+struct noted {
+    uint32_t batch, classes;
+    struct picture_recipe recipe;
+};
 
-    *n = (struct net){ .crop = json_number_value(json_object_get(o, "crop")) };
-    snprintf(n->name, sizeof(n->name), "%s", name ? name : "");
+static int take_filter(const json_t *o, enum picture_filter *out)
+{
+    const char *text = json_string_value(json_object_get(o, "filter"));
+
+    for (*out = 0; text && *out < PICTURE_FILTERS; ++*out) {
+        if (!strcmp(picture_filter_name(*out), text))
+            return 1;
+    }
+    return 0;
+}
+
+static int take_net(const json_t *o, struct noted *n)
+{
+    struct picture_recipe *r = &n->recipe;
+
+    *n = (struct noted){ .recipe = { .whose = "of the image" } };
     return take_number(o, "batch", 1, NET_BATCH_MAX, &n->batch) &&
-           take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &n->resolution) &&
-           take_number(o, "classes", 1, NET_CLASSES_MAX, &n->classes) && n->crop > 0 &&
-           n->crop <= 1 && take_channels(o, "mean", n->mean) && take_channels(o, "std", n->std) &&
-           n->std[0] > 0 && n->std[1] > 0 && n->std[2] > 0;
+           take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &r->side) &&
+           take_number(o, "classes", 1, NET_CLASSES_MAX, &n->classes) &&
+           take_number(o, "resize", 0, UINT32_MAX, &r->resize) && take_filter(o, &r->filter) &&
+           picture_recipe_check(r) == EMU_OK && take_channels(o, "mean", r->mean) &&
+           take_channels(o, "std", r->std) && r->std[0] > 0 && r->std[1] > 0 && r->std[2] > 0;
 }
 
 /* The network of an image; *found is 0 when it is not of a network. */
-static enum emu_status net_of(const struct image *im, struct net *n, int *found)
+static enum emu_status net_of(const struct image *im, struct noted *n, int *found)
 {
     const char *text = image_note(im, NOTE);
     json_t *o = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
@@ -91,11 +126,11 @@ static enum emu_status net_of(const struct image *im, struct net *n, int *found)
 
 /* ---- a run ---- */
 
-static enum emu_status write_pictures(const struct net *n, const struct option_list *files,
+static enum emu_status write_pictures(const struct noted *n, const struct option_list *files,
                                       struct run *r)
 {
     struct net_pictures p;
-    enum emu_status s = net_pictures_read(n, files, &p);
+    enum emu_status s = net_pictures_read(&n->recipe, n->batch, files, &p);
     uint8_t *data = NULL;
     uint64_t bytes;
 
@@ -110,7 +145,7 @@ static enum emu_status write_pictures(const struct net *n, const struct option_l
 
 enum emu_status net_image_before(const struct request *q, struct run *r)
 {
-    struct net n;
+    struct noted n;
     int found;
 
     if (!q->image.count)
@@ -119,11 +154,12 @@ enum emu_status net_image_before(const struct request *q, struct run *r)
     if (!found)
         return FAIL(USAGE, "--image: the image does not say how pictures are prepared for it; "
                            "`superstep compile NETWORK -o FILE.img` makes one that does");
+    TRY(picture_choose(q, &n.recipe));
     return write_pictures(&n, &q->image, r);
 }
 
 /* names: of the pictures of the batch; NULL: those that the image held. */
-static enum emu_status put_classes(const struct net *n, const char *const *names, struct run *r,
+static enum emu_status put_classes(const struct noted *n, const char *const *names, struct run *r,
                                    json_t *answer)
 {
     uint64_t count = (uint64_t)n->batch * n->classes;
@@ -145,7 +181,7 @@ enum emu_status net_image_after(const struct request *q, struct run *r, json_t *
 {
     const char **names = NULL;
     enum emu_status s;
-    struct net n;
+    struct noted n;
     int found;
 
     TRY(net_of(r->im, &n, &found));

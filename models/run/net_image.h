@@ -8,14 +8,18 @@
 
 #include "emu/cli/request.h"
 #include "models/lower/op_program.h"
-#include "models/net/net.h"
+#include "models/picture/picture_recipe.h"
 
 /* Names of the input that holds the pictures, and of the output, in all graphs of networks. */
 #define NET_IMAGE_INPUT  "picture"
 #define NET_IMAGE_OUTPUT "scores"
 
-/* Adds a note to the image that says how pictures of n are prepared. EMU_NO_MEMORY. */
-enum emu_status net_image_describe(const struct net *n, struct compiled *c) EMU_MUST_CHECK;
+/* Adds a note to the image that says how pictures of n are prepared; of a program that was compiled
+ * now, or of an image that was kept. EMU_NO_MEMORY. */
+enum emu_status net_image_describe(const struct net *n, const struct picture_recipe *r,
+                                   struct compiled *c) EMU_MUST_CHECK;
+enum emu_status net_image_describe_kept(const struct net *n, const struct picture_recipe *r,
+                                        struct image *im) EMU_MUST_CHECK;
 
 /* struct image_hooks (emu/cli/emu_commands.h): with --image, writes those pictures into tile memory
  * before the run of an image. EMU_USAGE for an image that takes none or does not say how, those of

@@ -4,6 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+int onnx_is_named(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && !strcmp(dot, ".onnx");
+}
+
+enum emu_status onnx_request_check(const struct request *q)
+{
+    static const struct {
+        enum option_id id;
+        const char *name;
+    } other[] = { { OPTION_resolution, "resolution" },
+                  { OPTION_classes, "classes" },
+                  { OPTION_padding, "padding" },
+                  { OPTION_torch_padding, "torch-padding" },
+                  { OPTION_norm, "norm" },
+                  { OPTION_weights, "weights" },
+                  { OPTION_write_weights, "write-weights" },
+                  { OPTION_seed, "seed" },
+                  { OPTION_no_calibration, "no-calibration" } };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(other); k++) {
+        if (request_has(q, other[k].id))
+            return FAIL(USAGE, "--%s is for networks that are known by name, and %s is a file",
+                        other[k].name, q->what);
+    }
+    return EMU_OK;
+}
+
 /* "NAME=N" of --dim. dim: one for each. names: owned copies, freed by the caller. */
 static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, char **names)
 {

@@ -5,6 +5,12 @@
 #include "emu/cli/request.h"
 #include "models/onnx/onnx.h"
 
+/* Whether a path ends in .onnx. */
+int onnx_is_named(const char *path);
+
+/* EMU_USAGE: an option that is for networks by name, whose shape and weights a file has settled. */
+enum emu_status onnx_request_check(const struct request *q) EMU_MUST_CHECK;
+
 /* Reads q->what with --batch, --dim and --outputs. Errors: those of onnx_read_file(); EMU_USAGE for
  * a --dim that is no NAME=N. Free with onnx_model_free. */
 enum emu_status onnx_request_read(const struct request *q, struct onnx_model **out) EMU_MUST_CHECK;

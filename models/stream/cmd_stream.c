@@ -16,8 +16,10 @@
 #include "emu/job/run_image.h"
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
-#include "models/pass/op_pass.h"
-#include "models/run/model_weights.h"
+#include "models/operators/op_print.h"
+#include "models/run/model_source.h"
+#include "models/run/net_pictures.h"
+#include "models/run/onnx_request.h"
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
 #include "programs/cli/program_request.h"
@@ -32,11 +34,10 @@ struct pending {
 
 struct streaming {
     const struct request *q; /* borrowed */
-    struct network_choice choice;
     struct stream_options options;
     struct arch arch;
-    struct net *net; /* owned, like the following */
-    struct weights *weights;
+    struct model_source source; /* owned, like the following */
+    struct stream_network net;  /* of the source */
     struct picture_stream *stream;
     struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
@@ -75,8 +76,7 @@ static void streaming_free(struct streaming *x)
         emu_free(x->pending[i].name);
     emu_free(x->pending);
     emu_free(x->path);
-    weights_free(x->weights);
-    net_free(x->net);
+    model_source_free(&x->source);
 }
 
 /* ---- calls ---- */
@@ -121,7 +121,7 @@ static enum emu_status put_result(void *ctx, uint64_t picture, const float *scor
 
     EMU_ASSERT(picture == x->put);
     if (x->results)
-        TRY(keep_error(x, results_put(x->results, p->name, p->index, scores, x->net->classes)));
+        TRY(keep_error(x, results_put(x->results, p->name, p->index, scores, x->net.classes)));
     x->put++;
     return EMU_OK;
 }
@@ -176,8 +176,7 @@ static enum emu_status open_results(struct streaming *x)
 
 static enum emu_status open_feed(struct streaming *x)
 {
-    const struct feed_options o = { .side = x->net->resolution,
-                                    .crop = x->net->crop,
+    const struct feed_options o = { .recipe = x->net.recipe,
                                     .threads = (unsigned)x->q->decoders,
                                     .queue = (unsigned)x->q->queue,
                                     .skip = x->results ? results_done(x->results) : 0 };
@@ -201,36 +200,63 @@ static void name_maker(char out[MAKER_TEXT], const char *name, const void *data,
     snprintf(out, MAKER_TEXT, "%.80s (%s)", name, digits);
 }
 
+/* The layers of a network by name, or the nodes of a file, and how pictures are prepared. */
 static enum emu_status name_network(struct streaming *x)
 {
-    char name[MAKER_TEXT], *text = NULL;
+    char name[MAKER_TEXT], recipe[RECIPE_TEXT], *text = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&text, &bytes);
 
     if (!f)
         return FAIL(NO_MEMORY, "a description of the network");
-    net_print(x->net, f);
+    if (x->source.net)
+        net_print(x->source.net, f);
+    else
+        op_graph_print(x->net.graph, f);
+    fprintf(f, "%s\n", picture_recipe_text(&x->net.recipe, recipe));
     fclose(f);
-    snprintf(name, sizeof(name), "%s at %ux%u", x->net->name, x->net->resolution,
-             x->net->resolution);
+    snprintf(name, sizeof(name), "%.60s at %ux%u", x->net.name, x->net.recipe.side,
+             x->net.recipe.side);
     name_maker(x->made_by[0], name, text, bytes);
     free(text); /* allocated by open_memstream */
     return EMU_OK;
 }
 
+/* The numbers of a network by name before the passes; of a file those that are left. */
+static void name_weights(struct streaming *x)
+{
+    const struct op_graph *g = x->net.graph;
+    const struct weights *w = x->source.weights;
+    struct hash128 sum = { 0 };
+    uint64_t values = 0;
+
+    for (uint32_t i = 0; w && i < w->params; i++)
+        values += w->param[i].elements;
+    for (uint32_t v = 0; !w && v < g->values; v++) {
+        const struct op_value *c = &g->value[v];
+        struct hash128 part[2] = { sum };
+
+        if (!op_value_constant_kind(c))
+            continue;
+        part[1] = hash128(c->data, op_shape_count(&c->shape) * op_type_bytes(c->shape.type));
+        sum = hash128(part, sizeof(part));
+    }
+    if (w)
+        name_maker(x->made_by[1], x->source.choice.weights ? "of a file" : "of a seed", w->data,
+                   values * sizeof(float));
+    else
+        name_maker(x->made_by[1], "of the file", &sum, sizeof(sum));
+}
+
 /* Describes network, weights and machine for the note beside the results. */
 static enum emu_status say_maker(struct streaming *x)
 {
-    uint64_t values = 0;
     char *machine;
 
     if (!x->results)
         return EMU_OK;
     TRY(name_network(x));
-    for (uint32_t i = 0; i < x->weights->params; i++)
-        values += x->weights->param[i].elements;
-    name_maker(x->made_by[1], x->choice.weights ? "of a file" : "of a seed", x->weights->data,
-               values * sizeof(float));
+    name_weights(x);
     machine = arch_to_json(&x->arch);
     if (!machine)
         return FAIL(NO_MEMORY, "a machine as text");
@@ -242,20 +268,53 @@ static enum emu_status say_maker(struct streaming *x)
 
 /* ---- stages ---- */
 
+/* The picture input and the scores of a graph. EMU_USAGE: it has none. */
+static enum emu_status describe_file(struct streaming *x)
+{
+    const struct op_graph *g = x->source.graph;
+    const struct model_facts facts = model_source_facts(&x->source);
+    uint32_t in = g->inputs ? g->input[0] : OP_NONE;
+
+    if (g->inputs != 1 || !value_is_picture(g, in) || g->value[in].shape.dim[1] != 3 ||
+        g->value[in].shape.dim[2] != g->value[in].shape.dim[3])
+        return FAIL(USAGE, "a stream needs one input [n][3][side][side] that convolutions read");
+    if (!facts.classes)
+        return FAIL(USAGE, "a stream needs a first output [n][classes]");
+    x->net = (struct stream_network){ x->source.choice.name, g, facts.batch, facts.classes,
+                                      picture_recipe_usual(g->value[in].shape.dim[2]) };
+    return EMU_OK;
+}
+
+/* Finds or reads the network, and says how it takes pictures. */
+static enum emu_status open_network(struct streaming *x, struct progress *progress)
+{
+    const struct net *n;
+
+    TRY(model_source_open(x->q, &x->arch, progress, &x->source));
+    n = x->source.net;
+    if (n) {
+        x->net = (struct stream_network){
+            .name = n->name, .graph = n->graph, .batch = n->batch, .classes = n->classes
+        };
+        TRY(model_source_recipe(&x->source, &x->net.recipe));
+    } else {
+        TRY(describe_file(x));
+    }
+    return picture_choose(x->q, &x->net.recipe);
+}
+
 static enum emu_status compile(struct streaming *x)
 {
+    struct progress progress = progress_begin(x->options.compile.progress);
     char text[TEXT_MAX];
-    size_t batches = 2 * x->options.prefetch.depth + 4u;
-    struct progress progress;
 
     TRY(request_arch(x->q, "mk2", &x->arch));
     if (x->q->host_bandwidth) {
         snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64, x->q->host_bandwidth);
         TRY(arch_set(&x->arch, text));
     }
-    TRY(net_new(x->choice.name, &x->choice.net, &x->net));
-    TRY(op_lower_check_machine(&x->arch, x->net->graph));
-    x->pending_cap = batches * x->net->batch;
+    TRY(open_network(x, &progress));
+    x->pending_cap = (2 * x->options.prefetch.depth + 4u) * x->net.batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
         return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
@@ -264,13 +323,9 @@ static enum emu_status compile(struct streaming *x)
      */
     TRY(open_results(x));
     TRY(open_feed(x));
-    progress = progress_begin(x->options.compile.progress);
-    TRY(model_weights_get(&x->choice, x->net, &x->weights, text, sizeof(text)));
-    progress_report(&progress, "weights", "%s", text);
+    TRY(model_source_finish(&x->source, &progress));
     TRY(say_maker(x));
-    weights_attach(x->weights, x->net);
-    TRY(pass_all(x->net->graph));
-    return stream_new(x->net, &x->arch, &x->options, &x->stream);
+    return stream_new(&x->net, &x->arch, &x->options, &x->stream);
 }
 
 /* The file for the answer: not the one in which results go. */
@@ -281,7 +336,7 @@ static FILE *answer_file(const struct streaming *x)
 
 static enum emu_status print_answer(struct streaming *x)
 {
-    struct stream_answer a = { .net = x->net,
+    struct stream_answer a = { .net = &x->net,
                                .arch = &x->arch,
                                .options = &x->options,
                                .prefetch = stream_prefetch(x->stream),
@@ -371,10 +426,13 @@ static enum emu_status run(struct streaming *x)
 /* The first argument is the network, the others are pictures. */
 static enum emu_status begin(struct streaming *x, const struct request *q)
 {
-    if (!network_find(q->what))
+    if (!network_find(q->what) && !onnx_is_named(q->what))
         return FAIL(USAGE, "'%s' is no network; superstep models lists them", q->what);
+    if (!network_find(q->what))
+        TRY(onnx_request_check(q));
+    else if (q->dim.count || q->outputs.count)
+        return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
     x->q = q;
-    x->choice = network_choice_of(q);
     x->options = stream_options_of(q);
     x->limit = q->limit;
     x->file = q->argument.item + 1;
@@ -394,7 +452,7 @@ int cmd_stream(const struct request *q)
     if (s == EMU_OK)
         s = run(&x);
     if (s != EMU_OK)
-        x.code = request_failed(q, x.choice.name);
+        x.code = request_failed(q, network_find(q->what));
     interrupt_release();
     streaming_free(&x);
     return x.code;

@@ -12,15 +12,15 @@ static size_t batch_bytes(const struct stream_input *x)
     return x->batch_elements * elem_bytes(x->elem);
 }
 
-enum emu_status stream_input_init(struct stream_input *x, const struct net *net, enum elem elem,
-                                  size_t batch_elements, uint32_t slots)
+enum emu_status stream_input_init(struct stream_input *x, const struct stream_network *net,
+                                  enum elem elem, size_t batch_elements, uint32_t slots)
 {
     *x = (struct stream_input){
         .net = net, .elem = elem, .batch_elements = batch_elements, .slots = slots
     };
     x->data = emu_alloc(slots, batch_bytes(x));
     x->pictures = emu_alloc(slots, sizeof(*x->pictures));
-    x->rgb = emu_alloc((size_t)net->resolution * net->resolution, CHANNELS);
+    x->rgb = emu_alloc((size_t)net->recipe.side * net->recipe.side, CHANNELS);
     return x->data && x->pictures && x->rgb ? EMU_OK
                                             : FAIL(NO_MEMORY, "%u batches of pictures", slots);
 }
@@ -32,16 +32,16 @@ void stream_input_free(struct stream_input *x)
     emu_free(x->rgb);
 }
 
-static uint16_t normalised_half(const struct net *n, unsigned channel, uint8_t v)
+static uint16_t normalised_half(const struct picture_recipe *r, unsigned channel, uint8_t v)
 {
     struct fp_env nearest = { 0 };
 
-    return fp_f16_from_f64((double)net_normalise(n, channel, v), 0, &nearest);
+    return fp_f16_from_f64((double)picture_normal(r, channel, v), 0, &nearest);
 }
 
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
 {
-    size_t n = (size_t)x->net->resolution * x->net->resolution * CHANNELS, at = picture * n;
+    size_t n = (size_t)x->net->recipe.side * x->net->recipe.side * CHANNELS, at = picture * n;
 
     for (size_t i = 0; i < n; i++) {
         unsigned channel = i % CHANNELS;
@@ -49,11 +49,11 @@ static void convert(const struct stream_input *x, uint8_t *batch, uint32_t pictu
         if (x->elem == ELEM_U8) {
             batch[at + i] = x->rgb[i];
         } else if (x->elem == ELEM_F16) {
-            uint16_t half = normalised_half(x->net, channel, x->rgb[i]);
+            uint16_t half = normalised_half(&x->net->recipe, channel, x->rgb[i]);
 
             memcpy(batch + (at + i) * sizeof(half), &half, sizeof(half));
         } else {
-            float v = net_normalise(x->net, channel, x->rgb[i]);
+            float v = picture_normal(&x->net->recipe, channel, x->rgb[i]);
 
             memcpy(batch + (at + i) * sizeof(v), &v, sizeof(v));
         }
@@ -96,13 +96,13 @@ const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uin
     return x->data + batch % x->slots * batch_bytes(x);
 }
 
-struct pixel_format stream_input_pixels(const struct net *net, enum elem elem)
+struct pixel_format stream_input_pixels(const struct stream_network *net, enum elem elem)
 {
     struct pixel_format c = { .elem = elem };
 
     for (unsigned i = 0; i < CHANNELS; i++) {
         for (unsigned v = 0; v < EMU_COUNT_OF(c.table[i]); v++)
-            c.table[i][v] = normalised_half(net, i, (uint8_t)v);
+            c.table[i][v] = normalised_half(&net->recipe, i, (uint8_t)v);
     }
     return c;
 }

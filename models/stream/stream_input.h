@@ -7,7 +7,7 @@
 #include "models/stream/stream_run.h"
 
 struct stream_input {
-    const struct net *net; /* borrowed, like calls */
+    const struct stream_network *net; /* borrowed, like calls */
     const struct stream_calls *calls;
     enum elem elem;
     size_t batch_elements; /* of a batch on the link; elements after its last picture are 0 */
@@ -21,8 +21,9 @@ struct stream_input {
 
 /* The caller sets x->calls afterwards. EMU_NO_MEMORY. Free with stream_input_free, also on
  * failure. */
-enum emu_status stream_input_init(struct stream_input *x, const struct net *net, enum elem elem,
-                                  size_t batch_elements, uint32_t slots) EMU_MUST_CHECK;
+enum emu_status stream_input_init(struct stream_input *x, const struct stream_network *net,
+                                  enum elem elem, size_t batch_elements,
+                                  uint32_t slots) EMU_MUST_CHECK;
 void stream_input_free(struct stream_input *x);
 
 /* Loads batches up to number `batch`. *has: whether there is such a batch. Errors: those of
@@ -34,6 +35,6 @@ const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uin
 
 /* How the chip reads pictures of this type. From u8 it makes the same f16, to the bit, that the
  * host makes when elem is f16. */
-struct pixel_format stream_input_pixels(const struct net *net, enum elem elem);
+struct pixel_format stream_input_pixels(const struct stream_network *net, enum elem elem);
 
 #endif

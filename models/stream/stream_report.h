@@ -9,7 +9,7 @@
 
 /* What the report is about; borrowed. */
 struct stream_answer {
-    const struct net *net;
+    const struct stream_network *net;
     const struct arch *arch;
     const struct stream_options *options;
     const struct prefetch *prefetch;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/fp.h"
 #include "emu/host/host.h"
 #include "emu/job/run_image.h"
 #include "models/lower/op_program.h"
@@ -15,7 +16,7 @@
 enum { UNDER_WAY = 2 * PREFETCH_MAX_DEPTH + 4 };
 
 struct picture_stream {
-    const struct net *net; /* borrowed, like arch */
+    const struct stream_network *net; /* borrowed, like arch */
     struct arch arch;
     struct stream_options o;
     struct op_program p; /* owned, like the following */
@@ -26,6 +27,7 @@ struct picture_stream {
     const struct stream_calls *calls; /* borrowed during the run */
     uint64_t pictures;                /* that the caller has results of */
     uint32_t count[UNDER_WAY];        /* pictures of batch n, at n % UNDER_WAY */
+    float *scores;                    /* owned; of a picture, if the chip has them as f16 */
 };
 
 /* ---- construction ---- */
@@ -44,13 +46,16 @@ static enum emu_status build(struct picture_stream *s)
     };
     uint64_t numbers;
 
+    s->scores = emu_alloc(s->net->classes, sizeof(*s->scores));
+    if (!s->scores)
+        return FAIL(NO_MEMORY, "scores");
     TRY(op_program_new(&s->arch, s->net->graph, &o, &s->p));
     numbers = tensor_elements(s->p.graph, s->p.network->raw);
     s->record.batch_bytes = numbers * elem_bytes(s->o.input);
     return stream_input_init(&s->input, s->net, s->o.input, numbers, 2 * s->o.prefetch.depth + 2);
 }
 
-enum emu_status stream_new(const struct net *net, const struct arch *a,
+enum emu_status stream_new(const struct stream_network *net, const struct arch *a,
                            const struct stream_options *o, struct picture_stream **out)
 {
     struct picture_stream *s = emu_alloc(1, sizeof(*s));
@@ -80,6 +85,7 @@ void stream_free(struct picture_stream *s)
     op_program_free(&s->p);
     stream_input_free(&s->input);
     emu_free(s->record.row);
+    emu_free(s->scores);
     emu_free(s);
 }
 
@@ -157,14 +163,29 @@ static int is_stopped(const struct picture_stream *s)
     return s->calls->stop && s->calls->stop(s->calls->ctx);
 }
 
+/* The scores of picture i of a batch, as f32. */
+static const float *scores_of(struct picture_stream *s, const void *data, uint32_t i)
+{
+    size_t classes = s->net->classes;
+    struct fp_env env = { 0 };
+
+    if (s->p.network->out[0].elem == ELEM_F32)
+        return (const float *)data + i * classes;
+    for (size_t k = 0; k < classes; k++) {
+        uint32_t word = fp_f16_to_f32(((const uint16_t *)data)[i * classes + k], &env);
+
+        memcpy(&s->scores[k], &word, sizeof(word));
+    }
+    return s->scores;
+}
+
 static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
 {
     struct picture_stream *s = ctx;
-    const float *scores = data;
     uint32_t pictures = s->count[n % UNDER_WAY];
 
     for (uint32_t i = 0; i < pictures; i++)
-        TRY(s->calls->result(s->calls->ctx, s->pictures++, scores + (size_t)i * s->net->classes));
+        TRY(s->calls->result(s->calls->ctx, s->pictures++, scores_of(s, data, i)));
     s->record.batches++;
     s->record.pictures = s->pictures;
     s->record.stopped = is_stopped(s);

@@ -8,7 +8,7 @@
 #define MODELS_STREAM_RUN_H
 
 #include "models/lower/op_lower.h"
-#include "models/net/net.h"
+#include "models/feed/feed.h"
 
 enum { STREAM_ROWS_MAX = 4096 };
 
@@ -72,10 +72,18 @@ struct stream_record {
 
 struct picture_stream;
 
+/* What a stream runs. */
+struct stream_network {
+    const char *name;             /* borrowed, like the graph */
+    const struct op_graph *graph; /* one input, pictures; its first output: scores of classes */
+    uint32_t batch, classes;
+    struct picture_recipe recipe; /* of the pictures */
+};
+
 /* Plans and compiles. net and a are borrowed; the graph of net has its parameters, and passes have
  * been run (pass_all()). EMU_USAGE when there are too few IO tiles
  * (emu_error() says how many are needed), and the errors of graphs. */
-enum emu_status stream_new(const struct net *net, const struct arch *a,
+enum emu_status stream_new(const struct stream_network *net, const struct arch *a,
                            const struct stream_options *o,
                            struct picture_stream **out) EMU_MUST_CHECK;
 void stream_free(struct picture_stream *s);

@@ -9,6 +9,7 @@
 #include "emu/base/random.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
+#include "models/picture/picture_recipe.h"
 #include "models/run/network_choice.h"
 #include "models/run/onnx_request.h"
 
@@ -57,6 +58,7 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
                                  struct train_source *s)
 {
     struct network_choice choice = network_choice_of(q);
+    struct picture_recipe recipe;
 
     choice.net.batch = batch;
     choice.net.classes = classes;
@@ -68,8 +70,9 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
     else
         train_source_seed(s, request_has(q, OPTION_seed) ? q->seed : 1);
     weights_attach(s->weights, s->net);
-    memcpy(s->shape.mean, s->net->mean, sizeof(s->shape.mean));
-    memcpy(s->shape.std, s->net->std, sizeof(s->shape.std));
+    recipe = picture_recipe_of(s->net, s->weights->names);
+    memcpy(s->shape.mean, recipe.mean, sizeof(s->shape.mean));
+    memcpy(s->shape.std, recipe.std, sizeof(s->shape.std));
     s->shape.crop = s->net->crop;
     return EMU_OK;
 }

@@ -70,6 +70,11 @@ enum emu_status weights_read(struct weights *w, const struct net *n, const char 
 /* The same from memory; name is for messages. */
 enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,
                                    size_t bytes, const char *name, FILE *list) EMU_MUST_CHECK;
+/* By whose names the tensors of a file are called for this network: as weights.names after reading
+ * it, without its numbers. *out is a constant. EMU_IO, EMU_BAD_FILE (no safetensors file),
+ * EMU_NO_MEMORY. */
+enum emu_status weights_family(const struct net *n, const char *path,
+                               const char **out) EMU_MUST_CHECK;
 /* Writes them as F32 with torchvision's names. The file appears whole or not at all. EMU_IO. */
 enum emu_status weights_write(const struct weights *w, const struct net *n,
                               const char *path) EMU_MUST_CHECK;

@@ -58,7 +58,7 @@ static enum name_scheme detect(const struct weights_reading *r)
     char name[96];
 
     for (unsigned s = 0; s < NAMES_SCHEMES; s++) {
-        for (uint32_t i = 0; i < r->w->params; i++) {
+        for (uint32_t i = 0; i < r->net->params; i++) {
             param_name(r, i, (enum name_scheme)s, name);
             hits[s] += find(r, name) != NULL;
         }
@@ -269,6 +269,23 @@ static enum emu_status check_all(struct weights_reading *r, const char *name)
     return refuse(r, name);
 }
 
+/* Opens a file and sorts its tensors. The caller frees r->tensor, and f. */
+static enum emu_status open_file(struct weights_reading *r, const void *data, size_t bytes,
+                                 const char *name, struct safetensors *f)
+{
+    TRY(safetensors_open(data, bytes, name, f));
+    r->tensors = f->tensors;
+    r->tensor = emu_alloc(f->tensors + 1, sizeof(*r->tensor));
+    if (!r->tensor) {
+        safetensors_free(f);
+        return FAIL(NO_MEMORY, "%s: %zu tensors", name, r->tensors);
+    }
+    for (size_t i = 0; i < f->tensors; i++)
+        r->tensor[i] = &f->tensor[i];
+    qsort(r->tensor, r->tensors, sizeof(*r->tensor), by_name);
+    return EMU_OK;
+}
+
 enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,
                                    size_t bytes, const char *name, FILE *list)
 {
@@ -276,18 +293,9 @@ enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const
     struct safetensors f;
     enum emu_status s;
 
-    TRY(safetensors_open(data, bytes, name, &f));
-    r.tensors = f.tensors;
-    r.tensor = emu_alloc(f.tensors + 1, sizeof(*r.tensor));
+    TRY(open_file(&r, data, bytes, name, &f));
     r.match = emu_alloc(w->params + 1u, sizeof(*r.match));
-    if (r.tensor && r.match) {
-        for (size_t i = 0; i < f.tensors; i++)
-            r.tensor[i] = &f.tensor[i];
-        qsort(r.tensor, r.tensors, sizeof(*r.tensor), by_name);
-        s = check_all(&r, name);
-    } else {
-        s = FAIL(NO_MEMORY, "%s: %zu tensors", name, f.tensors);
-    }
+    s = r.match ? check_all(&r, name) : FAIL(NO_MEMORY, "%s: %zu tensors", name, f.tensors);
     if (s == EMU_OK) {
         for (uint32_t i = 0; i < w->params; i++)
             safetensors_to_f32(r.match[i], w->param[i].data);
@@ -332,6 +340,25 @@ enum emu_status weights_read(struct weights *w, const struct net *n, const char 
 
     if (s == EMU_OK)
         s = weights_read_bytes(w, n, data, bytes, path, list);
+    emu_free(data);
+    return s;
+}
+
+enum emu_status weights_family(const struct net *n, const char *path, const char **out)
+{
+    struct weights_reading r = { .net = n };
+    struct safetensors f;
+    uint8_t *data;
+    size_t bytes = 0;
+    enum emu_status s = read_file(path, &data, &bytes);
+
+    if (s == EMU_OK)
+        s = open_file(&r, data, bytes, path, &f);
+    if (s == EMU_OK) {
+        *out = names_text(detect(&r));
+        emu_free(r.tensor);
+        safetensors_free(&f);
+    }
     emu_free(data);
     return s;
 }

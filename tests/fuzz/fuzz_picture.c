@@ -11,6 +11,7 @@ enum { SIDE = 9 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const struct picture_recipe recipe = picture_recipe_of_share(SIDE, 0.875);
     struct picture p, cut;
 
     if (picture_read_bytes(data, size, "fuzz", &p) != EMU_OK) {
@@ -19,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     EMU_ASSERT(p.rgb && p.width && p.height);
-    EMU_ASSERT(picture_crop(&p, SIDE, 0.875, &cut) == EMU_OK);
+    EMU_ASSERT(picture_crop(&p, &recipe, &cut) == EMU_OK);
     EMU_ASSERT(cut.width == SIDE && cut.height == SIDE);
     picture_free(&cut);
     picture_free(&p);

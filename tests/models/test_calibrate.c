@@ -142,6 +142,7 @@ static void read_unlike(struct seeded_net *r)
 {
     uint32_t side = r->n->resolution;
     size_t each = (size_t)3 * side * side;
+    const struct picture_recipe recipe = picture_recipe_of(r->n, NULL);
     float *picture = emu_alloc(each, sizeof(*picture));
 
     for (unsigned i = 0; i < UNLIKE_PICTURES; i++) {
@@ -149,7 +150,7 @@ static void read_unlike(struct seeded_net *r)
 
         if (unlike_picture(i, side, &p) != EMU_OK)
             fail_msg("%s", emu_error());
-        picture_normalise(&p, r->n, picture);
+        picture_normalise(&p, &recipe, picture);
         for (size_t k = 0; k < each; k++)
             r->input.f[i * each + k] = (double)picture[k];
         picture_free(&p);

@@ -19,7 +19,7 @@
 
 enum { SIDE = 8, PIXELS = SIDE * SIDE * 3 };
 
-static const struct feed_options plain = { .side = SIDE, .crop = 0.875 };
+static const struct feed_options plain = { .recipe = { .side = SIDE, .resize = SIDE * 8 / 7 } };
 
 static struct picture_feed *open_feed(const char *path, const struct feed_options *o)
 {
@@ -113,7 +113,7 @@ static void expect_pixels(const char *path, const uint8_t *rgb)
     struct picture whole, cut;
 
     assert_int_equal(picture_read(path, &whole), EMU_OK);
-    assert_int_equal(picture_crop(&whole, SIDE, plain.crop, &cut), EMU_OK);
+    assert_int_equal(picture_crop(&whole, &plain.recipe, &cut), EMU_OK);
     assert_memory_equal(rgb, cut.rgb, PIXELS);
     picture_free(&whole);
     picture_free(&cut);
@@ -558,12 +558,12 @@ static void test_nothing(void **state)
 static void test_options(void **state)
 {
     static const struct feed_options wrong[] = {
-        { .side = 0, .crop = 0.9 },
-        { .side = PICTURE_SIDE_MAX + 1, .crop = 0.9 },
-        { .side = 8, .crop = 0 },
-        { .side = 8, .crop = 1.1 },
-        { .side = 8, .crop = 1, .threads = FEED_THREADS_MAX + 1 },
-        { .side = 8, .crop = 1, .queue = FEED_QUEUE_MAX + 1 },
+        { .recipe = { .side = 0, .resize = 9 } },
+        { .recipe = { .side = PICTURE_SIDE_MAX + 1, .resize = PICTURE_SIDE_MAX + 2 } },
+        { .recipe = { .side = 8, .resize = 7 } },
+        { .recipe = { .side = 8, .resize = 1000 } },
+        { .recipe = { .side = 8, .resize = 8 }, .threads = FEED_THREADS_MAX + 1 },
+        { .recipe = { .side = 8, .resize = 8 }, .queue = FEED_QUEUE_MAX + 1 },
     };
     const char *path = "/tmp";
     struct picture_feed *f;

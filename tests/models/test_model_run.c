@@ -81,8 +81,6 @@ static struct net *small_net(void)
     n->resolution = SIDE;
     n->classes = CLASSES;
     n->crop = 1;
-    for (unsigned c = 0; c < 3; c++)
-        n->std[c] = 1;
     must(op_graph_new(n->name, &n->graph));
     build_small(&b);
     must(b.status);
@@ -120,10 +118,12 @@ static void run(struct compiled_net *r)
 static void compiled_net_new(const struct arch *a, struct compiled_net *r)
 {
     struct op_program_options o = { .lower = { .real = ELEM_F16, .keep_end = UINT32_MAX } };
+    struct picture_recipe recipe;
 
     memset(r, 0, sizeof(*r));
     r->arch = *a;
     r->net = small_net();
+    recipe = picture_recipe_of(r->net, NULL);
     must(weights_new(r->net, &r->weights));
     weights_seed(r->weights, r->net, 3);
     weights_attach(r->weights, r->net);
@@ -131,7 +131,7 @@ static void compiled_net_new(const struct arch *a, struct compiled_net *r)
     must(op_program_new(&r->arch, r->net->graph, &o, &r->p));
     assert_true(compiled_fits(r->p.compiled));
     must(op_program_describe(&r->p));
-    must(net_image_describe(r->net, r->p.compiled));
+    must(net_image_describe(r->net, &recipe, r->p.compiled));
     must(op_bill_init(r->p.network, r->p.compiled, &r->arch, &r->layers));
     r->memory.compiled = r->p.compiled;
 }

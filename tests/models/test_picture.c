@@ -326,6 +326,14 @@ static void test_files(void **state)
 }
 
 /* Every allocation fails once. */
+static enum emu_status cut_share(const struct picture *p, uint32_t side, double share,
+                                 struct picture *out)
+{
+    const struct picture_recipe r = picture_recipe_of_share(side, share);
+
+    return picture_crop(p, &r, out);
+}
+
 static void test_no_memory(void **state)
 {
     struct file f[] = { make_jpeg(4, JCS_CMYK, 0), make_png(8, PNG_COLOR_TYPE_RGB, 0, fill_rgb) };
@@ -344,7 +352,7 @@ static void test_no_memory(void **state)
         p = read_good(&f[i]);
         for (long nth = 0; nth < 11; nth++) {
             alloc_test_fail_at(nth);
-            assert_int_equal(picture_crop(&p, 20, 0.9, &cut), EMU_NO_MEMORY);
+            assert_int_equal(cut_share(&p, 20, 0.9, &cut), EMU_NO_MEMORY);
             alloc_test_fail_at(-1);
             assert_null(cut.rgb);
             assert_int_equal(alloc_live(), live + 1);
@@ -385,10 +393,10 @@ static void test_crop_pillow(void **state)
     struct picture p = make_picture(WIDTH, HEIGHT), cut;
 
     (void)state;
-    assert_int_equal(picture_crop(&p, 32, 0.9, &cut), EMU_OK); /* shrinks; odd margins */
+    assert_int_equal(cut_share(&p, 32, 0.9, &cut), EMU_OK); /* shrinks; odd margins */
     assert_int_equal(fnv(&cut), 0xf3382105u);
     picture_free(&cut);
-    assert_int_equal(picture_crop(&p, 150, 0.6, &cut), EMU_OK); /* grows */
+    assert_int_equal(cut_share(&p, 150, 0.6, &cut), EMU_OK); /* grows */
     assert_int_equal(fnv(&cut), 0x17ca1a1bu);
     picture_free(&cut);
     picture_free(&p);
@@ -399,27 +407,95 @@ static void test_crop_edges(void **state)
     struct picture p = make_picture(3, 2000), cut;
 
     (void)state;
-    assert_int_equal(picture_crop(&p, 3, 1, &cut), EMU_OK); /* nothing to resize: the centre */
+    assert_int_equal(cut_share(&p, 3, 1, &cut), EMU_OK); /* nothing to resize: the centre */
     assert_memory_equal(cut.rgb, pixel(&p, 0, 998), 27);
     picture_free(&cut);
-    assert_int_equal(picture_crop(&p, 60, 1, &cut), EMU_OK);
+    assert_int_equal(cut_share(&p, 60, 1, &cut), EMU_OK);
     assert_int_equal(cut.width, 60);
     picture_free(&cut);
-    assert_int_equal(picture_crop(&p, 0, 1, &cut), EMU_USAGE);
-    assert_int_equal(picture_crop(&p, 10, 0, &cut), EMU_USAGE);
-    assert_int_equal(picture_crop(&p, 10, 1.5, &cut), EMU_USAGE);
+    assert_int_equal(cut_share(&p, 0, 1, &cut), EMU_USAGE);
+    assert_int_equal(cut_share(&p, 10, 0.005, &cut), EMU_USAGE);
+    assert_int_equal(cut_share(&p, 10, 1.5, &cut), EMU_USAGE);
     assert_null(cut.rgb);
     picture_free(&p);
     p = make_picture(1, 1);
-    assert_int_equal(picture_crop(&p, 7, 0.875, &cut), EMU_OK);
+    assert_int_equal(cut_share(&p, 7, 0.875, &cut), EMU_OK);
     assert_int_equal(pixel(&cut, 6, 6)[2], 0);
     picture_free(&cut);
     picture_free(&p);
 }
 
+/* A picture that keeps its size is cut only. */
+static void test_not_resized(void **state)
+{
+    struct picture p = make_picture(9, 7), cut;
+    struct picture_recipe r = { .side = 3 };
+    char text[RECIPE_TEXT];
+
+    (void)state;
+    assert_int_equal(picture_crop(&p, &r, &cut), EMU_OK);
+    for (unsigned y = 0; y < 3; y++)
+        assert_memory_equal(pixel(&cut, 0, y), pixel(&p, 3, 2 + y), 9);
+    picture_free(&cut);
+    assert_string_equal(picture_recipe_text(&r, text), "not resized, middle 3 x 3 (as chosen)");
+    r.side = 8;
+    assert_int_equal(picture_crop(&p, &r, &cut), EMU_BAD_FILE);
+    assert_non_null(strstr(emu_error(), "9 x 7 pixels"));
+    picture_free(&p);
+}
+
+/* As PIL 9.4: Image.resize((41, 24), BILINEAR), the middle 20 x 20. */
+static void test_bilinear_pillow(void **state)
+{
+    struct picture p = make_picture(WIDTH, HEIGHT), cut;
+    const struct picture_recipe r = { .side = 20, .resize = 24, .filter = FILTER_BILINEAR };
+
+    (void)state;
+    assert_int_equal(picture_crop(&p, &r, &cut), EMU_OK);
+    assert_int_equal(fnv(&cut), 0x9be8c5fdu);
+    picture_free(&cut);
+    picture_free(&p);
+}
+
+/* Families of weights were measured with pictures of their own. */
+static void test_recipes(void **state)
+{
+    static const struct {
+        const char *net, *family, *text;
+        uint32_t resolution;
+    } row[] = {
+        { "efficientnet-b4", "torchvision",
+          "shorter side to 384 (bicubic), middle 380 x 380 (torchvision's)", 0 },
+        { "efficientnet-b4", "timm", "shorter side to 412 (bicubic), middle 380 x 380 (timm's)",
+          0 },
+        { "efficientnet-b4", NULL,
+          "shorter side to 412 (bicubic), middle 380 x 380 (its publication's)", 0 },
+        { "efficientnet-b4", "torchvision",
+          "shorter side to 97 (bicubic), middle 96 x 96 (torchvision's)", 96 },
+        { "efficientnet-b2", "torchvision",
+          "shorter side to 260 (bicubic), middle 260 x 260 (torchvision's)", 0 },
+        { "resnet-50", "torchvision",
+          "shorter side to 256 (bilinear), middle 224 x 224 (torchvision's)", 0 },
+    };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
+        const struct net_options o = { .resolution = row[k].resolution };
+        char text[RECIPE_TEXT];
+        struct picture_recipe r;
+        struct net *n;
+
+        assert_int_equal(net_new(row[k].net, &o, &n), EMU_OK);
+        r = picture_recipe_of(n, row[k].family);
+        assert_string_equal(picture_recipe_text(&r, text), row[k].text);
+        assert_int_equal(picture_recipe_check(&r), EMU_OK);
+        net_free(n);
+    }
+}
+
 static void test_normalise(void **state)
 {
-    struct net n = { .mean = { 0.485, 0.456, 0.406 }, .std = { 0.229, 0.224, 0.225 } };
+    struct picture_recipe n = picture_recipe_of_share(8, 1);
     struct picture p = make_picture(4, 3);
     float out[36];
 
@@ -441,7 +517,8 @@ int main(void)
         cmocka_unit_test(test_truncated),   cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_files),       cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_crop_pillow), cmocka_unit_test(test_crop_edges),
-        cmocka_unit_test(test_normalise),
+        cmocka_unit_test(test_not_resized), cmocka_unit_test(test_bilinear_pillow),
+        cmocka_unit_test(test_recipes),     cmocka_unit_test(test_normalise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,19 +38,19 @@ static int stops(void *ctx)
     return p->stop_after && p->given >= p->stop_after;
 }
 
-static struct net small_net(void)
+static struct stream_network small_net(void)
 {
-    return (struct net){ .batch = BATCH,
-                         .resolution = SIDE,
-                         .mean = { 0.5, 0.25, 0.125 },
-                         .std = { 0.5, 0.25, 0.125 } };
+    return (struct stream_network){
+        .batch = BATCH,
+        .recipe = { .side = SIDE, .mean = { 0.5, 0.25, 0.125 }, .std = { 0.5, 0.25, 0.125 } }
+    };
 }
 
 static void batches_come_when_they_are_looked_for(void **state)
 {
     struct pictures p = { .all = 8 };
     const struct stream_calls calls = { &p, give, NULL, stops };
-    struct net net = small_net();
+    struct stream_network net = small_net();
     struct stream_input x;
     uint32_t pictures;
     const uint8_t *data;
@@ -82,7 +82,7 @@ static void a_stop_ends_them(void **state)
 {
     struct pictures p = { .all = 100, .stop_after = 4 };
     const struct stream_calls calls = { &p, give, NULL, stops };
-    struct net net = small_net();
+    struct stream_network net = small_net();
     struct stream_input x;
     uint32_t pictures;
     int has;
@@ -103,7 +103,7 @@ static void types_mean_the_same(void **state)
 {
     struct pictures p = { .all = 200 };
     const struct stream_calls calls = { &p, give, NULL, NULL };
-    struct net net = small_net();
+    struct stream_network net = small_net();
     struct stream_input x;
     struct pixel_format c = stream_input_pixels(&net, ELEM_U8);
     uint32_t pictures;
