@@ -6,6 +6,7 @@
 #include "programs/compiler/report/count_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- figures ---- */
@@ -196,6 +197,28 @@ void model_report_plans(const struct model_answer *m, FILE *f)
                 (double)b->cycles / (double)b->predicted, count_text(p->tile_bytes).at);
     }
     print_prediction(m, f);
+}
+
+void model_report_ranges(const struct model_answer *m, FILE *f)
+{
+    struct layer_range all = { .numbers = 0 };
+
+    fprintf(f,
+            "\nRanges: f16 numbers that codelets left in memory; it holds 65504\n%-32s %-24s %12s "
+            "%14s %12s\n",
+            "layer", "op", "largest", "numbers", "saturated");
+    for (uint32_t i = 0; i < m->layers->rows; i++) {
+        const struct layer_range *r = &m->ranges[i];
+
+        if (!r->numbers)
+            continue;
+        fprintf(f, "%-32s %-24s %12.6g %14s %12s\n", m->layers->text[i].name, m->layers->text[i].op,
+                r->largest, count_text(r->numbers).at, count_text(r->saturated).at);
+        all.largest = fmax(all.largest, r->largest);
+        all.saturated += r->saturated;
+    }
+    fprintf(f, "largest of all %.6g, %.2g %% of the range; %s saturated\n", all.largest,
+            100 * all.largest / 65504, count_text(all.saturated).at);
 }
 
 /* ---- assumptions ---- */

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "models/run/layer_cycles.h"
+#include "models/run/layer_range.h"
 #include "models/run/memory_facts.h"
 #include "models/run/model_facts.h"
 #include "models/run/network_choice.h"
@@ -16,11 +17,12 @@ struct model_answer {
     const struct memory_facts *memory;
     struct arch arch;
     const struct layer_cycles *layers;
-    const char *weights;        /* one line that says where they came from */
-    const char *const *picture; /* [batch] names */
-    const char *recipe;         /* one line: how pictures were prepared; NULL: there are none */
-    struct run *run;            /* NULL: the network was only compiled */
-    const float *scores;        /* [batch][classes]; NULL without a run */
+    const struct layer_range *ranges; /* by row of layers; NULL: not asked for */
+    const char *weights;              /* one line that says where they came from */
+    const char *const *picture;       /* [batch] names */
+    const char *recipe;  /* one line: how pictures were prepared; NULL: there are none */
+    struct run *run;     /* NULL: the network was only compiled */
+    const float *scores; /* [batch][classes]; NULL without a run */
 };
 
 enum { MODEL_TOP = 5 };
@@ -43,6 +45,8 @@ void model_summary(const struct model_answer *m, FILE *f);
 void model_report(const struct model_answer *m, FILE *f);
 /* Prints how every convolution is cut, with predicted and, after a run, executed cycles. */
 void model_report_plans(const struct model_answer *m, FILE *f);
+/* Prints the largest f16 number of every layer, and how many are at the end of the range. */
+void model_report_ranges(const struct model_answer *m, FILE *f);
 /* Prints the published figures about such a run, and how far it is from them. */
 void model_report_published(const struct model_answer *m, FILE *f);
 /* Prints what the plans of a network need that was given up before it was compiled (struct

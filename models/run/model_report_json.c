@@ -54,6 +54,9 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
            put(o, "max_tile_bytes", integer(b->max_tile_bytes)) &&
            put(o, "held_bytes", integer(b->held_bytes)) &&
            put(o, "held_max_tile_bytes", integer(b->held_tile_bytes));
+    if (good && m->ranges)
+        good = put(o, "largest", json_real(m->ranges[row].largest)) &&
+               put(o, "saturated", integer(m->ranges[row].saturated));
     if (good && m->request->plan && b->predicted)
         good = put(o, "plan", plan_json(&m->layers->plan[row]));
     return or_nothing(o, good);

@@ -37,6 +37,7 @@ struct model_run {
     struct op_program p;
     struct session *session;
     struct layer_cycles layers;
+    struct layer_range *ranges; /* owned; by row of layers; NULL: not asked for */
     struct memory_facts memory;
     float *scores;
     char **label, *label_text; /* names of classes */
@@ -61,6 +62,7 @@ static void model_run_free(struct model_run *m)
     emu_free(m->label);
     emu_free(m->label_text);
     layer_cycles_free(&m->layers);
+    emu_free(m->ranges);
     session_free(m->session);
     memory_facts_free(&m->memory);
     net_entry_free(&m->entry);
@@ -182,6 +184,7 @@ static struct model_answer answer_of(const struct model_run *m)
                                   .memory = &m->memory,
                                   .arch = m->arch,
                                   .layers = &m->layers,
+                                  .ranges = m->ranges,
                                   .weights = m->source.weights_text,
                                   .picture = m->in && m->in[0].names ? m->in[0].name : NULL,
                                   .recipe = recipe_text(m),
@@ -230,6 +233,8 @@ static void print_text(const struct model_run *m, const struct model_answer *a)
         model_report(a, stdout);
     else if (m->q->plan)
         model_report_plans(a, stdout);
+    if (m->ranges)
+        model_report_ranges(a, stdout);
     if (a->run && run_has_values(a->run))
         print_outputs(m, a);
     if (!m->q->report)
@@ -337,7 +342,7 @@ static void warn_of_range(const struct model_run *m)
     fprintf(stderr,
             "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
             "%s (superstep %" PRIu64 ", %s tiles; %s of their results are +-65504 or no numbers); "
-            "--compare-layers shows all\n",
+            "--ranges shows all\n",
             layer_of_superstep(m, o.superstep), o.superstep, count_text(o.tiles).at,
             count_text(o.values).at);
 }
@@ -362,6 +367,7 @@ static enum emu_status run_machine(struct model_run *m)
         TRY(read_outputs(m));
         warn_of_range(m);
     }
+    TRY(layer_ranges_new(&m->layers, m->session, &m->ranges));
     TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
     TRY(print_answer(m));
     write_files(m);
@@ -399,6 +405,7 @@ static enum emu_status execute(struct model_run *m)
 
     o.record = 1;
     o.overflow = !o.timing;
+    o.ranges = m->q->ranges;
     o.digests = output_stream(m->files.digests);
     o.program = program_of_entry;
     o.program_ctx = m;
@@ -452,9 +459,9 @@ static int find_program(struct model_run *m)
     char label[TEXT_MAX];
     int cycles_only = needs_no_values(m->q), found;
 
-    if (!m->source.net || m->q->compare_layers || m->q->logits || m->q->save.count ||
-        m->q->write_weights)
-        return 0; /* that needs weights or a graph */
+    if (!m->source.net || m->q->compare_layers || m->q->ranges || m->q->logits ||
+        m->q->save.count || m->q->write_weights)
+        return 0; /* that needs weights, a graph, or what the compiler knows of steps */
     net_cache_open(&in, &m->cache);
     found = net_cache_find(&m->cache, cycles_only, &m->entry);
     if (!found && cycles_only) {

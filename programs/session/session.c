@@ -12,76 +12,6 @@
 
 #include "programs/compiler/graph/host_view.h"
 
-/* ---- overflow ---- */
-
-/* Numbers of f16 that are no numbers or have its largest magnitude: what is clipped gets that. */
-static void count_clipped(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
-{
-    struct session *s = ctx;
-    struct tile *t = machine_tile(s->run->machine, tile);
-    uint16_t value[256];
-
-    if (!(tile_exceptions(t) & FP_OFLO))
-        return;
-    while (bytes >= sizeof(*value)) {
-        uint32_t n = bytes < sizeof(value) ? bytes & ~1u : (uint32_t)sizeof(value);
-
-        EMU_ASSERT(tile_read(t, addr, value, n)); /* an object of the placement */
-        for (uint32_t i = 0; i < n / sizeof(*value); i++)
-            s->overflow.values += fp_f16_abs(value[i]) >= FP_F16_MAX;
-        addr += n;
-        bytes -= n;
-    }
-}
-
-static enum emu_status count_values(struct session *s)
-{
-    enum emu_status st = EMU_OK;
-    const struct compiled *c = s->c;
-    struct trace_step *step;
-    size_t steps;
-
-    if (!c && !s->options.program)
-        return EMU_OK;
-    if (!c)
-        TRY(s->options.program(s->options.program_ctx, &c));
-    TRY(compiled_trace(c, &step, &steps));
-    for (size_t i = 0; i < steps && st == EMU_OK; i++) {
-        if (step[i].superstep == s->overflow.superstep && step[i].kind == TRACE_COMPUTE)
-            st = compiled_step_results(c, step[i].step, ELEM_F16, count_clipped, s);
-    }
-    emu_free(step);
-    return st;
-}
-
-/* Looks at nothing before the machine exists and after an overflow was found. The values are
- * counted now, because later supersteps use the memory for something else; of a program whose order
- * depends on data, compiled_trace() cannot say which they are. */
-static void look_for_overflow(struct session *s, const struct machine_superstep *step)
-{
-    if (!s->run || s->overflow.tiles || step->group)
-        return;
-    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
-        s->overflow.tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
-    s->overflow.superstep = step->index;
-    if (s->overflow.tiles && count_values(s) != EMU_OK)
-        s->overflow.values = 0;
-}
-
-static void watch(void *ctx, const struct machine_superstep *step)
-{
-    struct session *s = ctx;
-
-    look_for_overflow(s, step);
-    if (s->options.watch)
-        s->options.watch(s->options.watch_ctx, step);
-}
-
-struct session_overflow session_overflow(const struct session *s)
-{
-    return s->overflow;
-}
-
 /* ---- construction ---- */
 
 static struct run_options run_options_of(const struct session_options *o)
@@ -113,15 +43,17 @@ static enum emu_status new_session(const struct compiled *c, const struct image 
     if (!s)
         return FAIL(NO_MEMORY, "a session");
     s->c = c;
-    if (o && o->overflow && !o->timing) {
+    if (o && (o->overflow || o->ranges) && !o->timing) {
         s->options = *o;
-        ro.watch = watch;
+        ro.watch = session_watch;
         ro.watch_ctx = s;
     }
     s->written = emu_alloc(c ? c->graph->variable.count + 1 : 1, 1);
     status = s->written ? run_new(im, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
     if (status == EMU_OK && c)
         status = session_open_streams(s);
+    if (status == EMU_OK && s->options.ranges)
+        status = session_watch_ranges(s);
     if (status != EMU_OK) {
         session_free(s);
         return status;
@@ -151,6 +83,8 @@ void session_free(struct session *s)
         return;
     run_free(s->run);
     session_close_streams(s);
+    emu_free(s->trace);
+    emu_free(s->range);
     emu_free(s->written);
     emu_free(s);
 }

@@ -18,6 +18,7 @@ struct session_options {
     int timing;    /* the timing engine: the same cycles, no values (run_engine()) */
     int record;    /* keep the bill of every superstep (session_record()) */
     int overflow;  /* look for overflows after every superstep, for session_overflow() */
+    int ranges;    /* measure the results of every compute step, for session_ranges() */
     FILE *digests; /* borrowed; NULL: none */
     struct host_options host;
     void (*watch)(
@@ -87,6 +88,14 @@ struct session_overflow {
 };
 /* The first overflow of all runs so far, if session_options.overflow is set. */
 struct session_overflow session_overflow(const struct session *s);
+/* The numbers of f16 that a step of compiled_trace() left in memory. */
+struct session_range {
+    uint64_t numbers, saturated; /* saturated: at the end of the range, or no numbers */
+    uint16_t largest;            /* bits of the largest magnitude of those that are numbers */
+};
+/* By step of compiled_trace(), of the first run; *steps: how many. NULL unless
+ * session_options.ranges is set for a compiled program with values. Borrowed. */
+const struct session_range *session_ranges(const struct session *s, size_t *steps);
 /* What every superstep cost, for bill.h; borrowed. Empty unless session_options.record is set. */
 const struct record *session_record(const struct session *s);
 struct run *session_run_image(struct session *s);     /* borrowed; for run_report() (run_file.h) */

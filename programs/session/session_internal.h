@@ -28,9 +28,12 @@ struct session {
     struct session_stream *stream; /* owned, by number in the graph */
     uint8_t *written;              /* of every variable: since the last run; owned */
     uint64_t runs;
-    struct session_options options; /* as given, where overflow is looked for */
+    struct session_options options; /* as given, where overflow or ranges are looked for */
     struct session_overflow overflow;
-    int stopped; /* by a fault, or for another reason that allows no further run */
+    struct trace_step *trace; /* owned, like the next; NULL: no ranges are wanted */
+    struct session_range *range;
+    size_t steps, measured; /* of the trace; those that are done */
+    int stopped;            /* by a fault, or for another reason that allows no further run */
 };
 
 /* Connects all streams of the image to host memory. The data of streams in comes from
@@ -38,5 +41,10 @@ struct session {
  * orders, EMU_NO_MEMORY. */
 enum emu_status session_open_streams(struct session *s) EMU_MUST_CHECK;
 void session_close_streams(struct session *s);
+
+/* Prepares session_ranges(). Errors: those of compiled_trace(); EMU_USAGE, an image alone. */
+enum emu_status session_watch_ranges(struct session *s) EMU_MUST_CHECK;
+/* run_options.watch of a session that looks for something; ctx: the session. */
+void session_watch(void *ctx, const struct machine_superstep *step);
 
 #endif

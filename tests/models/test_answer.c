@@ -456,14 +456,46 @@ static void test_overflow(void **state)
     unlink(path);
 }
 
+/* --ranges: the layer whose sums are too large is at the end of the range, and those before it are
+ * not. */
+static void test_ranges(void **state)
+{
+    char path[] = "/tmp/test_answer_XXXXXX";
+    char *argv[] = { "run",      "-q",        "efficientnet-b0",
+                     "--set",    "tiles=256", "--resolution",
+                     "32",       "--weights", path,
+                     "--ranges", NULL };
+    double largest[2];
+    char saturated[2][16], *text, *line;
+
+    (void)state;
+    close(mkstemp(path));
+    write_scaled(path, "block3a.expand", 1e5f);
+    text = answer_to(EMU_COUNT_OF(argv) - 1, argv);
+    line = strstr(text, "\nRanges:");
+    assert_non_null(line);
+    assert_int_equal(
+        sscanf(strstr(line, "\nstem "), " stem %*s %lf %*s %15s", &largest[0], saturated[0]), 2);
+    assert_int_equal(sscanf(strstr(line, "\nblock3a.expand "), " block3a.expand %*s %lf %*s %15s",
+                            &largest[1], saturated[1]),
+                     2);
+    assert_true(largest[0] > 0.1 && largest[0] < 100);
+    assert_string_equal(saturated[0], "0");
+    assert_true(largest[1] == 65504);
+    assert_true(atoi(saturated[1]) > 0);
+    free(text);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_head),          cmocka_unit_test(test_top5),
-        cmocka_unit_test(test_layers),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_fullest_tiles), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_screen),        cmocka_unit_test(test_shortage),
-        cmocka_unit_test(test_hopeless),      cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_ranges),   cmocka_unit_test(test_head),
+        cmocka_unit_test(test_top5),     cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_fullest_tiles),
+        cmocka_unit_test(test_text),     cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_shortage), cmocka_unit_test(test_hopeless),
+        cmocka_unit_test(test_overflow),
     };
 
     return cmocka_run_group_tests(tests, run_json, drop_json);

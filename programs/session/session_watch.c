@@ -1,0 +1,151 @@
+/* session_watch.c - what a session looks at after every superstep: the first overflow, and the
+ * range of what codelets left. Later supersteps use the memory for something else.
+ */
+#include "programs/session/session_internal.h"
+
+/* Calls visit for the numbers of an object, some at a time. */
+static void read_numbers(struct tile *t, uint32_t addr, uint32_t bytes,
+                         void (*visit)(void *ctx, const uint16_t *value, uint32_t n), void *ctx)
+{
+    uint16_t value[256];
+
+    while (bytes >= sizeof(*value)) {
+        uint32_t n = bytes < sizeof(value) ? bytes & ~1u : (uint32_t)sizeof(value);
+
+        EMU_ASSERT(tile_read(t, addr, value, n)); /* an object of the placement */
+        visit(ctx, value, n / (uint32_t)sizeof(*value));
+        addr += n;
+        bytes -= n;
+    }
+}
+
+/* ---- overflow ---- */
+
+/* Numbers of f16 that are no numbers or have its largest magnitude: what is clipped gets that. */
+static void count_clipped(void *ctx, const uint16_t *value, uint32_t n)
+{
+    uint64_t *count = ctx;
+
+    for (uint32_t i = 0; i < n; i++)
+        *count += fp_f16_abs(value[i]) >= FP_F16_MAX;
+}
+
+static void visit_clipped(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
+{
+    struct session *s = ctx;
+    struct tile *t = machine_tile(s->run->machine, tile);
+
+    if (tile_exceptions(t) & FP_OFLO)
+        read_numbers(t, addr, bytes, count_clipped, &s->overflow.values);
+}
+
+static enum emu_status count_values(struct session *s)
+{
+    enum emu_status st = EMU_OK;
+    const struct compiled *c = s->c;
+    struct trace_step *step;
+    size_t steps;
+
+    if (!c && !s->options.program)
+        return EMU_OK;
+    if (!c)
+        TRY(s->options.program(s->options.program_ctx, &c));
+    TRY(compiled_trace(c, &step, &steps));
+    for (size_t i = 0; i < steps && st == EMU_OK; i++) {
+        if (step[i].superstep == s->overflow.superstep && step[i].kind == TRACE_COMPUTE)
+            st = compiled_step_results(c, step[i].step, ELEM_F16, visit_clipped, s);
+    }
+    emu_free(step);
+    return st;
+}
+
+/* Looks at nothing before the machine exists and after an overflow was found. The values are
+ * counted now, because later supersteps use the memory for something else; of a program whose order
+ * depends on data, compiled_trace() cannot say which they are. */
+static void look_for_overflow(struct session *s, const struct machine_superstep *step)
+{
+    if (!s->run || s->overflow.tiles || step->group)
+        return;
+    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
+        s->overflow.tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
+    s->overflow.superstep = step->index;
+    if (s->overflow.tiles && count_values(s) != EMU_OK)
+        s->overflow.values = 0;
+}
+
+/* ---- ranges ---- */
+
+static void measure(void *ctx, const uint16_t *value, uint32_t n)
+{
+    struct session_range *r = ctx;
+
+    r->numbers += n;
+    count_clipped(&r->saturated, value, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint16_t magnitude = fp_f16_abs(value[i]);
+
+        if (magnitude <= FP_F16_MAX && magnitude > r->largest)
+            r->largest = magnitude;
+    }
+}
+
+struct range_visit {
+    struct session *s;
+    struct session_range *range;
+};
+
+static void visit_range(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
+{
+    const struct range_visit *v = ctx;
+
+    read_numbers(machine_tile(v->s->run->machine, tile), addr, bytes, measure, v->range);
+}
+
+/* Steps ascend by superstep. What cannot be measured for want of memory is left out. */
+static void measure_superstep(struct session *s, const struct machine_superstep *step)
+{
+    if (!s->range || !s->run || step->group)
+        return;
+    for (; s->measured < s->steps && s->trace[s->measured].superstep <= step->index;
+         s->measured++) {
+        const struct trace_step *t = &s->trace[s->measured];
+        struct range_visit v = { s, &s->range[s->measured] };
+
+        if (t->kind == TRACE_COMPUTE && t->superstep == step->index &&
+            compiled_step_results(s->c, t->step, ELEM_F16, visit_range, &v) != EMU_OK)
+            s->range[s->measured] = (struct session_range){ .numbers = 0 };
+    }
+}
+
+enum emu_status session_watch_ranges(struct session *s)
+{
+    if (!s->c)
+        return FAIL(USAGE, "ranges of an image alone");
+    TRY(compiled_trace(s->c, &s->trace, &s->steps));
+    s->range = emu_alloc(s->steps + 1, sizeof(*s->range));
+    return s->range ? EMU_OK : FAIL(NO_MEMORY, "ranges of %zu steps", s->steps);
+}
+
+const struct session_range *session_ranges(const struct session *s, size_t *steps)
+{
+    *steps = s->range ? s->steps : 0;
+    return s->range;
+}
+
+/* ---- after every superstep ---- */
+
+void session_watch(void *ctx, const struct machine_superstep *step)
+{
+    struct session *s = ctx;
+
+    if (s->options.overflow)
+        look_for_overflow(s, step);
+    measure_superstep(s, step);
+    if (s->options.watch)
+        s->options.watch(s->options.watch_ctx, step);
+}
+
+struct session_overflow session_overflow(const struct session *s)
+{
+    return s->overflow;
+}
