@@ -75,7 +75,7 @@ cmp -s "$tmp/in.onnx" tests/fuzz/corpus/onnx/layer_norm.onnx || fail "an ONNX fi
 
 # ---- stages of a network
 
-stages="no stage 'fusing': import, tidy, pads, norms, group-norms, recognise, groups, plans, tiles"
+stages="no stage 'fusing': import, tidy, pads, norms, group-norms, recognise, expand, groups, plans, tiles"
 for command in models run compile; do
     refuse "$stages" $command resnet-50 --dump fusing
     refuse "$stages" $command "$tmp/in.onnx" --dump fusing

@@ -121,6 +121,7 @@ static const struct pass_stage stages[] = {
     { "norms", pass_fold_norms },
     { "group-norms", pass_group_norms },
     { "recognise", pass_recognise },
+    { "expand", pass_expand },
 };
 
 const struct pass_stage *pass_stage(unsigned k)

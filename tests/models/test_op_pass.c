@@ -506,6 +506,140 @@ static void spelt_and_recognised(void **state)
     assert_string_equal(g->node[1].row->name, "Swish");
 }
 
+/* --- several nodes in place of one ------------------------------------------------------------ */
+
+static uint32_t labels(unsigned rank, const uint32_t *dim, int64_t classes)
+{
+    struct op_shape s = { .type = OP_TYPE_I64, .rank = rank };
+    int64_t list[64];
+    uint32_t v;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        list[k] = (int64_t)(k * 5 + 1) % classes;
+    assert_int_equal(op_constant_new(g, &s, list, &v), EMU_OK);
+    return v;
+}
+
+/* Nothing is left of an operator, and the outputs, one or two, mean the same. */
+static void expands(const char *op, const uint32_t *result, uint32_t results)
+{
+    struct op_tensor before[2], after[2];
+
+    for (uint32_t k = 0; k < results; k++)
+        assert_int_equal(op_graph_output(g, result[k]), EMU_OK);
+    compute(before);
+    assert_int_equal(pass_expand(g), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    compute(after);
+    for (uint32_t n = 0; n < g->nodes; n++)
+        assert_string_not_equal(g->node[n].row->name, op);
+    for (uint32_t k = 0; k < results; k++) {
+        assert_true(op_shape_equal(&before[k].shape, &after[k].shape));
+        for (uint64_t i = 0; i < op_shape_count(&before[k].shape); i++)
+            assert_true(fabs(before[k].f[i] - after[k].f[i]) <= 1e-6 * (1 + fabs(before[k].f[i])));
+        op_tensor_free(&before[k]);
+        op_tensor_free(&after[k]);
+    }
+}
+
+/* ignored: no class (0), -1, or a class (2). */
+static void one_loss(const char *op, const char *reduction, int weighted, int ignored)
+{
+    const struct op_named_attr attr[] = {
+        { "reduction", { .kind = OP_ATTR_STRING, .s = reduction } },
+        { "ignore_index", { .kind = OP_ATTR_INT, .i = ignored == 2 ? 2 : -1 } },
+    };
+    const uint32_t in[] = { INPUT(3, 5, 2), labels(2, (uint32_t[]){ 3, 2 }, 5),
+                            weighted ? DRAWN(5) : OP_NONE };
+    int softmax = !strcmp(op, "SoftmaxCrossEntropyLoss");
+    const struct op_request r = { .op = op,
+                                  .in = in,
+                                  .ins = 3,
+                                  .outs = softmax ? 2 : 1,
+                                  .attr = attr,
+                                  .attrs = ignored ? 2 : 1 };
+    uint32_t out[2];
+
+    assert_int_equal(op_node(g, &r, out), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    expands(op, out, softmax ? 2 : 1);
+}
+
+static void losses(void **state)
+{
+    static const char *const op[] = { "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss" };
+    static const char *const reduction[] = { "none", "sum", "mean" };
+
+    for (unsigned k = 0; k < 2 * 3 * 2 * 3; k++) {
+        one_loss(op[k % 2], reduction[k / 2 % 3], k / 6 % 2, k / 12);
+        end(state);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
+/* A label that names no class makes the loss NaN, which a sum over classes would not. */
+static void losses_of_no_class_stay(void **state)
+{
+    const uint32_t in[] = { INPUT(3, 5), labels(1, (uint32_t[]){ 3 }, 9) };
+
+    (void)state;
+    assert_int_equal(op_graph_output(g, make("SoftmaxCrossEntropyLoss", NULL, 0, in, 2)), EMU_OK);
+    assert_int_equal(pass_expand(g), EMU_OK);
+    assert_int_equal(g->nodes, 1);
+}
+
+static void local_responses(void **state)
+{
+    const struct op_named_attr attr[] = { { "size", { .kind = OP_ATTR_INT, .i = 4 } },
+                                          { "alpha", { .kind = OP_ATTR_FLOAT, .f = 0.5 } } };
+    const uint32_t x = INPUT(2, 7, 2, 3), y = make("LRN", attr, 2, &x, 1);
+
+    (void)state;
+    expands("LRN", &y, 1);
+}
+
+static void running_sums(void **state)
+{
+    for (unsigned k = 0; k < 12; k++) {
+        const struct op_named_attr attr[] = {
+            { "axis", { .kind = OP_ATTR_INT, .i = (int)(k % 3) - 1 } },
+            { "exclusive", { .kind = OP_ATTR_INT, .i = k / 3 % 2 } },
+            { "reverse", { .kind = OP_ATTR_INT, .i = k / 6 } },
+        };
+        const uint32_t x = INPUT(3, 4, 5), y = make("CumSum", attr, 3, &x, 1);
+
+        expands("CumSum", &y, 1);
+        end(state);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
+/* Negative places count from the end; those that are nowhere give no one. */
+static void one_hot(void **state)
+{
+    const struct op_shape two = { .type = OP_TYPE_F32, .rank = 1, .dim = { 2 } },
+                          depth = { .type = OP_TYPE_I64 };
+    const double value[] = { 0.25, 3 };
+    const int64_t four = 4;
+    uint32_t in[3], y, x = NODE("Round", INPUT(2, 40)); /* numbers are -4 to 4 */
+
+    (void)state;
+    in[0] = x;
+    assert_int_equal(op_constant_new(g, &depth, &four, &in[1]), EMU_OK);
+    assert_int_equal(op_constant_new(g, &two, value, &in[2]), EMU_OK);
+    {
+        const struct op_named_attr attr[] = {
+            { "axis", { .kind = OP_ATTR_INT, .i = 1 } },
+            { "depth", { .kind = OP_ATTR_TENSOR, .value = in[1] } },
+            { "values", { .kind = OP_ATTR_TENSOR, .value = in[2] } },
+        };
+
+        y = make("OneHot", attr, 3, in, 1);
+    }
+    expands("OneHot", &y, 1);
+}
+
 /* --- stages ------------------------------------------------------------------------------- */
 
 /* Each stage is those before it and one more. */
@@ -514,8 +648,8 @@ static void stages_come_in_order(void **state)
     static const struct {
         const char *last;
         uint32_t nodes;
-    } row[] = { { "import", 6 }, { "tidy", 5 },        { "pads", 4 },
-                { "norms", 3 },  { "group-norms", 3 }, { "recognise", 2 } };
+    } row[] = { { "import", 6 },      { "tidy", 5 },      { "pads", 4 },  { "norms", 3 },
+                { "group-norms", 3 }, { "recognise", 2 }, { "expand", 2 } };
     const uint32_t in[] = { PAD(INPUT(1, 3, 6, 5), 0, 0, 1, 1, 0, 0, 1, 1), DRAWN(4, 3, 3, 3) };
     uint32_t y = batch_norm(window("Conv", no_pads, NULL, in, 2), 4);
 
@@ -581,6 +715,11 @@ int main(void)
         TEST(group_norms_that_grow_stay),
         TEST(empty_group_norms_stay),
         TEST(spelt_and_recognised),
+        TEST(losses),
+        TEST(losses_of_no_class_stay),
+        TEST(local_responses),
+        TEST(running_sums),
+        TEST(one_hot),
         TEST(stages_come_in_order),
         TEST(outputs_keep_their_names),
     };
