@@ -181,7 +181,7 @@ stream="stream -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=1
 refuse "--input-type is u8, f16 or f32" $stream --input-type u4 models/pictures
 refuse "unrecognized option '--nosuch'" $stream --nosuch
 refuse "--resume does nothing without --output" $stream --resume models/pictures
-refuse "--weights is for networks that are known by name" stream "$tmp/in.onnx" --weights "$tmp/a"
+refuse "--seed is for networks that are known by name" stream "$tmp/in.onnx" --seed 3
 refuse "--resolution is for networks that are known by name" stream "$tmp/in.onnx" --resolution 32
 refuse "--dim and --outputs are for ONNX files" $stream --outputs stem
 refuse "a stream needs one input [n][3][side][side]" stream -q "$tmp/in.onnx"
@@ -273,7 +273,8 @@ refuse "cut.png is a PNG picture: superstep run NETWORK --image" run "$tmp/cut.p
 printf '\010\007\022\007pytorch' >"$tmp/onnx"
 refuse "onnx: no ONNX file: it has no graph" run "$tmp/onnx"
 refuse "bad.onnx" compile "$tmp/bad.onnx" -o "$tmp/a"
-refuse "--weights does nothing for an ONNX file" run "$tmp/bad.onnx" --weights "$tmp/a"
+refuse "--seed does nothing for an ONNX file" run "$tmp/bad.onnx" --seed 2
+refuse "nosuch: No such file" run "$tmp/in.onnx" --weights "$tmp/nosuch"
 printf 'PK\003\004' >"$tmp/model.pth"
 refuse "model.pth is a zip archive" compile "$tmp/model.pth" -o "$tmp/a"
 "$program" machines mk2 --json >"$tmp/machine.json"
@@ -375,6 +376,17 @@ if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >
     "$program" stream -q "$tmp/b0.onnx" --set tiles=128 --resize 40 -n 3 -o "$tmp/file.csv" >"$tmp/out" 2>"$tmp/err"
     [ -s "$tmp/file.csv" ] && cmp -s "$tmp/named.csv" "$tmp/file.csv" && grep -q "prepared    shorter side to 40" "$tmp/out" &&
         passed=$((passed + 1)) || fail "stream FILE.onnx differs from stream NETWORK"
+
+    # Numbers by the names of initializers stand in for those of the file.
+    "$program" models efficientnet-b0 --resolution 32 --seed 2 -o "$tmp/b0_2" >"$tmp/out" 2>"$tmp/err"
+    "$program" $stream --weights "$tmp/b0_2" --resize 40 -n 3 -o "$tmp/named2.csv" >"$tmp/out" 2>"$tmp/err"
+    "$program" stream -q "$tmp/b0.onnx" --weights "$tmp/b0_2" --set tiles=128 --resize 40 -n 3 -o "$tmp/file2.csv" >"$tmp/out" 2>"$tmp/err"
+    [ -s "$tmp/file2.csv" ] && cmp -s "$tmp/named2.csv" "$tmp/file2.csv" && ! cmp -s "$tmp/file.csv" "$tmp/file2.csv" &&
+        passed=$((passed + 1)) || fail "stream FILE.onnx --weights differs from stream NETWORK --weights"
+    header='{"features.0.0.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    printf "\\$(printf %o ${#header})\\0\\0\\0\\0\\0\\0\\0%s1234" "$header" >"$tmp/misshapen"
+    refuse "initializer features.0.0.weight: it is f32 [32, 3, 3, 3]" models "$tmp/b0.onnx" --weights "$tmp/misshapen"
+    refuse "the model has no initializer" models "$tmp/in.onnx" --weights "$tmp/b0"
     refuse "its results were made with network" stream -q "$tmp/b0.onnx" --set tiles=128 -n 3 -o "$tmp/file.csv" --resume
 else
     fail "models efficientnet-b0 -o FILE"

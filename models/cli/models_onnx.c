@@ -49,26 +49,21 @@ static enum emu_status write_file(const struct request *q, const struct op_graph
     enum emu_status s;
 
     TRY(output_not_input(q->output, q->what));
+    TRY(output_not_input(q->output, q->weights));
     TRY(output_open(q->output, &out));
     s = onnx_write(g, output_stream(out));
     return output_end(out, s);
 }
 
-enum emu_status models_show_onnx(const struct request *q)
+static enum emu_status show(const struct request *q, const struct onnx_model *m)
 {
-    struct onnx_model *m;
     enum emu_status s;
     uint32_t folded;
 
-    TRY(onnx_request_check(q));
-    if (q->stage)
-        return model_dump(q);
-    TRY(onnx_request_read(q, &m));
     if (m->graph->nodes_wrong) {
         op_graph_print_problems(m->graph, stdout);
         s = FAIL(BAD_FILE, "%s: %u of %u nodes cannot run", q->what,
                  m->graph->nodes_wrong + m->graph->nodes_behind, m->graph->nodes_read);
-        onnx_model_free(m);
         return s;
     }
     s = op_graph_tidy(m->graph);
@@ -79,6 +74,22 @@ enum emu_status models_show_onnx(const struct request *q)
         s = pass_all(m->graph);
     if (s == EMU_OK)
         print_model(q->what, m, folded);
+    return s;
+}
+
+enum emu_status models_show_onnx(const struct request *q)
+{
+    struct onnx_model *m;
+    struct onnx_weights w;
+    enum emu_status s;
+
+    TRY(onnx_request_check(q));
+    if (q->stage)
+        return model_dump(q);
+    s = onnx_request_read(q, &w, &m);
+    if (s == EMU_OK)
+        s = show(q, m);
     onnx_model_free(m);
+    onnx_weights_free(&w);
     return s;
 }

@@ -23,6 +23,11 @@ struct onnx_binding {
     const struct op_tensor *tensor;
 };
 
+/* Other numbers for an initializer: *data gets elements as in files, which outlive the model, or is
+ * left alone. Its own numbers are not looked for then, so they need not be there. */
+typedef enum emu_status onnx_replace(void *ctx, const char *name, const struct op_shape *s,
+                                     const void **data);
+
 /* All pointers are borrowed; zeros are defaults. */
 struct onnx_options {
     uint32_t batch; /* of an input's first dimension if it is the only open one; 0: 1 */
@@ -30,6 +35,8 @@ struct onnx_options {
     unsigned dims;
     const struct onnx_binding *bound;
     unsigned bounds;
+    onnx_replace *replace; /* NULL: none */
+    void *replace_ctx;
     /* Names of values that are the graph's outputs; 0: the file's. What they do not need is not
      * looked at, and inputs that they do not need are left out. */
     const char *const *output;

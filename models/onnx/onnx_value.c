@@ -343,12 +343,21 @@ enum emu_status onnx_constant_make(struct onnx_reader *r, const char *name, enum
 
 static enum emu_status make_initializer(struct onnx_reader *r, struct onnx_tensor *t, uint32_t *out)
 {
+    const void *data = NULL;
     char name[ONNX_TEXT_MAX + 1];
 
     onnx_text_copy(t->name, name);
     if (t->data == ONNX_DATA_NONE)
         return make_unknown(r, "initializer", name, onnx_type_why(t->type_number), out);
-    TRY(onnx_constant_make(r, name, OP_PARAM, t, out));
+    if (r->options->replace)
+        TRY(r->options->replace(r->options->replace_ctx, name, &t->shape, &data));
+    if (data) {
+        TRY(onnx_keep(r, ONNX_KEPT_VALUE));
+        TRY(op_value_new(r->g, name, OP_PARAM, &t->shape, out));
+        r->g->value[*out].data = data;
+    } else {
+        TRY(onnx_constant_make(r, name, OP_PARAM, t, out));
+    }
     r->model->parameters++;
     r->model->parameter_bytes += t->bytes;
     return EMU_OK;

@@ -20,9 +20,12 @@ static enum emu_status refuse(const struct op_graph *g)
 
 static enum emu_status read_file(const struct request *q, struct model_source *s)
 {
-    TRY(onnx_request_read(q, &s->model));
+    TRY(onnx_request_read(q, &s->replaced, &s->model));
     s->graph = s->model->graph;
     snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
+    if (q->weights)
+        snprintf(s->weights_text, sizeof(s->weights_text), "%u of %u initializers from %s",
+                 s->replaced.taken, s->model->parameters, q->weights);
     return s->graph->nodes_wrong ? refuse(s->graph) : EMU_OK;
 }
 
@@ -112,6 +115,7 @@ void model_source_free(struct model_source *s)
     weights_free(s->weights);
     net_free(s->net);
     onnx_model_free(s->model);
+    onnx_weights_free(&s->replaced);
     *s = (struct model_source){ .net = NULL };
 }
 

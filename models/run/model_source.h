@@ -9,17 +9,19 @@
 #include "models/picture/picture_recipe.h"
 #include "models/run/model_facts.h"
 #include "models/run/network_choice.h"
+#include "models/run/onnx_weights.h"
 #include "models/weights/weights.h"
 
 enum { WEIGHTS_TEXT = 512 };
 
 struct model_source {
     struct network_choice choice;
-    struct net *net;          /* owned; NULL: it is a file */
-    struct weights *weights;  /* owned; of a network by name, from model_source_finish() on */
-    struct onnx_model *model; /* owned; NULL: it is a name */
-    struct op_graph *graph;   /* of either */
-    uint64_t parameters;      /* numbers, before norms become part of weights */
+    struct net *net;              /* owned; NULL: it is a file */
+    struct weights *weights;      /* owned; of a network by name, from model_source_finish() on */
+    struct onnx_model *model;     /* owned; NULL: it is a name */
+    struct onnx_weights replaced; /* owned: numbers of the model that come from elsewhere */
+    struct op_graph *graph;       /* of either */
+    uint64_t parameters;          /* numbers, before norms become part of weights */
     char weights_text[WEIGHTS_TEXT]; /* one line that says where parameters came from */
 };
 

@@ -21,7 +21,6 @@ enum emu_status onnx_request_check(const struct request *q)
                   { OPTION_padding, "padding" },
                   { OPTION_torch_padding, "torch-padding" },
                   { OPTION_norm, "norm" },
-                  { OPTION_weights, "weights" },
                   { OPTION_write_weights, "write-weights" },
                   { OPTION_seed, "seed" },
                   { OPTION_no_calibration, "no-calibration" } };
@@ -53,7 +52,8 @@ static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, 
     return EMU_OK;
 }
 
-enum emu_status onnx_request_read(const struct request *q, struct onnx_model **out)
+enum emu_status onnx_request_read(const struct request *q, struct onnx_weights *w,
+                                  struct onnx_model **out)
 {
     struct onnx_dim *dim = emu_alloc(q->dim.count + 1, sizeof(*dim));
     char **names = emu_alloc(q->dim.count + 1, sizeof(*names));
@@ -61,14 +61,21 @@ enum emu_status onnx_request_read(const struct request *q, struct onnx_model **o
                                     .dim = dim,
                                     .dims = (unsigned)q->dim.count,
                                     .output = q->outputs.item,
-                                    .outputs = (unsigned)q->outputs.count };
+                                    .outputs = (unsigned)q->outputs.count,
+                                    .replace = q->weights ? onnx_weights_replace : NULL,
+                                    .replace_ctx = w };
     enum emu_status s = dim && names ? EMU_OK : FAIL(NO_MEMORY, "options");
 
     *out = NULL;
+    *w = (struct onnx_weights){ .path = NULL };
+    if (s == EMU_OK)
+        s = onnx_weights_open(q->weights, w);
     if (s == EMU_OK)
         s = read_dims(q, dim, names);
     if (s == EMU_OK)
         s = onnx_read_file(q->what, &o, out);
+    if (s == EMU_OK)
+        s = onnx_weights_check(w);
     for (size_t k = 0; names && k < q->dim.count; k++)
         emu_free(names[k]);
     emu_free(names);

@@ -4,6 +4,7 @@
 
 #include "emu/cli/request.h"
 #include "models/onnx/onnx.h"
+#include "models/run/onnx_weights.h"
 
 /* Whether a path ends in .onnx. */
 int onnx_is_named(const char *path);
@@ -12,7 +13,9 @@ int onnx_is_named(const char *path);
 enum emu_status onnx_request_check(const struct request *q) EMU_MUST_CHECK;
 
 /* Reads q->what with --batch, --dim and --outputs. Errors: those of onnx_read_file(); EMU_USAGE for
- * a --dim that is no NAME=N. Free with onnx_model_free. */
-enum emu_status onnx_request_read(const struct request *q, struct onnx_model **out) EMU_MUST_CHECK;
+ * a --dim that is no NAME=N; those of --weights. Free with onnx_model_free, then w with
+ * onnx_weights_free, also on failure. */
+enum emu_status onnx_request_read(const struct request *q, struct onnx_weights *w,
+                                  struct onnx_model **out) EMU_MUST_CHECK;
 
 #endif

@@ -82,12 +82,13 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
 static enum emu_status open_file(const struct request *q, uint32_t batch, struct train_source *s)
 {
     struct request with_batch = *q; /* the file's own batch is left open, or stands in it */
+    struct onnx_weights none;       /* its weights are those that are trained */
 
-    with_batch.batch = batch;
-    TRY(onnx_request_read(&with_batch, &s->model));
-    s->graph = s->model->graph;
     if (q->weights)
         return FAIL(USAGE, "--weights: %s has its own", q->what);
+    with_batch.batch = batch;
+    TRY(onnx_request_read(&with_batch, &none, &s->model));
+    s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
         op_graph_print_problems(s->graph, stdout);
         return FAIL(BAD_FILE, "%u of %u nodes cannot run", s->graph->nodes_wrong,
