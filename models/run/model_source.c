@@ -2,6 +2,7 @@
 #include "models/run/model_source.h"
 
 #include "emu/base/alloc.h"
+#include "emu/base/output_file.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/run/model_weights.h"
@@ -80,6 +81,7 @@ enum emu_status model_source_recipe(const struct model_source *s, struct picture
 {
     const char *family = NULL;
 
+    TRY(output_not_input(s->choice.write_weights, s->choice.weights));
     if (s->choice.weights)
         TRY(weights_family(s->net, s->choice.weights, &family));
     *out = picture_recipe_of(s->net, family);

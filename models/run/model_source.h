@@ -47,7 +47,7 @@ enum emu_status model_source_check(struct model_source *s, const struct arch *a)
 enum emu_status model_source_finish(struct model_source *s,
                                     struct progress *progress) EMU_MUST_CHECK;
 /* How a network by name takes pictures: the family of the names in its file of weights says it.
- * Errors: those of weights_family(). */
+ * Errors: those of weights_family(); EMU_USAGE, the weights would be written over that file. */
 enum emu_status model_source_recipe(const struct model_source *s,
                                     struct picture_recipe *out) EMU_MUST_CHECK;
 void model_source_free(struct model_source *s);
