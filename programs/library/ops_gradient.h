@@ -37,6 +37,18 @@ struct activation op_conv_data_gradient(struct nn *nn, struct activation dy,
 struct tensor op_conv_weight_gradient(struct nn *nn, struct activation x, struct activation dy,
                                       const struct conv_layer *l, const char *name);
 
+/* The gradient of a pool's input x, where x lies; y: the pool's result; dy: its gradient. Of a
+ * maximum the first of equal numbers of a window, row by row, gets all; dy of a mean is first
+ * multiplied by 1 / what the window counts, in f16. A position that several windows see gets the
+ * sum, rounded to f16 after each. Four steps a tap, of means one. */
+struct activation op_pool_gradient(struct nn *nn, struct activation x, struct activation y,
+                                   struct activation dy, const struct pool_layer *l,
+                                   const char *name);
+/* The same for op_global_pool(): dy [c16][n][1][1][16] over the positions of x, everywhere. Of x
+ * only sizes and mapping matter. */
+struct activation op_global_pool_gradient(struct nn *nn, struct activation dy,
+                                          const struct activation *x, const char *name);
+
 SUPERSTEP_API_END
 
 #endif

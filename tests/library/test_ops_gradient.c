@@ -387,12 +387,119 @@ static void test_weights_first(void **state)
         weight_gradient(&t[i]);
 }
 
+/* ---- pools ---- */
+
+struct pool_test {
+    uint32_t n, c, h, w, kernel, stride, pad, dilation;
+    enum pool_function function;
+    int count_pads;
+};
+
+/* The window of one output of one channel: adds its share of dy to dx. */
+static void spread_window(const struct pool_test *t, const float *x, double dy, uint32_t oy,
+                          uint32_t ox, double *dx)
+{
+    uint32_t taps = t->kernel * t->kernel, best = UINT32_MAX, inside = 0;
+
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t k = 0; k < taps; k++) {
+            int64_t i = (int64_t)oy * t->stride + k / t->kernel * t->dilation - t->pad;
+            int64_t j = (int64_t)ox * t->stride + k % t->kernel * t->dilation - t->pad;
+            uint32_t at = (uint32_t)(i * t->w + j);
+
+            if (i < 0 || j < 0 || i >= t->h || j >= t->w)
+                continue;
+            if (!pass) {
+                inside++;
+                best = best == UINT32_MAX || x[at] > x[best] ? at : best;
+            } else if (t->function == POOL_MEAN) {
+                dx[at] += dy / (t->count_pads ? taps : inside);
+            }
+        }
+    if (t->function == POOL_MAX)
+        dx[best] += dy;
+}
+
+static void pool_gradient(const struct pool_test *row)
+{
+    struct pool_test t = *row;
+    uint32_t out_h = (t.h + 2 * t.pad - (t.kernel - 1) * t.dilation - 1) / t.stride + 1;
+    uint32_t out_w = (t.w + 2 * t.pad - (t.kernel - 1) * t.dilation - 1) / t.stride + 1;
+    struct pool_layer l = { t.function, t.kernel,   t.kernel, t.stride,    t.stride,
+                            t.dilation, t.dilation, t.pad,    t.pad,       t.pad,
+                            t.pad,      out_h,      out_w,    t.count_pads };
+    struct nn_fixture r = nn_fixture_new("mk2", 8);
+    struct activation x = input(&r, t.n, t.c, t.h, t.w), dy = input(&r, t.n, t.c, out_h, out_w), y;
+    uint32_t planes = t.n * t.c, field = t.h * t.w, outs = out_h * out_w;
+    float *in = numbers(&r, (size_t)planes * field), *v = numbers(&r, (size_t)planes * outs);
+    double *want = calloc((size_t)planes * field, sizeof(*want)), *got;
+    struct activation dx;
+
+    y = op_pool(r.nn, x, &l, "pool");
+    dx = op_pool_gradient(r.nn, x, y, dy, &l, "dx");
+    must(graph_status(r.g));
+    got = run(&r, x, in, &dy, v, dx);
+    for (uint32_t k = 0; k < planes * outs; k++)
+        spread_window(&t, in + (size_t)(k / outs) * field, (double)v[k], k % outs / out_w,
+                      k % out_w, want + (size_t)(k / outs) * field);
+    for (uint32_t k = 0; k < planes * field; k++) {
+        double g = got[at(&dx, k / field / t.c, k / field % t.c, k % field / t.w, k % t.w)];
+
+        if (!(fabs(g - want[k]) <= (t.function == POOL_MEAN ? 0.002 : 0)))
+            fail_msg("pool %d, kernel %u, stride %u: number %u is %g, the definition says %g",
+                     (int)t.function, t.kernel, t.stride, k, g, want[k]);
+    }
+    free(in);
+    free(v);
+    free(want);
+    free(got);
+    nn_fixture_free(&r);
+}
+
+static void test_pools(void **state)
+{
+    static const struct pool_test t[] = {
+        { .n = 2, .c = 24, .h = 7, .w = 6, .kernel = 3, .stride = 2, .pad = 1, .dilation = 1 },
+        { .n = 1, .c = 16, .h = 6, .w = 6, .kernel = 2, .stride = 2, .dilation = 1 },
+        { .n = 1, .c = 16, .h = 8, .w = 7, .kernel = 3, .stride = 1, .pad = 1, .dilation = 2 },
+        { 1, 16, 7, 7, 3, 2, 1, 1, POOL_MEAN, 0 },
+        { 2, 20, 6, 5, 3, 1, 1, 1, POOL_MEAN, 1 },
+        { 1, 16, 6, 6, 2, 2, 0, 1, POOL_MEAN, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        pool_gradient(&t[i]);
+}
+
+static void test_global_pool(void **state)
+{
+    struct nn_fixture r = nn_fixture_new("mk2", 8);
+    struct activation x = input(&r, 2, 40, 4, 5), dy = input(&r, 2, 40, 1, 1), dx;
+    float *v = numbers(&r, 80);
+    double *got;
+
+    (void)state;
+    dx = op_global_pool_gradient(r.nn, dy, &x, "dx");
+    must(graph_status(r.g));
+    got = run(&r, dy, v, NULL, NULL, dx);
+    for (uint32_t k = 0; k < 80 * 20; k++) {
+        double g = got[at(&dx, k / 20 / 40, k / 20 % 40, k % 20 / 5, k % 5)];
+
+        assert_true(fabs(g - (double)v[k / 20] / 20) <= 0x1p-10 * fabs(g));
+    }
+    free(v);
+    free(got);
+    nn_fixture_free(&r);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data_dense),    cmocka_unit_test(test_data_groups),
         cmocka_unit_test(test_weights),       cmocka_unit_test(test_weights_groups),
-        cmocka_unit_test(test_weights_first),
+        cmocka_unit_test(test_weights_first), cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_global_pool),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

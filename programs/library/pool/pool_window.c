@@ -17,3 +17,15 @@ struct pool_window pool_window_of(const struct window_axis *h, const struct wind
     s.next = (hp - h->stride * ho) * wp * POSITION_BYTES;
     return s;
 }
+
+uint32_t pool_window_seen(const struct window_axis *a, uint32_t o, uint32_t size,
+                          uint32_t pad_after, int with_pads)
+{
+    int64_t at = (int64_t)o * a->stride - a->pad, first = with_pads ? -(int64_t)a->pad : 0;
+    int64_t end = with_pads ? (int64_t)size + pad_after : size;
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < a->kernel; k++, at += a->dilation)
+        n += at >= first && at < end;
+    return n;
+}

@@ -27,4 +27,9 @@ struct pool_window pool_window_of(const struct window_axis *h, const struct wind
                                   enum pool_loads loads, uint32_t ho, uint32_t wo, uint32_t hp,
                                   uint32_t wp);
 
+/* How many positions of the field, or of the field and its pads, window o sees along a dimension
+ * of `size` positions. */
+uint32_t pool_window_seen(const struct window_axis *a, uint32_t o, uint32_t size,
+                          uint32_t pad_after, int with_pads);
+
 #endif

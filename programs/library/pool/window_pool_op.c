@@ -76,20 +76,6 @@ struct pool {
     uint32_t cs;
 };
 
-/* How many positions of the field, or of the field and its pads, window o sees along a dimension
- * of `size` positions. */
-static uint32_t seen(const struct window_axis *a, uint32_t o, uint32_t size, uint32_t pad_after,
-                     int with_pads)
-{
-    int64_t at = (int64_t)o * a->stride - a->pad, first = with_pads ? -(int64_t)a->pad : 0;
-    int64_t end = with_pads ? (int64_t)size + pad_after : size;
-    uint32_t n = 0;
-
-    for (uint32_t k = 0; k < a->kernel; k++, at += a->dilation)
-        n += at >= first && at < end;
-    return n;
-}
-
 /* 1 / what the windows of part p see, f32 [rows][columns]; owned. */
 static uint32_t *mean_scales(const struct pool *m, const struct field_part *p)
 {
@@ -99,10 +85,11 @@ static uint32_t *mean_scales(const struct pool *m, const struct field_part *p)
     if (!scale)
         graph_fail(m->nn->g, EMU_NO_MEMORY, "the means of a tile");
     for (uint32_t i = p->h.begin; scale && i < p->h.end; i++) {
-        uint32_t rows = seen(&m->win.h, i, m->x.h, l->pad_bottom, l->count_pads);
+        uint32_t rows = pool_window_seen(&m->win.h, i, m->x.h, l->pad_bottom, l->count_pads);
 
         for (uint32_t j = p->w.begin; j < p->w.end; j++) {
-            uint32_t all = rows * seen(&m->win.w, j, m->x.w, l->pad_right, l->count_pads);
+            uint32_t all =
+                rows * pool_window_seen(&m->win.w, j, m->x.w, l->pad_right, l->count_pads);
             float v = 1.0f / (float)all;
 
             memcpy(&scale[n++], &v, sizeof(v));
@@ -163,7 +150,7 @@ static struct conv_shape shape_of(const struct activation *x, const struct pool_
 static int all_see(const struct window_axis *a, uint32_t out, uint32_t size)
 {
     for (uint32_t o = 0; o < out; o++) {
-        if (!seen(a, o, size, 0, 0))
+        if (!pool_window_seen(a, o, size, 0, 0))
             return 0;
     }
     return 1;
