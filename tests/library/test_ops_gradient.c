@@ -493,13 +493,87 @@ static void test_global_pool(void **state)
     nn_fixture_free(&r);
 }
 
+/* ---- cycles ---- */
+
+enum pass { FORWARD, DATA, WEIGHTS, PASSES };
+
+/* Cycles of a pass of a layer on the whole of mk2. */
+static uint64_t cycles_of(const struct back_test *t, enum pass pass)
+{
+    struct conv_layer l = layer_of(t);
+    struct nn_fixture r = nn_fixture_new("mk2", 0);
+    struct activation x = input(&r, t->n, t->c, t->h, t->w), dy;
+    struct conv_shape s = conv_layer_shape(&x, &l);
+    struct conv_home home = conv_weights_home(r.nn, &x, &l, ELEM_F16, "weights");
+    struct compile_options co = { .threads = 1 };
+    struct session_options so = { .threads = 1, .timing = 1 };
+    struct tensor result;
+    struct compiled *c;
+    struct session *run;
+    uint64_t cycles;
+
+    graph_keep(r.g, home.blocks);
+    l.w = &home.blocks;
+    dy = input(&r, t->n, t->out, s.out_h, s.out_w);
+    if (pass == FORWARD)
+        result = op_conv(r.nn, x, &l, NULL, "forward").t;
+    else if (pass == DATA)
+        result = op_conv_data_gradient(r.nn, dy, &l, &x, "data").t;
+    else
+        result = op_conv_weight_gradient(r.nn, x, dy, &l, "weights");
+    must(graph_status(r.g));
+    graph_keep(r.g, result);
+    graph_set_program(r.g, r.seq);
+    must(graph_compile(r.g, &co, &c));
+    assert_true(compiled_fits(c));
+    must(session_new(c, &so, &run));
+    must(session_run(run));
+    cycles = session_cycles(run);
+    session_free(run);
+    compiled_free(c);
+    nn_fixture_free(&r);
+    return cycles;
+}
+
+/* Layers of ResNet-50 and EfficientNet-B4, with the most cycles that each pass may take. */
+static void test_cycles(void **state)
+{
+    static const struct {
+        struct back_test layer;
+        uint64_t most[PASSES];
+    } rows[] = {
+        { { .c = 64, .h = 56, .kernel = 3, .pad = 1 }, { 6000, 6700, 13700 } },
+        { { .c = 256, .h = 56, .out = 128 }, { 6500, 6800, 12000 } },
+        { { .n = 3, .c = 160, .h = 24, .out = 640 }, { 9000, 9200, 16400 } },
+        { { .n = 3, .c = 640, .h = 24, .kernel = 5, .groups = 40, .pad = 2 },
+          { 14600, 15100, 45000 } },
+        { { .c = 960, .h = 24, .kernel = 5, .groups = 960, .pad = 2 }, { 7400, 7400, 27500 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(rows); i++) {
+        struct back_test t = with_defaults(rows[i].layer);
+        uint64_t cycles[PASSES];
+
+        for (enum pass p = FORWARD; p < PASSES; p++) {
+            cycles[p] = cycles_of(&t, p);
+            assert_in_range(cycles[p], 1, rows[i].most[p]);
+        }
+        print_message("%u x %u x %u x %u to %u, kernel %u, groups %u: forward %llu cycles, data "
+                      "%llu, weights %llu\n",
+                      t.n, t.c, t.h, t.w, t.out, t.kernel, t.groups,
+                      (unsigned long long)cycles[FORWARD], (unsigned long long)cycles[DATA],
+                      (unsigned long long)cycles[WEIGHTS]);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data_dense),    cmocka_unit_test(test_data_groups),
         cmocka_unit_test(test_weights),       cmocka_unit_test(test_weights_groups),
         cmocka_unit_test(test_weights_first), cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_global_pool),
+        cmocka_unit_test(test_global_pool),   cmocka_unit_test(test_cycles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
