@@ -7,6 +7,7 @@
 
 #include "emu/cli/commands.h"
 #include "emu/cli/options.h"
+#include "emu/job/bsp_probe.h"
 #include "emu/job/run_profile.h"
 
 enum { WORD_TEXT = 64 };
@@ -90,10 +91,21 @@ static enum emu_status add_request(struct profile *p, const struct request *q)
     return EMU_OK;
 }
 
+static enum emu_status add_bsp(struct profile *p, const struct request *q, const struct run *r)
+{
+    struct bsp_cost c;
+
+    TRY(bsp_probe(image_arch(r->im), (unsigned)q->threads, &c));
+    PROFILE_ROW(p, "meta", PROFILE_T("bsp_g"), PROFILE_R(c.g));
+    PROFILE_ROW(p, "meta", PROFILE_T("bsp_l"), PROFILE_R(c.l));
+    return EMU_OK;
+}
+
 static enum emu_status fill(struct profile *p, const struct request *q, struct run *r,
                             const struct profile_extras *x)
 {
     TRY(add_request(p, q));
+    TRY(add_bsp(p, q, r));
     TRY(run_profile(p, r, x ? x->layer : NULL, x ? x->layers : 0));
     return x && x->add ? x->add(x->ctx, p) : EMU_OK;
 }

@@ -22,7 +22,7 @@ struct profile_extras {
 
 /* Writes the profile of a recorded run into an output that was opened before the work. x may be
  * NULL. *file is NULL afterwards; if it was before, nothing happens. Errors: EMU_IO, EMU_NO_MEMORY,
- * those of x->add(). */
+ * those of bsp_probe() and of x->add(). */
 enum emu_status request_profile(const struct request *q, struct run *r,
                                 const struct profile_extras *x,
                                 struct output_file **file) EMU_MUST_CHECK;

@@ -16,6 +16,7 @@
     "layers.name AS layer, names.text AS operation "                                               \
     "FROM supersteps JOIN names ON names.id = supersteps.operation LEFT JOIN layers USING "        \
     "(layer) "
+#define PREDICTED "w + g * h_words + l * supersteps"
 #define LAYER_COLUMNS                                                                              \
     "SELECT layer, name, operation, cycles, "                                                      \
     "round(100.0 * cycles / (SELECT sum(cycles) FROM layers), 1) AS percent, exchange, compute, "  \
@@ -33,6 +34,16 @@ static const struct section {
       "sum(host + exchange + compute + wait + sync) AS cycles, sum(host) AS host, "
       "sum(exchange) AS exchange, sum(compute) AS compute, sum(wait) AS wait, sum(sync) AS sync, "
       "sum(imbalance) AS imbalance FROM supersteps GROUP BY sync_group",
+      NULL },
+    { "bsp",
+      "The BSP model: a superstep takes w + g h + l; w is the most that a tile computes, h the "
+      "most "
+      "words it sends or receives",
+      "SELECT w, h_words, supersteps, g, l, round(" PREDICTED ") AS predicted, measured, "
+      "round(100.0 * (" PREDICTED ") / measured - 100, 1) AS percent_off FROM "
+      "(SELECT sum(largest_compute) AS w, sum(h_words) AS h_words, count(*) AS supersteps, "
+      "sum(ends - starts) AS measured, (SELECT value FROM meta WHERE key = 'bsp_g') AS g, "
+      "(SELECT value FROM meta WHERE key = 'bsp_l') AS l FROM supersteps WHERE sync_group = 0)",
       NULL },
     { "layers",
       "Slowest layers; bytes on the fullest tile meanwhile, and held on all tiles all the time",
@@ -61,10 +72,12 @@ static const char *const csv[] = {
     [PROFILE_CSV_STEPS] =
         "SELECT supersteps.id, supersteps.sync_group, number, starts, ends, tiles, host, "
         "supersteps.exchange, supersteps.compute, wait, supersteps.sync, supersteps.imbalance, "
-        "largest_compute, mean_compute, h_words, words_in, words_out, slowest_tile, "
+        "largest_compute, mean_compute, round(largest_compute + l.value + h_words * g.value) AS "
+        "predicted, h_words, words_in, words_out, slowest_tile, "
         "text AS operation, scope, layers.name AS layer "
         "FROM supersteps JOIN names ON names.id = supersteps.operation "
-        "LEFT JOIN layers USING (layer) ORDER BY supersteps.id",
+        "LEFT JOIN layers USING (layer) LEFT JOIN meta g ON g.key = 'bsp_g' "
+        "LEFT JOIN meta l ON l.key = 'bsp_l' ORDER BY supersteps.id",
     [PROFILE_CSV_TILES] = "SELECT tile, sync_group, used_bytes, exchange, compute, wait, words_in, "
                           "words_out FROM tiles ORDER BY tile",
 };

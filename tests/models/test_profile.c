@@ -241,6 +241,33 @@ static void queries_of_the_page(void **state)
     profile_free(p);
 }
 
+static enum emu_status check_bsp(void *ctx, const struct profile_cursor *c)
+{
+    double g = profile_real(c, 0), l = profile_real(c, 1), w = profile_real(c, 2),
+           h = profile_real(c, 3), n = profile_real(c, 4), measured = profile_real(c, 5);
+
+    assert_true(g > 0.999 && g < 1.001 && l > 120 && l < 400);
+    assert_in_range((uint64_t)(100 * (w + g * h + l * n) / measured), 75, 125);
+    ++*(unsigned *)ctx;
+    return EMU_OK;
+}
+
+/* The model is near what was measured. */
+static void bsp_model(void **state)
+{
+    struct profile *p = read_it();
+    unsigned rows = 0;
+
+    (void)state;
+    must(profile_query(p,
+                       "SELECT g.value, l.value, sum(largest_compute), sum(h_words), count(*), "
+                       "sum(ends - starts) FROM supersteps, meta g, meta l WHERE g.key = 'bsp_g' "
+                       "AND l.key = 'bsp_l'",
+                       check_bsp, &rows));
+    assert_int_equal(rows, 1);
+    profile_free(p);
+}
+
 static void reports(void **state)
 {
     struct profile *p = read_it();
@@ -366,8 +393,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cycles_add_up),  cmocka_unit_test(tiles_add_up),
         cmocka_unit_test(memory_adds_up), cmocka_unit_test(queries_of_the_page),
-        cmocka_unit_test(reports),        cmocka_unit_test(foreign_files),
-        cmocka_unit_test(damaged_bytes),
+        cmocka_unit_test(bsp_model),      cmocka_unit_test(reports),
+        cmocka_unit_test(foreign_files),  cmocka_unit_test(damaged_bytes),
     };
 
     return cmocka_run_group_tests(tests, run_network, remove_network);

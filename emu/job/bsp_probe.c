@@ -1,0 +1,150 @@
+/* bsp_probe.c - the probe as a manifest, and the line through its supersteps. */
+#include "emu/job/bsp_probe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/job/run_image.h"
+#include "emu/profile/bill.h"
+
+static const unsigned words[] = { 1, 8, 64, 256 };
+
+enum { WORDS_MAX = 256, SET_TEXT = ARCH_TEXT_MAX + 64 };
+
+/* ---- the program ---- */
+
+/* Lines of assembly inside a JSON text. Each tile sends as soon as the tile that listens to it has
+ * been released. A chip of one tile has nobody to send to: there g is 0. */
+static void print_superstep(FILE *f, unsigned h, int sends)
+{
+    fprintf(f, "    .balign 8\\n    nop\\n    sync 4\\n"); /* an exchange of two words begins at a
+                                                              multiple of 8 */
+    if (!sends)
+        return;
+    fprintf(f,
+            "    .exchange TILE\\n"
+            "    .send here, %u, (exch_delay(TILE, TO) < 0) * -exch_delay(TILE, TO)\\n"
+            "    .receive there, %u, (exch_delay(FROM, TILE) < 0) * -exch_delay(FROM, TILE), "
+            "FROM\\n"
+            "    .endexchange\\n"
+            "    sync 0\\n",
+            h, h);
+}
+
+static char *manifest_text(const struct arch *a, size_t *bytes)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, bytes);
+
+    if (!f)
+        return NULL;
+    fprintf(f, "{ \"programs\": [ { \"tiles\": \"all\", \"asm\": \""
+               "    .set TO, (TILE + TILES / 2) %% TILES\\n"
+               "    .set FROM, (TILE + TILES - TILES / 2) %% TILES\\n"
+               "    .supervisor\\nmain:\\n");
+    for (size_t i = 0; i < EMU_COUNT_OF(words); i++)
+        print_superstep(f, words[i], a->tiles > 1);
+    fprintf(f,
+            "    sync 4\\n    sync 6\\n\", \"memory\": [ { \"name\": \"here\", \"u32_per_tile\": "
+            "\"i\", \"count\": "
+            "%d }, { \"name\": \"there\", \"bytes\": %d } ] } ] }",
+            WORDS_MAX, 4 * WORDS_MAX);
+    if (!fclose(f))
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The fields of a machine as a user would set them. */
+struct machine_sets {
+    char text[ARCH_FIELD_COUNT][SET_TEXT];
+    const char *item[ARCH_FIELD_COUNT];
+};
+
+static struct machine_sets *sets_of(const struct arch *a)
+{
+    struct machine_sets *s = emu_alloc(1, sizeof(*s));
+    char value[ARCH_TEXT_MAX];
+
+    for (size_t i = 0; s && i < ARCH_FIELD_COUNT; i++) {
+        arch_field_text(a, i, value, sizeof(value));
+        snprintf(s->text[i], SET_TEXT, "%s=%s", arch_field_at(i)->name, value);
+        s->item[i] = s->text[i];
+    }
+    return s;
+}
+
+/* ---- the line ---- */
+
+/* Least squares over the supersteps that begin with an exchange: not the first of the run, nor the
+ * last, which no sync ends. */
+static void fit(const struct record *r, struct bsp_cost *out)
+{
+    double n = 0, h = 0, y = 0, hh = 0, hy = 0;
+
+    for (size_t i = 1; i + 1 < bill_step_count(r); i++) {
+        struct bill b = bill_of_step(r, i);
+        double x = (double)b.h_words, cycles = (double)(b.total - b.host - b.largest_compute);
+
+        n += 1;
+        h += x;
+        y += cycles;
+        hh += x * x;
+        hy += x * cycles;
+    }
+    out->g = n * hh > h * h ? (n * hy - h * y) / (n * hh - h * h) : 0;
+    out->l = n > 0 ? (y - out->g * h) / n : 0;
+}
+
+static enum emu_status run_it(const struct image *im, unsigned threads, struct bsp_cost *out)
+{
+    const struct run_options o = { .threads = threads, .max_cycles = UINT64_MAX / 2 };
+    struct run *r;
+    enum emu_status s;
+
+    TRY(run_new(im, &o, &r));
+    s = run_execute(r);
+    if (s == EMU_OK && !run_ended(r))
+        s = FAIL(FAULT, "the probe of g and l does not end");
+    if (s == EMU_OK)
+        fit(r->record, out);
+    run_free(r);
+    return s;
+}
+
+static enum emu_status build_and_run(const struct manifest_options *mo, const char *text,
+                                     size_t bytes, unsigned threads, struct bsp_cost *out)
+{
+    struct image *im = NULL;
+    struct manifest *m;
+    enum emu_status s;
+
+    TRY(manifest_read_text(text, bytes, "the probe of g and l", mo, &m));
+    s = manifest_build(m, threads, stderr, &im);
+    if (s == EMU_OK)
+        s = run_it(im, threads, out);
+    image_free(im);
+    manifest_free(m);
+    return s;
+}
+
+enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cost *out)
+{
+    struct machine_sets *sets = sets_of(a);
+    size_t bytes;
+    char *text = manifest_text(a, &bytes);
+    const struct manifest_options o = { .machine = a->base,
+                                        .set = sets ? sets->item : NULL,
+                                        .sets = ARCH_FIELD_COUNT,
+                                        .no_files = 1,
+                                        .raw = 1 };
+    enum emu_status s =
+        sets && text ? build_and_run(&o, text, bytes, threads, out) : FAIL(NO_MEMORY, "a probe");
+
+    emu_free(sets);
+    free(text); /* allocated by open_memstream() */
+    return s;
+}
