@@ -98,9 +98,14 @@ refuse "bad.db: damaged, or no profile" report "$tmp/bad.db"
 refuse "--csv is layers, steps or tiles, not 'all'" report "$tmp/bad.db" --csv all
 refuse "either --csv or --json" report "$tmp/bad.db" --csv steps --json
 refuse "--profile does nothing here: it is for superstep run" compile ring -o "$tmp/a" --profile "$tmp/p.db"
+refuse "No such file or directory" run ring --trace-out "$tmp/nosuch/t.json"
+refuse "--trace-tiles does nothing without --trace-out" run ring --trace-tiles 0
+refuse "expected tiles" run ring --trace-out "$tmp/t.json" --trace-tiles 3-1
+expect 2 "expected tiles below 16" run ring --trace-out "$tmp/t.json" --trace-tiles 16
 refuse "No such file or directory" run ring --profile "$tmp/nosuch/p.db"
 refuse "No such file or directory" run softmax --profile "$tmp/nosuch/p.db"
 refuse "No such file or directory" $net --profile "$tmp/nosuch/p.db"
+refuse "either --dump or --trace-out" $net --dump import --trace-out "$tmp/t.json"
 refuse "either --compare-layers or --profile" $net --compare-layers --profile "$tmp/p.db"
 refuse "unrecognized option '--nosuch'" $net --nosuch
 refuse "unrecognized option '--nosuch'" machines --nosuch

@@ -19,7 +19,7 @@ struct running {
     const struct image_hooks *hooks; /* NULL: nothing */
     const struct manifest *m;        /* NULL: it is an image */
     struct run *run;
-    struct output_file *profile; /* of --profile; NULL: not wanted, or in its place */
+    struct profile_files profile;
 };
 
 static enum emu_status connect_stream(struct run *run, const char *text)
@@ -86,17 +86,9 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
 static enum emu_status list_tiles(const struct request *q, const struct run *run,
                                   struct tile_list *out)
 {
-    struct json_reader reader = { .file = "--tiles" };
-    json_t *text;
-    enum emu_status s;
-
     if (!q->tiles)
         return EMU_OK;
-    text = json_string(q->tiles[0] ? q->tiles : "all");
-    s = text ? tile_list_read(&reader, NULL, text, image_arch(run->im), out)
-             : FAIL(USAGE, "--tiles: not text");
-    json_decref(text);
-    return s;
+    return tile_list_read_text("--tiles", q->tiles[0] ? q->tiles : "all", image_arch(run->im), out);
 }
 
 static enum emu_status print_answer(const struct request *q, const struct run *run,
@@ -168,6 +160,7 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
         .plain = q->plain,
         .check = q->check,
         .digests = digests,
+        .host = { .keep_transfers = request_profiles(q) },
         .max_cycles = request_has(q, OPTION_max_cycles) ? q->max_cycles
                       : m                               ? m->max_cycles
                                                         : UINT64_MAX / 2,
@@ -177,12 +170,13 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
     };
     enum emu_status s;
 
-    TRY(output_open(q->profile, &x->profile));
-    s = run_new(im, &o, &x->run);
+    s = profile_files_open(q, &x->profile);
+    if (s == EMU_OK)
+        s = run_new(im, &o, &x->run);
     if (s == EMU_OK)
         s = execute(x, code);
     run_free(x->run);
-    output_discard(x->profile);
+    profile_files_close(&x->profile);
     return s;
 }
 

@@ -9,6 +9,7 @@
 #include "emu/cli/options.h"
 #include "emu/job/bsp_probe.h"
 #include "emu/job/run_profile.h"
+#include "emu/profile/trace_events.h"
 
 enum { WORD_TEXT = 64 };
 
@@ -54,7 +55,15 @@ static size_t times_given(const struct request *q, const struct option_row *o)
 /* What changes no result is part of the command, and no option of the run. */
 static int is_of_run(const struct option_row *o)
 {
-    return o->number != OPTION_profile && o->number != OPTION_quiet && o->number != OPTION_threads;
+    static const enum option_id no[] = { OPTION_profile, OPTION_trace_out, OPTION_trace_tiles,
+                                         OPTION_quiet,   OPTION_threads,   OPTION_json,
+                                         OPTION_report };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(no); i++) {
+        if (o->number == no[i])
+            return 0;
+    }
+    return 1;
 }
 
 static void add_options(struct profile *p, const struct request *q, FILE *command)
@@ -110,19 +119,79 @@ static enum emu_status fill(struct profile *p, const struct request *q, struct r
     return x && x->add ? x->add(x->ctx, p) : EMU_OK;
 }
 
+/* ---- files ---- */
+
+/* The tiles of --trace-tiles on a machine of so many. */
+static enum emu_status trace_tiles(const struct request *q, uint32_t tiles, struct tile_list *out)
+{
+    const struct arch a = { .name = "the machine", .tiles = tiles };
+
+    *out = (struct tile_list){ .tile = NULL };
+    return q->trace_tiles ? tile_list_read_text("--trace-tiles", q->trace_tiles, &a, out) : EMU_OK;
+}
+
+enum emu_status profile_files_open(const struct request *q, struct profile_files *out)
+{
+    const char *input = q->path ? q->path : q->what;
+    struct tile_list tiles;
+    enum emu_status s = trace_tiles(q, UINT16_MAX, &tiles);
+
+    *out = (struct profile_files){ NULL, NULL };
+    tile_list_free(&tiles);
+    TRY(s);
+    TRY(output_not_input(q->profile, input));
+    TRY(output_not_input(q->trace_out, input));
+    TRY(output_open(q->profile, &out->store));
+    return output_open(q->trace_out, &out->trace);
+}
+
+void profile_files_close(struct profile_files *f)
+{
+    output_discard(f->store);
+    output_discard(f->trace);
+    *f = (struct profile_files){ NULL, NULL };
+}
+
+int request_profiles(const struct request *q)
+{
+    return q->profile || q->trace_out;
+}
+
+enum emu_status request_trace(const struct request *q, struct profile *p, struct profile_files *f)
+{
+    uint64_t tiles = profile_query_integer(p, "SELECT value FROM machine WHERE field = 'tiles'");
+    struct tile_list list;
+    enum emu_status s;
+
+    if (!f->trace)
+        return EMU_OK;
+    s = trace_tiles(q, (uint32_t)tiles, &list);
+    if (s == EMU_OK)
+        s = trace_events_write(p, list.tile, list.count, output_stream(f->trace));
+    tile_list_free(&list);
+    return output_finish(&f->trace, s);
+}
+
+static enum emu_status write_files(const struct request *q, struct profile *p,
+                                   struct profile_files *f)
+{
+    TRY(request_trace(q, p, f));
+    return f->store ? output_finish(&f->store, profile_write(p, output_stream(f->store))) : EMU_OK;
+}
+
 enum emu_status request_profile(const struct request *q, struct run *r,
-                                const struct profile_extras *x, struct output_file **file)
+                                const struct profile_extras *x, struct profile_files *f)
 {
     struct profile *p = NULL;
     enum emu_status s;
 
-    if (!*file)
+    if (!f->store && !f->trace)
         return EMU_OK;
     s = profile_new(&p);
     if (s == EMU_OK)
         s = fill(p, q, r, x);
     if (s == EMU_OK)
-        s = profile_write(p, output_stream(*file));
+        s = write_files(q, p, f);
     profile_free(p);
-    return output_finish(file, s);
+    return s;
 }

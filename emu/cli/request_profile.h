@@ -1,4 +1,4 @@
-/* request_profile.h - the profile that --profile asks for: what was asked, and the file. */
+/* request_profile.h - the files of --profile and --trace-out: what was asked, and what came out. */
 #ifndef EMU_REQUEST_PROFILE_H
 #define EMU_REQUEST_PROFILE_H
 
@@ -20,11 +20,26 @@ struct profile_extras {
     void *ctx;
 };
 
-/* Writes the profile of a recorded run into an output that was opened before the work. x may be
- * NULL. *file is NULL afterwards; if it was before, nothing happens. Errors: EMU_IO, EMU_NO_MEMORY,
+/* What a profile becomes: opened before the work; NULL: not wanted, or in its place. */
+struct profile_files {
+    struct output_file *store, *trace;
+};
+
+/* Opens the files that a request names. EMU_USAGE for --trace-tiles that are no tiles, or a file
+ * that is read; EMU_IO. Close with profile_files_close, also on failure. */
+enum emu_status profile_files_open(const struct request *q,
+                                   struct profile_files *out) EMU_MUST_CHECK;
+void profile_files_close(struct profile_files *f); /* discards what was not written */
+/* Whether a request asks for any of them: the run must be recorded, with its transfers. */
+int request_profiles(const struct request *q);
+
+/* Writes them for a recorded run, if they are wanted. x may be NULL. Errors: EMU_IO, EMU_NO_MEMORY,
  * those of bsp_probe() and of x->add(). */
 enum emu_status request_profile(const struct request *q, struct run *r,
                                 const struct profile_extras *x,
-                                struct output_file **file) EMU_MUST_CHECK;
+                                struct profile_files *f) EMU_MUST_CHECK;
+/* Writes the trace of a profile. EMU_USAGE: tiles that the machine does not have. */
+enum emu_status request_trace(const struct request *q, struct profile *p,
+                              struct profile_files *f) EMU_MUST_CHECK;
 
 #endif

@@ -20,6 +20,7 @@ static void stream_free(struct host_stream *s)
     host_source_close(&s->source);
     host_sink_close(&s->sink);
     emu_free(s->done);
+    emu_free(s->transfer);
     emu_free(s);
 }
 
@@ -45,6 +46,7 @@ static enum emu_status stream_new(struct host *h, uint32_t id, uint32_t depth, i
     s->id = id;
     s->depth = depth;
     s->to_host = to_host;
+    s->keeps = h->options.keep_transfers;
     *out = s;
     return EMU_OK;
 }
@@ -151,6 +153,14 @@ const struct host_stream_record *host_record(const struct host *h, uint32_t id)
     busy = arch_cycles_for_bytes(&h->arch, s->complete_bytes, rate);
     s->record.starved_cycles = s->open_cycles > busy ? s->open_cycles - busy : 0;
     return &s->record;
+}
+
+const struct host_transfer *host_transfers(const struct host *h, uint32_t id, size_t *transfers)
+{
+    const struct host_stream *s = id < HOST_MAX_STREAMS ? h->stream[id] : NULL;
+
+    *transfers = s ? s->transfers : 0;
+    return s ? s->transfer : NULL;
 }
 
 /* --- the host --- */

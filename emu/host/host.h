@@ -31,6 +31,12 @@ enum {
 
 struct host;
 
+/* A complete transfer; cycles of its request, and of the last arrival or the confirmation. */
+struct host_transfer {
+    uint64_t issued, arrived;
+    uint32_t tile, bytes;
+};
+
 /* What happened on one stream. Cycles are tile clock cycles. */
 struct host_stream_record {
     uint64_t transfers;      /* complete: the link has carried the last packet */
@@ -121,5 +127,8 @@ const uint8_t *host_stream_bytes(const struct host *h, uint32_t id, size_t *byte
 
 /* Borrowed, until the next call for this stream; NULL: no such stream. */
 const struct host_stream_record *host_record(const struct host *h, uint32_t id);
+/* The transfers of a stream, in the order of their ends; none without host_options.keep_transfers.
+ * Borrowed until the next run. */
+const struct host_transfer *host_transfers(const struct host *h, uint32_t id, size_t *transfers);
 
 #endif

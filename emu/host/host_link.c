@@ -117,7 +117,7 @@ static uint64_t carry(struct host_link *l, struct host_stream *s, uint32_t n)
 }
 
 /* The last packet of a transfer has been sent. */
-static void end_transfer(struct host_stream *s, uint64_t arrival)
+static enum emu_status end_transfer(struct host_stream *s, uint64_t arrival)
 {
     const struct host_event *t = host_queue_first(&s->waiting);
     uint64_t latency = arrival - t->issued;
@@ -128,8 +128,14 @@ static void end_transfer(struct host_stream *s, uint64_t arrival)
     s->complete_bytes += t->bytes;
     if (s->record.latency_cycles_max < latency)
         s->record.latency_cycles_max = latency;
+    if (s->keeps) {
+        TRY(emu_grow((void **)&s->transfer, s->transfers, &s->transfer_cap, sizeof(*s->transfer)));
+        s->transfer[s->transfers++] =
+            (struct host_transfer){ t->issued, arrival, t->tile, t->bytes };
+    }
     s->sent = 0;
     host_queue_pop(&s->waiting);
+    return EMU_OK;
 }
 
 static enum emu_status send_packet(struct host_link *l, struct host_stream *s,
@@ -148,9 +154,7 @@ static enum emu_status send_packet(struct host_link *l, struct host_stream *s,
     l->sending = s;
     if (!s->to_host || n == left)
         TRY(host_heap_push(arrivals, &a));
-    if (n == left)
-        end_transfer(s, a.cycle);
-    return EMU_OK;
+    return n == left ? end_transfer(s, a.cycle) : EMU_OK;
 }
 
 enum emu_status host_link_request(struct host_link *l, const struct host_event *e)

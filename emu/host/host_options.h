@@ -11,6 +11,7 @@ SUPERSTEP_API_BEGIN
 struct host_options {
     uint64_t seed;      /* of the jitter */
     uint32_t jitter_ns; /* each packet is delayed by a random 0 .. jitter_ns; 0: no jitter */
+    int keep_transfers; /* for host_transfers() (host.h) */
 };
 
 SUPERSTEP_API_END

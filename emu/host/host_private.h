@@ -102,6 +102,9 @@ struct host_stream {
     uint64_t open_cycles;    /* up to there: some transfer was asked for and not complete */
     uint64_t complete_bytes; /* of complete transfers */
     struct host_stream_record record;
+    struct host_transfer *transfer; /* owned; kept if keeps is set */
+    size_t transfers, transfer_cap;
+    int keeps;
 };
 
 /* host_link.c: one direction of the link. Whenever the link is free it is decided which packet goes

@@ -212,6 +212,9 @@ int expr_evaluate(const char *text, const struct expr_variable *v, size_t variab
 enum emu_status tile_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch,
                                struct tile_list *out) EMU_MUST_CHECK;
+/* The same from text alone; messages begin with `name`. */
+enum emu_status tile_list_read_text(const char *name, const char *text, const struct arch *arch,
+                                    struct tile_list *out) EMU_MUST_CHECK;
 void tile_list_free(struct tile_list *l);
 
 #endif

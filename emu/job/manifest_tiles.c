@@ -133,6 +133,18 @@ enum emu_status tile_list_read(const struct json_reader *r, const struct json_pa
     return s;
 }
 
+enum emu_status tile_list_read_text(const char *name, const char *text, const struct arch *arch,
+                                    struct tile_list *out)
+{
+    const struct json_reader reader = { .file = name };
+    json_t *v = json_string(text);
+    enum emu_status s =
+        v ? tile_list_read(&reader, NULL, v, arch, out) : FAIL(USAGE, "%s: not text", name);
+
+    json_decref(v);
+    return s;
+}
+
 void tile_list_free(struct tile_list *l)
 {
     emu_free(l->tile);

@@ -54,6 +54,16 @@ static enum emu_status add_fault(struct profile *p, const struct run *r)
     return EMU_OK;
 }
 
+static void add_transfers(struct profile *p, const struct run *r, uint32_t id)
+{
+    size_t n = 0;
+    const struct host_transfer *t = r->host ? host_transfers(r->host, id, &n) : NULL;
+
+    for (size_t i = 0; i < n; i++)
+        PROFILE_ROW(p, "transfers", PROFILE_I(id), PROFILE_I(t[i].tile), PROFILE_I(t[i].bytes),
+                    PROFILE_I(t[i].issued), PROFILE_I(t[i].arrived));
+}
+
 static void add_streams(struct profile *p, const struct run *r)
 {
     static const struct host_stream_record none = { 0 };
@@ -68,6 +78,7 @@ static void add_streams(struct profile *p, const struct run *r)
                     PROFILE_I(h->transfers), PROFILE_I(h->bytes), PROFILE_I(h->packets),
                     PROFILE_I(h->busy_cycles), PROFILE_I(h->waiting_cycles),
                     PROFILE_I(h->starved_cycles), PROFILE_I(h->latency_cycles_max));
+        add_transfers(p, r, s->id);
     }
 }
 

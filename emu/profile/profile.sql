@@ -148,6 +148,14 @@ CREATE TABLE streams ( -- between host and tiles
     latency_cycles_max INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE transfers ( -- of streams, in the order of their ends
+    stream INTEGER NOT NULL,
+    tile INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    issued INTEGER NOT NULL,            -- cycle of the request
+    arrived INTEGER NOT NULL            -- cycle of the last arrival, or of the confirmation
+) STRICT;
+
 CREATE TABLE faults ( -- why the run stopped, and where numbers went beyond their range
     kind TEXT NOT NULL,                 -- 'fault', 'overflow', 'stop'
     text TEXT NOT NULL,

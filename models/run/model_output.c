@@ -19,7 +19,9 @@ enum emu_status model_files_open(const struct request *q, const struct op_graph 
     TRY(open_one(q, q->digests, &out->digests));
     TRY(open_one(q, q->chart, &out->chart));
     TRY(open_one(q, q->logits, &out->logits));
-    TRY(open_one(q, q->profile, &out->profile));
+    TRY(model_output_check(q, q->profile));
+    TRY(model_output_check(q, q->trace_out));
+    TRY(profile_files_open(q, &out->profile));
     out->save = emu_alloc(q->save.count + 1, sizeof(*out->save));
     return out->save ? model_saves_open(q, g, out->save) : FAIL(NO_MEMORY, "outputs");
 }
@@ -30,7 +32,7 @@ void model_files_close(struct model_files *f)
     output_discard(f->digests);
     output_discard(f->chart);
     output_discard(f->logits);
-    output_discard(f->profile);
+    profile_files_close(&f->profile);
     for (size_t k = 0; f->save && k < f->saves; k++)
         output_discard(f->save[k].file);
     emu_free(f->save);

@@ -6,10 +6,12 @@
 #ifndef MODELS_MODEL_OUTPUT_H
 #define MODELS_MODEL_OUTPUT_H
 
+#include "emu/cli/request_profile.h"
 #include "models/run/model_inputs.h"
 
 struct model_files { /* all owned; NULL: not wanted, or already committed */
-    struct output_file *image, *digests, *chart, *logits, *profile;
+    struct output_file *image, *digests, *chart, *logits;
+    struct profile_files profile;
     struct model_save *save; /* of outputs */
     size_t saves;
 };

@@ -60,19 +60,19 @@ static enum emu_status layers_of_steps(const struct layer_cycles *k, uint32_t **
     return EMU_OK;
 }
 
-enum emu_status model_profile_write(const struct model_profile *m, struct output_file **file)
+enum emu_status model_profile_write(const struct model_profile *m, struct profile_files *f)
 {
     struct model_profile copy = *m;
     struct profile_extras x = { .add = add_network, .ctx = &copy };
     uint32_t *layer = NULL;
     enum emu_status s;
 
-    if (!*file)
+    if (!request_profiles(m->request))
         return EMU_OK;
     s = layers_of_steps(m->layers, &layer, &x.layers);
     x.layer = layer;
     if (s == EMU_OK)
-        s = request_profile(m->request, session_run_image(m->session), &x, file);
+        s = request_profile(m->request, session_run_image(m->session), &x, f);
     emu_free(layer);
     return s;
 }

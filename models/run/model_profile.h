@@ -13,9 +13,8 @@ struct model_profile {
     struct session *session;         /* after its run */
 };
 
-/* Writes it; *file is NULL afterwards, and nothing happens if it was before. Errors: EMU_IO,
- * EMU_NO_MEMORY. */
+/* Writes it: request_profile(). */
 enum emu_status model_profile_write(const struct model_profile *m,
-                                    struct output_file **file) EMU_MUST_CHECK;
+                                    struct profile_files *f) EMU_MUST_CHECK;
 
 #endif

@@ -9,7 +9,8 @@
 
 /* Opened before the work; NULL: not wanted, or in its place. */
 struct outputs {
-    struct output_file *image, *digests, *profile;
+    struct output_file *image, *digests;
+    struct profile_files profile;
 };
 
 static const struct named_program *program(const struct request *q)
@@ -136,7 +137,7 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
         st = prepare(q, c, s, state, files);
     if (st == EMU_OK && q->use & USE_RUN)
         st = run_session(q, c, s, state, code);
-    if (st == EMU_OK && files->profile)
+    if (st == EMU_OK && q->use & USE_RUN)
         st = program_profile(q, c, s, &files->profile);
     session_free(s);
     return output_finish(&files->digests, st);
@@ -213,18 +214,18 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
 /* An output that cannot be written is found before the work. */
 static enum emu_status answer_request(const struct request *q, int *code)
 {
-    struct outputs files = { NULL, NULL, NULL };
+    struct outputs files = { NULL, NULL, { NULL, NULL } };
     enum emu_status s = output_open(q->output, &files.image);
 
     if (s == EMU_OK)
         s = output_open(q->digests, &files.digests);
     if (s == EMU_OK)
-        s = output_open(q->profile, &files.profile);
+        s = profile_files_open(q, &files.profile);
     if (s == EMU_OK)
         s = build_and_answer(q, &files, code);
     output_discard(files.image);
     output_discard(files.digests);
-    output_discard(files.profile);
+    profile_files_close(&files.profile);
     return s;
 }
 

@@ -127,9 +127,9 @@ static enum emu_status add_program(void *ctx, struct profile *p)
 }
 
 enum emu_status program_profile(const struct request *q, const struct compiled *c,
-                                struct session *s, struct output_file **file)
+                                struct session *s, struct profile_files *f)
 {
     const struct profile_extras x = { .add = add_program, .ctx = (void *)(uintptr_t)c };
 
-    return request_profile(q, session_run_image(s), &x, file);
+    return request_profile(q, session_run_image(s), &x, f);
 }

@@ -18,7 +18,8 @@ struct session_options session_options_of(const struct request *q)
     return (struct session_options){ .threads = (unsigned)q->threads,
                                      .timing = q->engine != 0,
                                      .plain = q->plain,
-                                     .check = q->check };
+                                     .check = q->check,
+                                     .host = { .keep_transfers = request_profiles(q) } };
 }
 
 /* ---- memory ---- */
@@ -41,7 +42,8 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
 
 void program_note_unwritten(const struct request *q)
 {
-    const char *const file[] = { q->chart, q->logits, q->digests, q->profile, q->output };
+    const char *const file[] = { q->chart,   q->logits,    q->digests,
+                                 q->profile, q->trace_out, q->output };
 
     for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
         if (file[i] && strcmp(file[i], "-"))

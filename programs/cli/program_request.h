@@ -28,9 +28,9 @@ void program_note_unwritten(const struct request *q);
 /* Adds the rows of a compiled program: its steps in order, its variables and their lifetimes. Only
  * EMU_NO_MEMORY: what is not known is left out. */
 enum emu_status program_profile_rows(struct profile *p, const struct compiled *c) EMU_MUST_CHECK;
-/* Writes the profile of a named program's run; *file is NULL afterwards. EMU_IO, EMU_NO_MEMORY. */
+/* Writes the profile of a named program's run: request_profile(). */
 enum emu_status program_profile(const struct request *q, const struct compiled *c,
-                                struct session *s, struct output_file **file) EMU_MUST_CHECK;
+                                struct session *s, struct profile_files *f) EMU_MUST_CHECK;
 
 /* The program of a name; NULL if none of the tables has it. A NULL ends the list of tables. */
 const struct named_program *program_find(const char *name,

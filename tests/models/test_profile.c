@@ -16,6 +16,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/profile/profile_report.h"
+#include "emu/profile/trace_events.h"
 #include "models/cli/commands_models.h"
 
 enum { TILES = 128, NUMBERS_MAX = 1 << 20 };
@@ -296,6 +297,166 @@ static void reports(void **state)
     profile_free(p);
 }
 
+/* ---- the timeline ---- */
+
+enum { ROWS_MAX = 64, DEPTH_MAX = 8 };
+
+/* What is open on a row of the trace, or the last point of a counter. */
+struct trace_row {
+    json_int_t pid, tid;
+    const char *counter; /* NULL: slices */
+    json_int_t last, ends[DEPTH_MAX];
+    unsigned depth;
+};
+
+struct trace_check {
+    struct trace_row row[ROWS_MAX];
+    unsigned rows, slices, begun, ended;
+    json_int_t outer_cycles; /* of slices of sync group 0 that are in no other */
+};
+
+static json_int_t number(const json_t *o, const char *key)
+{
+    json_t *v = json_object_get(o, key);
+
+    assert_true(json_is_integer(v) && json_integer_value(v) >= 0);
+    return json_integer_value(v);
+}
+
+static struct trace_row *row_of(struct trace_check *t, const json_t *e, const char *counter)
+{
+    json_int_t pid = number(e, "pid"), tid = number(e, "tid");
+    unsigned i = 0;
+
+    while (i < t->rows &&
+           (t->row[i].pid != pid || t->row[i].tid != tid || !counter != !t->row[i].counter ||
+            (counter && strcmp(counter, t->row[i].counter) != 0)))
+        i++;
+    assert_true(i < ROWS_MAX);
+    if (i == t->rows)
+        t->row[t->rows++] = (struct trace_row){ .pid = pid, .tid = tid, .counter = counter };
+    return &t->row[i];
+}
+
+/* In order; a slice ends before the one that it is in. */
+static void check_slice(struct trace_check *t, const json_t *e)
+{
+    struct trace_row *r = row_of(t, e, NULL);
+    json_int_t starts = number(e, "ts"), ends = starts + number(e, "dur");
+
+    assert_true(starts >= r->last);
+    r->last = starts;
+    while (r->depth && r->ends[r->depth - 1] <= starts)
+        r->depth--;
+    assert_true(!r->depth || ends <= r->ends[r->depth - 1]);
+    assert_true(r->depth < DEPTH_MAX);
+    if (!r->depth && r->pid == 1 && r->tid == 1)
+        t->outer_cycles += ends - starts;
+    r->ends[r->depth++] = ends;
+    t->slices++;
+}
+
+static void check_event(struct trace_check *t, const json_t *e)
+{
+    const char *phase = json_string_value(json_object_get(e, "ph")),
+               *name = json_string_value(json_object_get(e, "name"));
+
+    assert_true(phase && strlen(phase) == 1 && name && *name);
+    switch (*phase) {
+    case 'X':
+        check_slice(t, e);
+        break;
+    case 'C': {
+        struct trace_row *r = row_of(t, e, name);
+
+        assert_true(number(e, "ts") >= r->last);
+        r->last = number(e, "ts");
+        number(json_object_get(e, "args"), name);
+        break;
+    }
+    case 'b':
+    case 'e':
+        number(e, "id");
+        number(e, "ts");
+        *(*phase == 'b' ? &t->begun : &t->ended) += 1;
+        break;
+    default:
+        assert_int_equal(*phase, 'M');
+        assert_true(json_is_string(json_object_get(json_object_get(e, "args"), "name")));
+    }
+}
+
+static struct trace_check check_trace(const char *text, size_t bytes)
+{
+    struct trace_check t = { .rows = 0 };
+    json_error_t error;
+    json_t *o = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error), *e;
+    size_t i;
+
+    if (!o)
+        fail_msg("line %d: %s", error.line, error.text);
+    json_array_foreach(json_object_get(o, "traceEvents"), i, e) check_event(&t, e);
+    json_decref(o);
+    return t;
+}
+
+static struct trace_check trace_of(struct profile *p, const uint32_t *tile, size_t tiles)
+{
+    struct trace_check t;
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+
+    must(trace_events_write(p, tile, tiles, f));
+    fclose(f);
+    t = check_trace(text, bytes);
+    free(text);
+    return t;
+}
+
+static void timeline(void **state)
+{
+    static const uint32_t tile[] = { 0, 5, TILES - 1 };
+    struct profile *p = read_it();
+    struct trace_check without = trace_of(p, NULL, 0), with = trace_of(p, tile, 3);
+    uint64_t steps = profile_query_integer(p, "SELECT count(*) FROM supersteps");
+
+    (void)state;
+    assert_int_equal(with.outer_cycles,
+                     profile_query_integer(p, "SELECT value FROM meta WHERE key = 'cycles'"));
+    assert_int_equal(without.rows, 5); /* the group, layers, three counters */
+    assert_int_equal(with.rows, 8);
+    assert_true(without.slices > 2 * steps);
+    assert_true(with.slices > without.slices + 3 * steps);
+    assert_int_equal(with.begun, 0);
+    profile_free(p);
+}
+
+/* Two sync groups, IO tiles, streams. */
+static void timeline_of_streams(void **state)
+{
+    char db[] = "/tmp/test_profile_XXXXXX",
+         *argv[] = { "run", "stream", "--quiet", "--profile", db, NULL };
+    struct trace_check t;
+    struct profile *p;
+
+    (void)state;
+    close(mkstemp(db));
+    assert_int_equal(run_quietly(5, argv), EXIT_RAN);
+    must(profile_read(db, &p));
+    t = trace_of(p, NULL, 0);
+    assert_true(t.begun > 10);
+    assert_int_equal(t.begun, t.ended);
+    assert_int_equal(t.begun, profile_query_integer(p, "SELECT sum(transfers) FROM streams"));
+    assert_int_equal(0, profile_query_integer(p, "SELECT count(*) FROM transfers JOIN tiles USING "
+                                                 "(tile) WHERE issued >= arrived"));
+    assert_int_equal(profile_query_integer(p, "SELECT sum(bytes) FROM transfers"),
+                     profile_query_integer(p, "SELECT sum(bytes) FROM streams"));
+    assert_int_equal(t.rows, 2 + 4 + 2); /* groups, IO tiles, counters of words and waiting */
+    profile_free(p);
+    unlink(db);
+}
+
 /* ---- damage ---- */
 
 static void refuse(const void *data, size_t bytes, const char *message)
@@ -394,6 +555,7 @@ int main(void)
         cmocka_unit_test(cycles_add_up),  cmocka_unit_test(tiles_add_up),
         cmocka_unit_test(memory_adds_up), cmocka_unit_test(queries_of_the_page),
         cmocka_unit_test(bsp_model),      cmocka_unit_test(reports),
+        cmocka_unit_test(timeline),       cmocka_unit_test(timeline_of_streams),
         cmocka_unit_test(foreign_files),  cmocka_unit_test(damaged_bytes),
     };
 
