@@ -32,6 +32,17 @@ const struct command emu_commands[] = {
       .doc = "Print a profile that `run --profile` wrote: what ran, where its cycles went, the "
              "slowest layers and supersteps, what the memory is for.\v"
              "The file is a SQLite database; docs/profile.md has its tables and useful queries." },
+    { .name = "compare",
+      .help = "say what differs between the profiles of two runs",
+      .uses = USE_COMPARE,
+      .run = cmd_compare,
+      .noun = "two profiles",
+      .min = 2,
+      .max = 2,
+      .args = "A.db B.db",
+      .doc = "Say what differs between two runs, from the profiles that `run --profile` wrote: "
+             "options, fields of the machine, cycles and bytes, layer by layer, the largest "
+             "differences first. Differences are B less A." },
     { .name = "asm",
       .help = "assemble and link tile assembly",
       .uses = USE_ASM,

@@ -27,6 +27,9 @@ int cmd_diff(const struct request *q);
 /* Prints a profile: text, --json, or one table with --csv. */
 int cmd_report(const struct request *q);
 
+/* What differs between two profiles: text or --json. */
+int cmd_compare(const struct request *q);
+
 /* Assembles and links files as one unit. Without --output a listing goes to stdout, else the unit
  * to a file. Diagnostics go to stderr. 0, or 2 also for source with errors. */
 int cmd_asm(const struct request *q);

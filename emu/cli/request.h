@@ -45,7 +45,8 @@ enum {
     USE_CACHE = 1 << 22,
     USE_OPERATORS = 1 << 23,
     USE_REPORT = 1 << 24,
-    USE_TRAIN = 1 << 25
+    USE_TRAIN = 1 << 25,
+    USE_COMPARE = 1 << 26
 };
 
 /* What was said with an option that may be repeated. */

@@ -23,10 +23,8 @@
     "sync, imbalance, bound, max_tile_bytes, held_bytes "                                          \
     "FROM layers WHERE cycles "
 
-static const struct section {
-    const char *key, *title, *sql;
-    const char *all; /* for JSON; NULL: the same */
-} sections[] = {
+static const struct profile_section sections[] = {
+    { "options", "Options", "SELECT * FROM options", NULL },
     { "phases",
       "Cycles of each sync group: host + exchange + compute + wait + sync; imbalance is a part of "
       "compute",
@@ -162,9 +160,7 @@ static enum emu_status print_head(struct profile *p, FILE *f)
 enum emu_status profile_report(struct profile *p, FILE *f)
 {
     TRY(print_head(p, f));
-    for (size_t i = 0; i < EMU_COUNT_OF(sections); i++)
-        TRY(profile_print_table(p, sections[i].title, sections[i].sql, f));
-    return EMU_OK;
+    return profile_print_sections(p, sections, EMU_COUNT_OF(sections), f);
 }
 
 /* ---- JSON ---- */
@@ -189,14 +185,6 @@ static enum emu_status put_pair(void *ctx, const struct profile_cursor *c)
     return EMU_OK;
 }
 
-static enum emu_status put_section(struct profile *p, json_t *o, const char *key, const char *sql)
-{
-    json_t *rows;
-
-    TRY(profile_rows_json(p, sql, &rows));
-    return json_object_set_new(o, key, rows) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
-}
-
 static enum emu_status put_all(struct profile *p, json_t *o)
 {
     json_t *machine = json_object();
@@ -205,11 +193,7 @@ static enum emu_status put_all(struct profile *p, json_t *o)
     if (json_object_set_new(o, "machine", machine))
         return FAIL(NO_MEMORY, "the answer");
     TRY(profile_query(p, "SELECT field, value FROM machine", put_pair, machine));
-    TRY(put_section(p, o, "options", "SELECT * FROM options"));
-    for (size_t i = 0; i < EMU_COUNT_OF(sections); i++)
-        TRY(put_section(p, o, sections[i].key,
-                        sections[i].all ? sections[i].all : sections[i].sql));
-    return EMU_OK;
+    return profile_put_sections(p, sections, EMU_COUNT_OF(sections), o);
 }
 
 enum emu_status profile_report_json(struct profile *p, json_t **out)

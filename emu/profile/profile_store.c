@@ -433,6 +433,23 @@ enum emu_status profile_read(const char *path, struct profile **out)
     return opened(open_bytes(data, bytes, path, out), out);
 }
 
+enum emu_status profile_attach(struct profile *a, const struct profile *b)
+{
+    sqlite3_int64 bytes = 0;
+    unsigned char *data = sqlite3_serialize(b->db, "main", &bytes, 0);
+    int rc;
+
+    if (!data)
+        return FAIL(NO_MEMORY, "%.200s", b->path);
+    if (run_sql(a, "ATTACH ':memory:' AS b") != EMU_OK) {
+        sqlite3_free(data);
+        return FAIL(NO_MEMORY, "%.200s", b->path);
+    }
+    rc = sqlite3_deserialize(a->db, "b", data, bytes, bytes,
+                             SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+    return rc == SQLITE_OK ? EMU_OK : failed(b, rc);
+}
+
 const char *profile_path(const struct profile *p)
 {
     return p->path;
@@ -532,7 +549,7 @@ uint64_t profile_query_integer(struct profile *p, const char *sql)
     return profile_query(p, sql, take_integer, &value) == EMU_OK ? value : 0;
 }
 
-static enum emu_status take_text(void *ctx, const struct profile_cursor *c)
+enum emu_status profile_take_text(void *ctx, const struct profile_cursor *c)
 {
     snprintf(ctx, PROFILE_META_TEXT, "%s", profile_text(c, 0));
     return EMU_OK;
@@ -544,6 +561,6 @@ void profile_meta(struct profile *p, const char *key, char out[PROFILE_META_TEXT
 
     out[0] = '\0';
     snprintf(sql, sizeof(sql), "SELECT value FROM meta WHERE key = '%s'", key);
-    if (profile_query(p, sql, take_text, out) != EMU_OK)
+    if (profile_query(p, sql, profile_take_text, out) != EMU_OK)
         out[0] = '\0';
 }

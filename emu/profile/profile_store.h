@@ -82,6 +82,10 @@ enum emu_status profile_read(const char *path, struct profile **out) EMU_MUST_CH
 enum emu_status profile_read_bytes(const void *data, size_t bytes, const char *path,
                                    struct profile **out) EMU_MUST_CHECK;
 
+/* Makes the tables of b part of a, as b.meta, b.layers and so on, for queries over both; a copy: b
+ * may be freed. Both were read. Errors: EMU_NO_MEMORY, EMU_BAD_FILE. */
+enum emu_status profile_attach(struct profile *a, const struct profile *b) EMU_MUST_CHECK;
+
 /* A query at work, on one row. */
 struct profile_cursor;
 uint64_t profile_integer(const struct profile_cursor *c, unsigned column); /* what is none: 0 */
@@ -100,6 +104,8 @@ enum emu_status profile_numbers(const struct profile_cursor *c, unsigned column,
 typedef enum emu_status profile_visit(void *ctx, const struct profile_cursor *c);
 enum emu_status profile_query(struct profile *p, const char *sql, profile_visit *visit,
                               void *ctx) EMU_MUST_CHECK;
+/* A visit that copies the first column to a char[PROFILE_META_TEXT]. */
+enum emu_status profile_take_text(void *ctx, const struct profile_cursor *c) EMU_MUST_CHECK;
 /* The first column of the first row; 0 where there is none, or it is NULL. */
 uint64_t profile_query_integer(struct profile *p, const char *sql);
 /* The value of a key of the table meta as text, "" where it is not there. */

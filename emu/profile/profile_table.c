@@ -174,3 +174,26 @@ enum emu_status profile_rows_json(struct profile *p, const char *sql, json_t **o
     *out = NULL;
     return s;
 }
+
+/* ---- sections ---- */
+
+enum emu_status profile_print_sections(struct profile *p, const struct profile_section *s, size_t n,
+                                       FILE *f)
+{
+    for (size_t i = 0; i < n; i++)
+        TRY(profile_print_table(p, s[i].title, s[i].sql, f));
+    return EMU_OK;
+}
+
+enum emu_status profile_put_sections(struct profile *p, const struct profile_section *s, size_t n,
+                                     json_t *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_t *rows;
+
+        TRY(profile_rows_json(p, s[i].all ? s[i].all : s[i].sql, &rows));
+        if (json_object_set_new(o, s[i].key, rows))
+            return FAIL(NO_MEMORY, "the answer");
+    }
+    return EMU_OK;
+}

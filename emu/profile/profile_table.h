@@ -11,6 +11,16 @@
  * profile_query(), EMU_NO_MEMORY. */
 enum emu_status profile_print_table(struct profile *p, const char *title, const char *sql,
                                     FILE *f) EMU_MUST_CHECK;
+/* A part of a report: a query, printed as a table or put under its key. */
+struct profile_section {
+    const char *key, *title, *sql;
+    const char *all; /* for JSON; NULL: the same */
+};
+enum emu_status profile_print_sections(struct profile *p, const struct profile_section *s, size_t n,
+                                       FILE *f) EMU_MUST_CHECK;
+enum emu_status profile_put_sections(struct profile *p, const struct profile_section *s, size_t n,
+                                     json_t *o) EMU_MUST_CHECK;
+
 /* As RFC 4180 has it, with a line of names. */
 enum emu_status profile_print_csv(struct profile *p, const char *sql, FILE *f) EMU_MUST_CHECK;
 /* *out: a new array of objects. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "emu/base/alloc.h"
+#include "emu/profile/profile_compare.h"
 #include "emu/profile/profile_report.h"
 #include "emu/profile/trace_events.h"
 #include "models/cli/commands_models.h"
@@ -457,6 +458,87 @@ static void timeline_of_streams(void **state)
     unlink(db);
 }
 
+/* ---- two runs ---- */
+
+static json_t *row_of_key(const json_t *rows, const char *key, const char *value)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (!strcmp(json_string_value(json_object_get(row, key)), value))
+            return row;
+    }
+    return NULL;
+}
+
+static json_int_t sum_of(const json_t *rows, const char *key)
+{
+    json_int_t sum = 0;
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row) sum += json_integer_value(json_object_get(row, key));
+    return sum;
+}
+
+/* Fewer tiles and another kind of exchange: what differs by layer adds up to what differs. */
+static void two_runs(void **state)
+{
+    char db[] = "/tmp/test_profile_XXXXXX",
+         *argv[] = { "run",        "efficientnet-b0", "--resolution", "32",
+                     "--set",      "tiles=96",        "--set",        "sync_chip_cycles=99",
+                     "--no-cache", "--quiet",         "--engine",     "timing",
+                     "--exchange", "memory",          "--profile",    db,
+                     NULL };
+    struct profile *a = read_it(), *b;
+    json_t *o, *cycles;
+
+    (void)state;
+    close(mkstemp(db));
+    assert_int_equal(run_quietly((int)EMU_COUNT_OF(argv) - 1, argv), EXIT_RAN);
+    must(profile_read(db, &b));
+    must(profile_compare_json(a, b, &o));
+    profile_free(b);
+    unlink(db);
+    cycles = row_of_key(json_object_get(o, "totals"), "what", "cycles");
+    assert_true(json_integer_value(json_object_get(cycles, "difference")) != 0);
+    assert_int_equal(json_integer_value(json_object_get(cycles, "difference")),
+                     sum_of(json_object_get(o, "layers"), "difference"));
+    assert_int_equal(sum_of(json_object_get(o, "layers"), "cycles_a"),
+                     json_integer_value(json_object_get(cycles, "a")));
+    assert_int_equal(json_array_size(json_object_get(o, "options")), 2); /* set, exchange */
+    assert_string_equal(json_string_value(json_object_get(
+                            row_of_key(json_object_get(o, "options"), "name", "set"), "b")),
+                        "tiles=96, sync_chip_cycles=99");
+    assert_int_equal(json_array_size(json_object_get(o, "machine")), 2);
+    assert_int_equal(
+        sum_of(json_object_get(o, "memory"), "difference"),
+        json_integer_value(json_object_get(
+            row_of_key(json_object_get(o, "totals"), "what", "bytes on all tiles"), "difference")));
+    json_decref(o);
+    profile_free(a);
+}
+
+static void a_run_and_itself(void **state)
+{
+    struct profile *a = read_it(), *b = read_it();
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+
+    (void)state;
+    must(profile_compare(a, b, f));
+    fclose(f);
+    assert_non_null(strstr(text, "both take"));
+    assert_null(strstr(text, "Options"));
+    assert_null(strstr(text, "Layers"));
+    free(text);
+    profile_free(a);
+    profile_free(b);
+}
+
 /* ---- damage ---- */
 
 static void refuse(const void *data, size_t bytes, const char *message)
@@ -556,6 +638,7 @@ int main(void)
         cmocka_unit_test(memory_adds_up), cmocka_unit_test(queries_of_the_page),
         cmocka_unit_test(bsp_model),      cmocka_unit_test(reports),
         cmocka_unit_test(timeline),       cmocka_unit_test(timeline_of_streams),
+        cmocka_unit_test(two_runs),       cmocka_unit_test(a_run_and_itself),
         cmocka_unit_test(foreign_files),  cmocka_unit_test(damaged_bytes),
     };
 

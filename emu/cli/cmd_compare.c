@@ -1,0 +1,31 @@
+/* cmd_compare.c - what differs between the profiles of two runs. */
+#include "emu/cli/emu_commands.h"
+
+#include "emu/cli/commands.h"
+#include "emu/profile/profile_compare.h"
+
+static enum emu_status compare(const struct request *q, struct profile *a, const struct profile *b)
+{
+    json_t *o;
+
+    if (!q->json)
+        return profile_compare(a, b, stdout);
+    TRY(profile_compare_json(a, b, &o));
+    run_print_json(o, stdout);
+    json_decref(o);
+    return EMU_OK;
+}
+
+int cmd_compare(const struct request *q)
+{
+    struct profile *a = NULL, *b = NULL;
+    enum emu_status s = profile_read(q->argument.item[0], &a);
+
+    if (s == EMU_OK)
+        s = profile_read(q->argument.item[1], &b);
+    if (s == EMU_OK)
+        s = compare(q, a, b);
+    profile_free(a);
+    profile_free(b);
+    return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
+}
