@@ -67,7 +67,7 @@ $(SHARED): $(LIB_OBJ)
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
 KERNELS  := $(wildcard programs/library/*/*.S)
 LAB_JSON := $(wildcard programs/lab/*.bsp.json)
-EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard models/pictures/* emu/asm/include/*/* emu/profile/*.sql)
+EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/*.html)
 
 $(O)/embed_%: $(O)/emu/asm/embed_%.o $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)

@@ -100,6 +100,8 @@ refuse "which profiles?" compare
 refuse "--csv is layers, steps or tiles, not 'all'" report "$tmp/bad.db" --csv all
 refuse "either --csv or --json" report "$tmp/bad.db" --csv steps --json
 refuse "--profile does nothing here: it is for superstep run" compile ring -o "$tmp/a" --profile "$tmp/p.db"
+refuse "No such file or directory" run ring --html "$tmp/nosuch/t.html"
+refuse "either --html or --json" report "$tmp/bad.db" --html "$tmp/t.html" --json
 refuse "No such file or directory" run ring --trace-out "$tmp/nosuch/t.json"
 refuse "--trace-tiles does nothing without --trace-out" run ring --trace-tiles 0
 refuse "expected tiles" run ring --trace-out "$tmp/t.json" --trace-tiles 3-1

@@ -15,21 +15,21 @@ static enum emu_status print_json(struct profile *p)
     return EMU_OK;
 }
 
-static enum emu_status write_trace(const struct request *q, struct profile *p)
+static enum emu_status write_pictures(const struct request *q, struct profile *p)
 {
     struct profile_files files;
     enum emu_status s = profile_files_open(q, &files);
 
     if (s == EMU_OK)
-        s = request_trace(q, p, &files);
+        s = request_pictures(q, p, &files);
     profile_files_close(&files);
     return s;
 }
 
 static enum emu_status print(const struct request *q, struct profile *p)
 {
-    if (q->trace_out)
-        return write_trace(q, p);
+    if (q->trace_out || q->html)
+        return write_pictures(q, p);
     if (q->json)
         return print_json(p);
     if (request_has(q, OPTION_csv))

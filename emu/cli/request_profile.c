@@ -9,6 +9,7 @@
 #include "emu/cli/options.h"
 #include "emu/job/bsp_probe.h"
 #include "emu/job/run_profile.h"
+#include "emu/profile/report_page.h"
 #include "emu/profile/trace_events.h"
 
 enum { WORD_TEXT = 64 };
@@ -56,8 +57,8 @@ static size_t times_given(const struct request *q, const struct option_row *o)
 static int is_of_run(const struct option_row *o)
 {
     static const enum option_id no[] = { OPTION_profile, OPTION_trace_out, OPTION_trace_tiles,
-                                         OPTION_quiet,   OPTION_threads,   OPTION_json,
-                                         OPTION_report };
+                                         OPTION_html,    OPTION_quiet,     OPTION_threads,
+                                         OPTION_json,    OPTION_report };
 
     for (size_t i = 0; i < EMU_COUNT_OF(no); i++) {
         if (o->number == no[i])
@@ -136,28 +137,32 @@ enum emu_status profile_files_open(const struct request *q, struct profile_files
     struct tile_list tiles;
     enum emu_status s = trace_tiles(q, UINT16_MAX, &tiles);
 
-    *out = (struct profile_files){ NULL, NULL };
+    *out = (struct profile_files){ NULL, NULL, NULL };
     tile_list_free(&tiles);
     TRY(s);
     TRY(output_not_input(q->profile, input));
     TRY(output_not_input(q->trace_out, input));
     TRY(output_open(q->profile, &out->store));
-    return output_open(q->trace_out, &out->trace);
+    TRY(output_not_input(q->html, input));
+    TRY(output_open(q->trace_out, &out->trace));
+    return output_open(q->html, &out->page);
 }
 
 void profile_files_close(struct profile_files *f)
 {
     output_discard(f->store);
     output_discard(f->trace);
-    *f = (struct profile_files){ NULL, NULL };
+    output_discard(f->page);
+    *f = (struct profile_files){ NULL, NULL, NULL };
 }
 
 int request_profiles(const struct request *q)
 {
-    return q->profile || q->trace_out;
+    return q->profile || q->trace_out || q->html;
 }
 
-enum emu_status request_trace(const struct request *q, struct profile *p, struct profile_files *f)
+static enum emu_status write_trace(const struct request *q, struct profile *p,
+                                   struct profile_files *f)
 {
     uint64_t tiles = profile_query_integer(p, "SELECT value FROM machine WHERE field = 'tiles'");
     struct tile_list list;
@@ -172,10 +177,17 @@ enum emu_status request_trace(const struct request *q, struct profile *p, struct
     return output_finish(&f->trace, s);
 }
 
+enum emu_status request_pictures(const struct request *q, struct profile *p,
+                                 struct profile_files *f)
+{
+    TRY(write_trace(q, p, f));
+    return f->page ? output_finish(&f->page, report_page_write(p, output_stream(f->page))) : EMU_OK;
+}
+
 static enum emu_status write_files(const struct request *q, struct profile *p,
                                    struct profile_files *f)
 {
-    TRY(request_trace(q, p, f));
+    TRY(request_pictures(q, p, f));
     return f->store ? output_finish(&f->store, profile_write(p, output_stream(f->store))) : EMU_OK;
 }
 
@@ -185,7 +197,7 @@ enum emu_status request_profile(const struct request *q, struct run *r,
     struct profile *p = NULL;
     enum emu_status s;
 
-    if (!f->store && !f->trace)
+    if (!f->store && !f->trace && !f->page)
         return EMU_OK;
     s = profile_new(&p);
     if (s == EMU_OK)

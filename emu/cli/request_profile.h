@@ -22,7 +22,7 @@ struct profile_extras {
 
 /* What a profile becomes: opened before the work; NULL: not wanted, or in its place. */
 struct profile_files {
-    struct output_file *store, *trace;
+    struct output_file *store, *trace, *page;
 };
 
 /* Opens the files that a request names. EMU_USAGE for --trace-tiles that are no tiles, or a file
@@ -38,8 +38,9 @@ int request_profiles(const struct request *q);
 enum emu_status request_profile(const struct request *q, struct run *r,
                                 const struct profile_extras *x,
                                 struct profile_files *f) EMU_MUST_CHECK;
-/* Writes the trace of a profile. EMU_USAGE: tiles that the machine does not have. */
-enum emu_status request_trace(const struct request *q, struct profile *p,
-                              struct profile_files *f) EMU_MUST_CHECK;
+/* Writes what is wanted of a profile besides itself: its trace and its page. EMU_USAGE: tiles that
+ * the machine does not have. */
+enum emu_status request_pictures(const struct request *q, struct profile *p,
+                                 struct profile_files *f) EMU_MUST_CHECK;
 
 #endif

@@ -40,7 +40,8 @@ static const struct profile_section sections[] = {
       "SELECT w, h_words, supersteps, g, l, round(" PREDICTED ") AS predicted, measured, "
       "round(100.0 * (" PREDICTED ") / measured - 100, 1) AS percent_off FROM "
       "(SELECT sum(largest_compute) AS w, sum(h_words) AS h_words, count(*) AS supersteps, "
-      "sum(ends - starts) AS measured, (SELECT value FROM meta WHERE key = 'bsp_g') AS g, "
+      "sum(exchange + compute + sync) AS measured, (SELECT value FROM meta WHERE key = 'bsp_g') AS "
+      "g, "
       "(SELECT value FROM meta WHERE key = 'bsp_l') AS l FROM supersteps WHERE sync_group = 0)",
       NULL },
     { "layers",

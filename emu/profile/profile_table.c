@@ -132,7 +132,7 @@ enum emu_status profile_print_csv(struct profile *p, const char *sql, FILE *f)
 /* ---- JSON ---- */
 
 /* Names may have any bytes: what is no text is left out. */
-static json_t *cell_json(const struct profile_cursor *c, unsigned i)
+json_t *profile_cell_json(const struct profile_cursor *c, unsigned i)
 {
     json_t *text;
 
@@ -154,7 +154,7 @@ static enum emu_status add_object(void *ctx, const struct profile_cursor *c)
     json_t *o = json_object();
 
     for (unsigned i = 0; i < profile_columns(c); i++) {
-        if (json_object_set_new(o, profile_column(c, i), cell_json(c, i))) {
+        if (json_object_set_new(o, profile_column(c, i), profile_cell_json(c, i))) {
             json_decref(o);
             return FAIL(NO_MEMORY, "the answer");
         }

@@ -11,6 +11,9 @@
  * profile_query(), EMU_NO_MEMORY. */
 enum emu_status profile_print_table(struct profile *p, const char *title, const char *sql,
                                     FILE *f) EMU_MUST_CHECK;
+/* A column of the row: a new value; text that is no UTF-8 is "". NULL when out of memory. */
+json_t *profile_cell_json(const struct profile_cursor *c, unsigned column);
+
 /* A part of a report: a query, printed as a table or put under its key. */
 struct profile_section {
     const char *key, *title, *sql;

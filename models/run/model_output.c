@@ -21,6 +21,7 @@ enum emu_status model_files_open(const struct request *q, const struct op_graph 
     TRY(open_one(q, q->logits, &out->logits));
     TRY(model_output_check(q, q->profile));
     TRY(model_output_check(q, q->trace_out));
+    TRY(model_output_check(q, q->html));
     TRY(profile_files_open(q, &out->profile));
     out->save = emu_alloc(q->save.count + 1, sizeof(*out->save));
     return out->save ? model_saves_open(q, g, out->save) : FAIL(NO_MEMORY, "outputs");

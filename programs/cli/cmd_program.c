@@ -214,7 +214,7 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
 /* An output that cannot be written is found before the work. */
 static enum emu_status answer_request(const struct request *q, int *code)
 {
-    struct outputs files = { NULL, NULL, { NULL, NULL } };
+    struct outputs files = { NULL, NULL, { NULL, NULL, NULL } };
     enum emu_status s = output_open(q->output, &files.image);
 
     if (s == EMU_OK)

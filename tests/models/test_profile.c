@@ -17,6 +17,7 @@
 #include "emu/base/alloc.h"
 #include "emu/profile/profile_compare.h"
 #include "emu/profile/profile_report.h"
+#include "emu/profile/report_page.h"
 #include "emu/profile/trace_events.h"
 #include "models/cli/commands_models.h"
 
@@ -539,6 +540,47 @@ static void a_run_and_itself(void **state)
     profile_free(b);
 }
 
+/* ---- the page ---- */
+
+/* Its data are those of the profile, no text of a run can end them, and it names no other file. */
+static void page(void **state)
+{
+    static const char begin[] = "<script id=\"data\" type=\"application/json\">",
+                      end[] = "</script>";
+    struct profile *p = read_it();
+    char *text = NULL, *data, *stop, sql[120];
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    json_t *o, *rows;
+
+    (void)state;
+    must(report_page_write(p, f));
+    fclose(f);
+    data = strstr(text, begin);
+    assert_non_null(data);
+    data += strlen(begin);
+    stop = strstr(data, end);
+    assert_non_null(stop);
+    assert_null(memchr(data, '<', (size_t)(stop - data)));
+    o = json_loadb(data, (size_t)(stop - data), JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(o);
+    rows = json_object_get(json_object_get(o, "tiles"), "rows");
+    assert_int_equal(json_array_size(rows), profile_query_integer(p, "SELECT count(*) FROM tiles"));
+    rows = json_array_get(json_array_get(rows, 7), 8); /* bytes by category of tile 7 */
+    assert_int_equal(json_array_size(rows), json_array_size(json_object_get(o, "categories")));
+    snprintf(sql, sizeof(sql), "SELECT bytes FROM tile_bytes WHERE tile = 7 AND category = '%s'",
+             json_string_value(json_array_get(json_object_get(o, "categories"), 0)));
+    assert_true(profile_query_integer(p, sql) > 0);
+    assert_int_equal(json_integer_value(json_array_get(rows, 0)), profile_query_integer(p, sql));
+    assert_int_equal(json_array_size(json_object_get(json_object_get(o, "supersteps"), "rows")),
+                     profile_query_integer(p, "SELECT count(*) FROM supersteps"));
+    assert_null(strstr(text, "http"));
+    assert_null(strstr(text, "src="));
+    json_decref(o);
+    free(text);
+    profile_free(p);
+}
+
 /* ---- damage ---- */
 
 static void refuse(const void *data, size_t bytes, const char *message)
@@ -634,12 +676,13 @@ static void damaged_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cycles_add_up),  cmocka_unit_test(tiles_add_up),
-        cmocka_unit_test(memory_adds_up), cmocka_unit_test(queries_of_the_page),
-        cmocka_unit_test(bsp_model),      cmocka_unit_test(reports),
-        cmocka_unit_test(timeline),       cmocka_unit_test(timeline_of_streams),
-        cmocka_unit_test(two_runs),       cmocka_unit_test(a_run_and_itself),
-        cmocka_unit_test(foreign_files),  cmocka_unit_test(damaged_bytes),
+        cmocka_unit_test(cycles_add_up),    cmocka_unit_test(tiles_add_up),
+        cmocka_unit_test(memory_adds_up),   cmocka_unit_test(queries_of_the_page),
+        cmocka_unit_test(bsp_model),        cmocka_unit_test(reports),
+        cmocka_unit_test(timeline),         cmocka_unit_test(timeline_of_streams),
+        cmocka_unit_test(two_runs),         cmocka_unit_test(page),
+        cmocka_unit_test(a_run_and_itself), cmocka_unit_test(foreign_files),
+        cmocka_unit_test(damaged_bytes),
     };
 
     return cmocka_run_group_tests(tests, run_network, remove_network);
