@@ -35,6 +35,25 @@ static int take_window(const struct op_window *w, struct dense_layer *l)
     return 1;
 }
 
+/* A convolution of an input whose windows are neighbours, as that of a transformer of pictures: a
+ * dense layer of the numbers of a window. Weights are in that order already. */
+static void take_patches(const struct op_graph *g, struct dense_layer *l)
+{
+    struct conv_layer *c = &l->conv;
+    uint32_t h = c->kernel_h, w = c->kernel_w;
+
+    if (g->value[l->x].kind != OP_INPUT || h * w == 1 || h != c->stride_h || w != c->stride_w ||
+        c->dilation_h != 1 || c->dilation_w != 1 || c->groups != 1 || c->pad_top || c->pad_bottom ||
+        c->pad_left || c->pad_right || l->h < h || l->w < w)
+        return;
+    l->patch_h = h;
+    l->patch_w = w;
+    l->h /= h;
+    l->w /= w;
+    l->in_c *= h * w;
+    c->kernel_h = c->kernel_w = c->stride_h = c->stride_w = 1;
+}
+
 static int conv_of(const struct op_graph *g, const struct op_node *n, struct dense_layer *l)
 {
     struct op_call c = op_attrs_of(g, n);
@@ -53,6 +72,7 @@ static int conv_of(const struct op_graph *g, const struct op_node *n, struct den
     l->linear = l->h == 1 && l->w == 1 && op_shape_span(w, 2, w->rank) == 1 &&
                 l->conv.groups == 1 && !l->conv.pad_top && !l->conv.pad_bottom &&
                 !l->conv.pad_left && !l->conv.pad_right;
+    take_patches(g, l);
     return 1;
 }
 
@@ -133,7 +153,7 @@ static int is_picture(const struct op_shape *s)
     return s->rank == 4 && s->dim[1] >= 1 && s->dim[1] <= 4 && s->dim[2] > 4 && s->dim[3] > 4;
 }
 
-/* Whether only convolutions read a value. */
+/* Whether only convolutions read a value, by windows. */
 static int is_for_convolutions(const struct op_graph *g, uint32_t value)
 {
     struct dense_layer d;
@@ -142,7 +162,8 @@ static int is_for_convolutions(const struct op_graph *g, uint32_t value)
         const struct op_node *n = &g->node[i];
 
         for (uint32_t k = 0; k < n->ins; k++) {
-            if (n->in[k] == value && (!op_node_is(n, "Conv") || k || !dense_layer_of(g, n, &d)))
+            if (n->in[k] == value &&
+                (!op_node_is(n, "Conv") || k || !dense_layer_of(g, n, &d) || d.patch_h))
                 return 0;
         }
     }

@@ -54,11 +54,13 @@ struct dense_layer {
     unsigned axis;             /* of the input; the result has the same rank and axis */
     uint32_t n, h, w;          /* positions of the input */
     uint32_t in_c;
-    struct conv_layer conv; /* without weights, bias, add and plan */
-    int linear;             /* 1: one position; op_linear() computes it */
-    int tensors;            /* 1: weights and bias are no constants */
-    int transposed;         /* 1: weights are [in][out], else [out][in ..] */
-    double alpha, beta;     /* factors of products and of the bias */
+    uint32_t patch_h, patch_w; /* above 0: positions are patches of the input, its channels all
+                                  their numbers, [channel][row][column] */
+    struct conv_layer conv;    /* without weights, bias, add and plan */
+    int linear;                /* 1: one position; op_linear() computes it */
+    int tensors;               /* 1: weights and bias are no constants */
+    int transposed;            /* 1: weights are [in][out], else [out][in ..] */
+    double alpha, beta;        /* factors of products and of the bias */
 };
 
 /* Whether a value is an input that comes pixel by pixel, [n][h][w][4]: it has up to 4 channels, and

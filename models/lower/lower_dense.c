@@ -5,12 +5,30 @@
 #include "models/lower/lowering.h"
 #include "models/lower/op_live.h"
 
+/* [n][channels][rows][columns], or without rows, as [n][h][w][numbers of a patch]. */
+static struct tensor patches_of(struct lowering *l, const struct dense_layer *d)
+{
+    const struct op_shape *s = lower_shape(l, d->x);
+    const uint32_t field[] = { d->n, s->dim[1], s->rank > 3 ? s->dim[2] : 1, s->dim[s->rank - 1] };
+    const uint32_t patches[] = { d->n, s->dim[1], d->h, d->patch_h, d->w, d->patch_w };
+    const uint32_t rows[] = { d->n, d->h, d->w, d->in_c };
+    struct tensor t = tensor_reshape(l->g, lower_view(l, d->x), 4, field);
+
+    t = tensor_slice(l->g, t, 2, 0, d->h * d->patch_h);
+    t = tensor_slice(l->g, t, 3, 0, d->w * d->patch_w);
+    t = tensor_reshape(l->g, t, 6, patches);
+    t = tensor_transpose(l->g, t, (const unsigned[]){ 0, 2, 4, 1, 3, 5 });
+    return tensor_reshape(l->g, t, 4, rows);
+}
+
 /* The field that a layer reads. First layers take pictures as they come. */
 static struct activation input_of(struct lowering *l, const struct dense_layer *d,
                                   const struct conv_plan *plan)
 {
     struct placed *p = &l->at[d->x];
 
+    if (d->patch_h)
+        return lower_field_of(l, patches_of(l, d), 3, d->n, d->h, d->w);
     if (plan && plan->method == CONV_FIRST && p->picture.n)
         return p->picture;
     if (p->picture.n && !p->has_field) {

@@ -58,6 +58,9 @@ struct tensor lower_view(struct lowering *l, uint32_t value);
  * copied into a new one. */
 struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis, uint32_t n,
                               uint32_t h, uint32_t w);
+/* A new field with the numbers of a view. */
+struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned axis, uint32_t n,
+                                 uint32_t h, uint32_t w);
 /* The field of a value if it has one along the axis. */
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis);
 /* The same, for an operation that overwrites it, with lower_set_field() for its result: a copy if

@@ -195,9 +195,8 @@ static struct tensor blocks_of_rows(struct lowering *l, struct tensor rows)
     return tensor_transpose(l->g, rows, (const unsigned[]){ 1, 0, 2 });
 }
 
-/* A new field with the numbers of a view. */
-static struct activation field_of_view(struct lowering *l, struct tensor t, unsigned axis,
-                                       uint32_t n, uint32_t h, uint32_t w)
+struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned axis, uint32_t n,
+                                 uint32_t h, uint32_t w)
 {
     struct tensor rows = lower_rows(l, t, axis);
     uint32_t c = tensor_shape(l->g, rows)[1];
@@ -250,7 +249,7 @@ struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis,
     struct placed *p = &l->at[value];
 
     if (!lower_has_field(l, value, axis)) {
-        struct activation f = field_of_view(l, lower_view(l, value), axis, n, h, w);
+        struct activation f = lower_field_of(l, lower_view(l, value), axis, n, h, w);
 
         if (p->has_field)
             return f;

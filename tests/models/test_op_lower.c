@@ -254,6 +254,70 @@ static uint32_t group_norm(uint32_t x, uint32_t channels, int64_t groups)
                      (struct op_named_attr){ "num_groups", { .kind = OP_ATTR_INT, .i = groups } });
 }
 
+static uint32_t patches(uint32_t x, uint32_t w, uint32_t bias, unsigned dims, const int64_t *size)
+{
+    const uint32_t in[] = { x, w, bias };
+
+    return node_with(
+        "Conv", 3, in,
+        (struct op_named_attr){ "strides", { .kind = OP_ATTR_INTS, .count = dims, .ints = size } });
+}
+
+/* Windows of an input that are neighbours are positions of a product; not those of a result, or
+ * with another stride. */
+static void test_patches(void **state)
+{
+    static const int64_t size[] = { 4, 3 };
+    uint32_t x = INPUT(2, 3, 9, 12), line = INPUT(1, 5, 13), w = WEIGHTS(20, 3, 4, 3);
+    struct dense_layer d;
+    unsigned found = 0;
+
+    (void)state;
+    output(NODE("Relu", patches(x, w, WEIGHTS(20), 2, size)));
+    output(patches(line, WEIGHTS(6, 5, 4), WEIGHTS(6), 1, size));
+    output(patches(NODE("Abs", x), w, WEIGHTS(20), 2, size));
+    output(NODE("Conv", x, w));
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        if (!dense_layer_of(g, &g->node[i], &d) || !d.patch_h)
+            continue;
+        found++;
+        assert_int_equal(d.conv.kernel_h * d.conv.kernel_w, 1);
+        assert_int_equal(d.in_c, d.x == x ? 3 * 4 * 3 : 5 * 4);
+        assert_int_equal(d.h * d.w, d.x == x ? 2 * 4 : 3);
+    }
+    assert_int_equal(found, 2);
+    run("toy64", ELEM_F16);
+}
+
+static void test_patches_f32(void **state)
+{
+    static const int64_t size[] = { 4, 4 };
+
+    (void)state;
+    output(patches(INPUT(1, 3, 8, 8), WEIGHTS(16, 3, 4, 4), WEIGHTS(16), 2, size));
+    run("toy64", ELEM_F32);
+}
+
+/* By powers of two and by other numbers. */
+static void test_division(void **state)
+{
+    static const double number[] = { 8, 5, -4, 0.25 };
+    uint32_t x = INPUT(3, 5), y;
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(number); k++) {
+        const struct op_shape s = { .type = OP_TYPE_F32 };
+        struct op_tensor t;
+
+        assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
+        t.f[0] = number[k];
+        assert_int_equal(op_value_constant(g, NULL, &t, &y), EMU_OK);
+        op_tensor_free(&t);
+        output(NODE("Div", x, y));
+    }
+    run("toy64", ELEM_F16);
+}
+
 /* With an activation function after it they are one; in place, or beside a result that is read
  * again. */
 static void test_group_norm(void **state)
@@ -352,6 +416,8 @@ int main(void)
         TEST(test_obstacles),       TEST(test_look_up),
         TEST(test_range),           TEST(test_group_norm),
         TEST(test_scores),          TEST(test_group_norm_and_others),
+        TEST(test_patches),         TEST(test_patches_f32),
+        TEST(test_division),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
