@@ -139,24 +139,38 @@ enum emu_status reduce_error(const struct op_error *o, const struct op_node *n,
 
 /* ---- softmax ---- */
 
+/* The relative error of e^-far: in f16 that of its operand, and its own beside r->t. */
+static double exp_error(const struct rounding *r, double far)
+{
+    return r->elem == ELEM_F16 ? 1.01 * r->u * (far + 1) : F32_UNIT * far;
+}
+
 /* Replaces the numbers of a lane by their bounds. */
 static void softmax_lane(const struct rounding *r, int logarithm, double *x, uint64_t n)
 {
-    double most = x[0], sum = 0, parts = (double)n + 5;
+    double most = x[0], sum = 0, parts = (double)n + 5, off = 0;
+    double least = r->elem == ELEM_F16 ? r->t : 0;
 
     for (uint64_t i = 1; i < n; i++)
         most = fmax(most, x[i]);
-    for (uint64_t i = 0; i < n; i++)
-        sum += exp(x[i] - most);
+    for (uint64_t i = 0; i < n; i++) {
+        double far = most - x[i];
+
+        sum += exp(-far);
+        off += far < INFINITY ? exp(-far) * exp_error(r, far) + least : 0;
+    }
+    off = 1.01 * off / sum;
     for (uint64_t i = 0; i < n; i++) {
         double far = most - x[i], y = exp(-far) / sum;
         struct bounded b = { y, 0 };
 
         if (logarithm) {
             b.v = -far - log(sum);
-            b.e = F32_UNIT * (2 * far + 2 * log(sum) + parts + fabs(b.v));
-        } else {
-            b.e = y > 0 ? y * F32_UNIT * (far + parts) : 0;
+            b.e = off + F32_UNIT * (2 * far + 2 * log(sum) + parts + fabs(b.v));
+        } else if (far < INFINITY) {
+            /* The factor 1 / sum is off by as little as the smallest numbers of f16. */
+            b.e = y * (1.01 * exp_error(r, far) + off + F32_UNIT * parts) +
+                  least * (exp(-far) + 1 / sum);
         }
         x[i] = bounded_round(r, b, 1.001).e + 0x1p-126;
     }

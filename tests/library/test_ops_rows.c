@@ -142,17 +142,23 @@ static void one_softmax(const char *machine, uint32_t r, uint32_t n, unsigned i)
     ops_run(&c.f);
     for (uint32_t k = 0; k < r; k++) {
         const double *x = c.x + (uint64_t)k * n;
-        double most = x[0], sum = 0;
+        double most = x[0], sum = 0, off = 0;
 
         for (uint32_t j = 0; j < n; j++)
             most = fmax(most, x[j]);
-        for (uint32_t j = 0; j < n; j++)
-            sum += exp(x[j] - most);
         for (uint32_t j = 0; j < n; j++) {
-            near("softmax", &c, k, c.e, out[0]->value[(uint64_t)k * n + j], exp(x[j] - most) / sum,
-                 16);
-            near("log softmax", &c, k, c.e, out[1]->value[(uint64_t)k * n + j],
-                 x[j] - most - log(sum), 16 * (1 + fabs(x[j]) + fabs(most)));
+            sum += exp(x[j] - most);
+            off += exp(x[j] - most) * (most - x[j] + 1);
+        }
+        off /= sum;
+        for (uint32_t j = 0; j < n; j++) {
+            double far = most - x[j], want = exp(-far) / sum, half = c.e == ELEM_F16 ? 0x1p9 : 0;
+
+            /* In f16 x - most and exponentials are rounded to 2^-11 of themselves. */
+            near("softmax", &c, k, c.e, out[0]->value[(uint64_t)k * n + j], want,
+                 16 + half * want * (far + 1 + off));
+            near("log softmax", &c, k, c.e, out[1]->value[(uint64_t)k * n + j], -far - log(sum),
+                 16 * (1 + fabs(x[j]) + fabs(most)) + half * off);
         }
     }
     rows_case_free(&c);

@@ -1,5 +1,5 @@
 /* row_softmax_op.c - softmax of the rows of a matrix, and its logarithm: maxima, exponentials and
- * their sums, quotients; everything in f32. */
+ * their sums, quotients; sums in f32. */
 #include "programs/library/kernel/kernel_choice.h"
 #include "programs/library/layout/plan_cost.h"
 #include "programs/library/rows/row_cut.h"
@@ -33,7 +33,7 @@ static void exponentials(struct softmax *s)
     const struct codelet *codelet = kernel_of_type(s->g, &exponential, tensor_elem(s->g, s->x));
     uint32_t cs = op_compute_set(s->g, s->seq, "exp"), all = tensor_shape(s->g, s->max)[1];
 
-    s->y = row_variable(s->g, &s->cut, ELEM_F32, "exp");
+    s->y = row_variable(s->g, &s->cut, tensor_elem(s->g, s->x), "exp");
     s->sum = row_partials(s->g, &s->cut, "sums");
     for (uint32_t i = 0; i < row_pieces(&s->cut); i++) {
         struct row_piece p = row_piece(&s->cut, i);
