@@ -156,9 +156,6 @@ struct pool_layer {
 };
 struct activation op_pool(struct nn *nn, struct activation x, const struct pool_layer *layer,
                           const char *name);
-/* The maxima of square windows that fit in the input with `pad` positions around it. */
-struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kernel, uint32_t stride,
-                              uint32_t pad, const char *name);
 /* Group norm of each picture, with channels in `groups` groups, then act, in place. gamma, beta:
  * [c], borrowed during the call. */
 struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t groups, float eps,

@@ -210,28 +210,3 @@ struct activation op_pool(struct nn *nn, struct activation x, const struct pool_
     graph_pop(nn->g);
     return m.y;
 }
-
-static uint32_t windows_in(uint32_t size, uint32_t kernel, uint32_t stride)
-{
-    return size < kernel || !stride ? 0 : (size - kernel) / stride + 1;
-}
-
-struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kernel, uint32_t stride,
-                              uint32_t pad, const char *name)
-{
-    const struct pool_layer l = { .function = POOL_MAX,
-                                  .kernel_h = kernel,
-                                  .kernel_w = kernel,
-                                  .stride_h = stride,
-                                  .stride_w = stride,
-                                  .dilation_h = 1,
-                                  .dilation_w = 1,
-                                  .pad_top = pad,
-                                  .pad_bottom = pad,
-                                  .pad_left = pad,
-                                  .pad_right = pad,
-                                  .out_h = windows_in(x.h + 2 * pad, kernel, stride),
-                                  .out_w = windows_in(x.w + 2 * pad, kernel, stride) };
-
-    return op_pool(nn, x, &l, name);
-}
