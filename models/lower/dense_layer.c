@@ -72,7 +72,8 @@ static int conv_of(const struct op_graph *g, const struct op_node *n, struct den
     l->linear = l->h == 1 && l->w == 1 && op_shape_span(w, 2, w->rank) == 1 &&
                 l->conv.groups == 1 && !l->conv.pad_top && !l->conv.pad_bottom &&
                 !l->conv.pad_left && !l->conv.pad_right;
-    take_patches(g, l);
+    if (!l->tensors)
+        take_patches(g, l);
     return 1;
 }
 
