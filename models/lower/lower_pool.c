@@ -68,6 +68,72 @@ static struct activation over_windows(struct lowering *l, const struct op_node *
     return op_pool(l->nn, x, &layer, n->name);
 }
 
+/* ---- gradients ---- */
+
+/* Room for a field of that shape, dealt out to all tiles: of it only sizes and places are asked
+ * for. */
+static struct activation places_of(struct lowering *l, const struct op_shape *s)
+{
+    struct activation x = {
+        .n = s->dim[0], .c = s->dim[1], .h = s->rank > 3 ? s->dim[2] : 1, .w = s->dim[s->rank - 1]
+    };
+
+    x.t = graph_variable(l->g, ELEM_F16, 5,
+                         (const uint32_t[]){ channel_blocks_of(x.c), x.n, x.h, x.w, CHANNEL_BLOCK },
+                         "places");
+    graph_map_linear(l->g, x.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
+    return x;
+}
+
+struct activation lower_spread_field(struct lowering *l, struct activation x,
+                                     const struct op_shape *to, const char *name)
+{
+    struct activation ones = places_of(l, to);
+
+    op_fill(l->g, l->seq, ones.t, 1, name);
+    return op_channel_scale(l->nn, ones, x, name);
+}
+
+static int is_gradient(const struct op_node *n)
+{
+    return op_node_is(n, "MaxPoolGradient") || op_node_is(n, "AveragePoolGradient");
+}
+
+/* The window of the pool that a gradient belongs to, on its input. */
+static int read_gradient_window(const struct op_graph *g, const struct op_node *n,
+                                struct op_window *w)
+{
+    struct op_call c = op_attrs_of(g, n);
+
+    return op_window_read(&c, &g->value[n->out[0]].shape, NULL, w) == EMU_OK &&
+           op_window_forward(&c, op_int(&c, "ceil_mode") != 0, w) == EMU_OK;
+}
+
+/* A maximum is computed again: it takes less memory than keeping it. */
+static enum emu_status pool_gradient(struct lowering *l, const struct op_node *n)
+{
+    int is_mean = op_node_is(n, "AveragePoolGradient");
+    struct op_call c = lower_call(l, n);
+    struct activation x, y, dy = input_of(l, n->in[!is_mean]);
+    struct pool_layer layer;
+    struct op_window w;
+
+    if (!read_gradient_window(l->og, n, &w))
+        return EMU_BAD_FILE;
+    layer = layer_of(&w);
+    if (is_mean) {
+        layer.function = POOL_MEAN;
+        layer.count_pads = (int)op_int(&c, "count_include_pad");
+        x = places_of(l, lower_shape(l, n->out[0]));
+        y = dy;
+    } else {
+        x = input_of(l, n->in[0]);
+        y = op_pool(l->nn, x, &layer, n->name);
+    }
+    lower_set_field(l, n->out[0], op_pool_gradient(l->nn, x, y, dy, &layer, n->name), 1);
+    return EMU_OK;
+}
+
 /* ---- the family ---- */
 
 enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
@@ -78,6 +144,8 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
     struct op_window w;
 
     (void)group;
+    if (is_gradient(n))
+        return pool_gradient(l, n);
     if (op_node_is(n, "GlobalMaxPool")) {
         uint32_t rows = s->dim[0] * s->dim[1];
         struct tensor t =
@@ -107,7 +175,7 @@ const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
                                          "AveragePool" };
     const struct op_shape *s = &g->value[n->in[0]].shape;
     struct op_window w;
-    int found = 0;
+    int found = is_gradient(n);
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
@@ -121,7 +189,7 @@ const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
         return "more than two dimensions behind the channels";
     if (op_node_is(n, "GlobalAveragePool"))
         return NULL;
-    if (!read_window(g, n, &w))
+    if (!(is_gradient(n) ? read_gradient_window : read_window)(g, n, &w))
         return "its windows";
     for (unsigned d = 0; d < w.dims; d++) {
         if (w.begin[d] < 0 || w.end[d] < 0)

@@ -100,13 +100,30 @@ static void keep_field(struct lowering *l, const struct op_node *n)
     }
 }
 
+/* Expand of a field of one position over the positions of another: what reads it computes on
+ * fields. */
+static int expand_field(struct lowering *l, const struct op_node *n)
+{
+    const struct op_shape *from = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
+
+    if (!op_node_is(n, "Expand") || !lower_has_field(l, n->in[0], 1) || from->rank != 4 ||
+        to->rank != 4 || op_shape_span(from, 2, 4) != 1 || op_shape_span(to, 2, 4) == 1 ||
+        from->dim[0] != to->dim[0] || from->dim[1] != to->dim[1])
+        return 0;
+    lower_set_field(l, n->out[0], lower_spread_field(l, l->at[n->in[0]].field, to, n->name), 1);
+    return 1;
+}
+
 enum emu_status lower_view_node(struct lowering *l, const struct node_group *group,
                                 const struct op_node *n)
 {
-    struct tensor t = lower_view(l, n->in[0]);
+    struct tensor t;
     int is_reshape = 0;
 
     (void)group;
+    if (expand_field(l, n))
+        return EMU_OK;
+    t = lower_view(l, n->in[0]);
     if (op_node_is(n, "Transpose"))
         t = transposed(l, n, t);
     else if (op_node_is(n, "Expand"))

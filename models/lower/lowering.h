@@ -95,6 +95,10 @@ int lower_scalar(const struct lowering *l, uint32_t value, double *number);
  * positions of all items, or, if each item has columns of its own, those of one. */
 struct tensor lower_field_columns(struct lowering *l, const struct activation *f, int each_item);
 
+/* A field of one position [n][c][1][1] again at all positions of a shape [n][c][h][w]. */
+struct activation lower_spread_field(struct lowering *l, struct activation x,
+                                     const struct op_shape *to, const char *name);
+
 /* ---- views ---- */
 
 struct tensor lower_reshape(struct lowering *l, struct tensor t, const struct op_shape *to);

@@ -218,6 +218,35 @@ static void inverted_block(void)
     assert_int_equal(op_graph_output(graph, scores(NODE("Swish", x), 32)), EMU_OK);
 }
 
+static uint32_t pool(const char *op, uint32_t x, uint32_t kernel, uint32_t stride, uint32_t pad)
+{
+    const int64_t kernels[] = { kernel, kernel }, strides[] = { stride, stride };
+    const int64_t pads[] = { pad, pad, pad, pad };
+    const struct op_named_attr attr[] = {
+        { "kernel_shape", { .kind = OP_ATTR_INTS, .count = 2, .ints = kernels } },
+        { "strides", { .kind = OP_ATTR_INTS, .count = 2, .ints = strides } },
+        { "pads", { .kind = OP_ATTR_INTS, .count = 4, .ints = pads } },
+    };
+    const struct op_request r = {
+        .op = op, .in = &x, .ins = 1, .outs = 1, .attr = attr, .attrs = EMU_COUNT_OF(attr)
+    };
+    uint32_t y;
+
+    assert_int_equal(op_node(graph, &r, &y), EMU_OK);
+    return y;
+}
+
+static void pools(void)
+{
+    uint32_t x = NODE("Relu", conv(input(DIMS(2, 3, 12, 12)), 3, 16, 3, 1, 1, 1));
+
+    x = pool("AveragePool", x, 3, 2, 1);
+    x = NODE("Relu", conv(x, 16, 24, 3, 1, 1, 1));
+    x = pool("MaxPool", x, 2, 2, 0);
+    assert_int_equal(op_graph_output(graph, scores(NODE("Relu", conv(x, 24, 24, 1, 1, 1, 1)), 24)),
+                     EMU_OK);
+}
+
 /* ---- steps ---- */
 
 struct pair {
@@ -366,6 +395,8 @@ static void convolutions(void **state)
     steps_like_reference(&a, plain_convolutions, "sgd", ELEM_F16, 0.03);
     steps_like_reference(&a, residual_block, "sgd", ELEM_F16, 0.03);
     steps_like_reference(&a, inverted_block, "sgd", ELEM_F16, 0.03);
+    /* Which number of a window is the largest may be another one in f16. */
+    steps_like_reference(&a, pools, "sgd", ELEM_F16, 0.05);
 }
 
 int main(void)
