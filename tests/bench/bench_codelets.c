@@ -57,6 +57,7 @@ static void shape_error(const char *codelet, const char *fields)
 static struct codelet_case read_shape(const struct codelet *c, const char *fields,
                                       uint32_t run[CODELET_MAX_FIELDS][EDGE])
 {
+    static const uint32_t zeros[EDGE];
     struct codelet_case out = codelet_case(fields, 1);
 
     out.tame = 1;
@@ -80,6 +81,8 @@ static struct codelet_case read_shape(const struct codelet *c, const char *field
                 run[i][k] = elements;
             out.run[i] = run[i];
         }
+        if (c->field[i].elem == ELEM_U32 && field_is_edge(c->field[i].kind) && number <= EDGE)
+            out.data[i] = zeros; /* places in other edges, which any number may lie beyond */
         if (field_is_list(c->field[i].kind) || field_is_edge(c->field[i].kind) ||
             c->field[i].kind == FIELD_WORDS)
             out.elements[i] = number;
