@@ -110,6 +110,13 @@ static const char *test_dir(const struct request *q)
     return q->dataset && dataset_has(q->dataset, DATASET_TEST) ? q->dataset : NULL;
 }
 
+/* What is tested with: the test part of a directory, or all of one that has none. */
+static enum dataset_part part_of(const char *dir)
+{
+    return dataset_has(dir, DATASET_TEST) || !dataset_has(dir, DATASET_TRAIN) ? DATASET_TEST
+                                                                              : DATASET_TRAIN;
+}
+
 static enum emu_status open_data(struct training *t)
 {
     const char *test = test_dir(t->q);
@@ -118,8 +125,7 @@ static enum emu_status open_data(struct training *t)
         return EMU_OK;
     TRY(dataset_open(t->q->dataset, DATASET_TRAIN, &t->data));
     if (test)
-        TRY(dataset_open(test, dataset_has(test, DATASET_TEST) ? DATASET_TEST : DATASET_TRAIN,
-                         &t->test_data));
+        TRY(dataset_open(test, part_of(test), &t->test_data));
     progress_report(&t->progress, "data", "%s: %s pictures of %u classes, %s to test with",
                     t->data->format, count_text(t->data->samples).at, t->data->classes,
                     t->test_data ? count_text(t->test_data->samples).at : "none");

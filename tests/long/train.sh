@@ -1,0 +1,44 @@
+#!/bin/bash
+# Trainings on real data (scikit-learn's digits), executed with all values, beside the same trainings in torch; stopped and resumed,
+# with other numbers of threads, killed: the same bits.
+# Needs torch and scikit-learn of the system's Python (python3-torch, python3-sklearn).
+#
+#   PYTHON=PROGRAM  the Python that has them (default /usr/bin/python3)
+#   KILLS=N         how often a training is killed (default 50)
+#   SUPERSTEP=FILE  the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import torch, sklearn' 2>/dev/null || skip "$python has no torch or scikit-learn (python3-torch, python3-sklearn)"
+build
+twin=tests/long/train_twin.py
+mkdir "$tmp/data"
+"$python" $twin data "$tmp/data"
+for net in mlp cnn; do
+    "$python" -W ignore $twin network $net "$tmp/$net.onnx" >/dev/null 2>&1 || fail "no $net.onnx"
+done
+
+train() { # network, options
+    local net=$1
+    shift
+    "$superstep" train "$tmp/$net.onnx" --data "$tmp/data" --rate 0.1 -q "$@" >"$tmp/answer" || fail "train $net $*"
+}
+
+train mlp -m toy64 --epochs 5 --precision f32 --curve "$tmp/mlp-f32.csv"
+train mlp -m toy64 --epochs 5 --curve "$tmp/mlp-f16.csv"
+train cnn --set tiles=256 --epochs 2 --curve "$tmp/cnn-f16.csv"
+"$python" $twin compare mlp 5 0.1 "$tmp/mlp-f32.csv" "$tmp/mlp-f16.csv" || fail "the perceptron is not that of torch"
+"$python" $twin compare cnn 2 0.1 "$tmp/cnn-f16.csv" || fail "the convolutional network is not that of torch"
+
+train mlp -m toy64 --epochs 2 -j 1 -o "$tmp/whole"
+train mlp -m toy64 --epochs 2 --checkpoint "$tmp/part" --every 7 --limit 30
+train mlp -m toy64 --epochs 2 --checkpoint "$tmp/part" --every 7 --resume -j 3 -o "$tmp/resumed"
+cmp "$tmp/whole" "$tmp/resumed" || fail "resumed, it ends with other bits"
+
+for k in $(seq 1 "${KILLS:-50}"); do
+    timeout -s KILL "0.$((10 + k * 37 % 80))" "$superstep" train "$tmp/mlp.onnx" --data "$tmp/data" --rate 0.1 -q -m toy64 --epochs 2 \
+        --checkpoint "$tmp/killed" --every 1 --resume >"$tmp/answer" 2>&1
+done
+train mlp -m toy64 --epochs 2 --checkpoint "$tmp/killed" --every 1 --resume -o "$tmp/after"
+cmp "$tmp/whole" "$tmp/after" || fail "killed ${KILLS:-50} times, it ends with other bits"
+echo "stopped and resumed, on 1 and 3 threads, killed ${KILLS:-50} times: the same parameters"
+finish

@@ -1,0 +1,113 @@
+"""What tests/long/train.sh needs of Python: real data as IDX files, networks as ONNX, and the same trainings in torch."""
+import csv
+import gzip
+import math
+import os
+import struct
+import sys
+
+import numpy as np
+import sklearn
+import torch
+import torch.nn as nn
+
+TRAIN = 1437
+MASK = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+
+
+def digits():
+    """scikit-learn's digits, 1,797 pictures of 8 x 8: as 8 bits, in a fixed random order."""
+    path = os.path.join(os.path.dirname(sklearn.__file__), 'datasets/data/digits.csv.gz')
+    d = np.loadtxt(gzip.open(path), delimiter=',')
+    order = np.random.RandomState(0).permutation(len(d))
+    return np.round(d[order, :64] * 255 / 16).astype(np.uint8), d[order, 64].astype(np.uint8)
+
+
+def write_data(folder):
+    x, y = digits()
+    for name, a, b in (('train', 0, TRAIN), ('t10k', TRAIN, len(x))):
+        with open(f'{folder}/{name}-images-idx3-ubyte', 'wb') as f:
+            f.write(struct.pack('>IIII', 0x803, b - a, 8, 8) + x[a:b].tobytes())
+        with open(f'{folder}/{name}-labels-idx1-ubyte', 'wb') as f:
+            f.write(struct.pack('>II', 0x801, b - a) + y[a:b].tobytes())
+
+
+def network(name):
+    torch.manual_seed(0)
+    if name == 'mlp':
+        return nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
+                         nn.Conv2d(16, 32, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+
+
+def write_network(name, path):
+    net = network(name).train()
+    torch.onnx.export(net, torch.zeros(2, 1, 8, 8), path, input_names=['x'], output_names=['y'], opset_version=13,
+                      dynamic_axes={'x': {0: 'n'}, 'y': {0: 'n'}}, do_constant_folding=False,
+                      training=torch.onnx.TrainingMode.PRESERVE)
+
+
+def mix(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def order_of(epoch, n, seed=1):
+    """The order of pictures of an epoch (models/data/batches.c)."""
+    state, order = mix(seed + epoch * STEP & MASK), list(range(n))
+    for k in range(n, 1, -1):
+        state = state + STEP & MASK
+        j = (mix(state) >> 32) * k >> 32
+        order[k - 1], order[j] = order[j], order[k - 1]
+    return order
+
+
+def train(name, epochs, rate, batch=32):
+    """Losses of all steps, and the accuracy at the end, of the same training in f32."""
+    x, y = digits()
+    x = torch.tensor(x.reshape(-1, 1, 8, 8) / 255.0, dtype=torch.float32) * 2 - 1
+    y = torch.tensor(y.astype(np.int64))
+    net, losses = network(name).train(), []
+    sgd = torch.optim.SGD(net.parameters(), lr=rate, momentum=0.9)
+    steps = TRAIN // batch * epochs
+    for epoch in range(epochs):
+        order = order_of(epoch, TRAIN)
+        for k in range(TRAIN // batch):
+            pick = order[k * batch:(k + 1) * batch]
+            sgd.param_groups[0]['lr'] = rate * 0.5 * (1 + math.cos(math.pi * len(losses) / steps))
+            sgd.zero_grad()
+            loss = nn.functional.cross_entropy(net(x[pick]), y[pick])
+            loss.backward()
+            sgd.step()
+            losses.append(loss.item())
+    net.eval()
+    with torch.no_grad():
+        right = (net(x[TRAIN:]).argmax(1) == y[TRAIN:]).float().mean().item()
+    return losses, right
+
+
+def compare(name, epochs, rate, paths):
+    want, right = train(name, epochs, rate)
+    for path in paths:
+        rows = list(csv.DictReader(open(path)))
+        got = [float(r['loss']) for r in rows if r['part'] == 'train']
+        tested = [float(r['accuracy']) for r in rows if r['part'] == 'test'][-1]
+        early = max(abs(a - b) for a, b in zip(got[:20], want[:20]))
+        late = abs(sum(got[-44:]) - sum(want[-44:])) / 44
+        print(f'{os.path.basename(path)}: {len(got)} steps; first 20 losses off by at most {early:.4f}, mean of the last '
+              f'44 by {late:.4f}; accuracy {100 * tested:.2f} %, torch {100 * right:.2f} %')
+        if len(got) != len(want) or early > 0.02 or late > 0.02 or tested < right - 0.01:
+            print('FAILED')
+            sys.exit(1)
+
+
+if __name__ == '__main__':
+    if sys.argv[1] == 'data':
+        write_data(sys.argv[2])
+    elif sys.argv[1] == 'network':
+        write_network(sys.argv[2], sys.argv[3])
+    else:
+        compare(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5:])

@@ -1,0 +1,245 @@
+/* test_training.c - `superstep train` as users call it: what it writes, that a training which was
+ * stopped goes on to the same bits, what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "emu/cli/commands.h"
+#include "models/cli/commands_models.h"
+#include "models/onnx/onnx.h"
+
+enum { SIDE = 4, NUMBERS = SIDE * SIDE, PICTURES = 40, CLASSES = 3, PATH = 128, ARGS = 32 };
+
+static char dir[64];
+
+static const char *in_dir(const char *name)
+{
+    static char path[8][PATH];
+    static unsigned k;
+
+    k = (k + 1) % 8;
+    snprintf(path[k], PATH, "%s/%s", dir, name);
+    return path[k];
+}
+
+static FILE *create(const char *name)
+{
+    FILE *f = fopen(in_dir(name), "wb");
+
+    assert_non_null(f);
+    return f;
+}
+
+/* ---- a network and its data ---- */
+
+static uint32_t parameter(struct op_graph *g, const char *name, uint32_t rows, uint32_t columns)
+{
+    struct op_shape s = { OP_TYPE_F32, 2, { rows, columns } };
+    float *data = op_graph_alloc(g, (size_t)rows * columns, sizeof(*data));
+    uint32_t v;
+
+    assert_int_equal(op_value_new(g, name, OP_PARAM, &s, &v), EMU_OK);
+    for (uint32_t k = 0; k < rows * columns; k++)
+        data[k] = (float)((int)(k * 37 % 64) - 32) / 64;
+    g->value[v].data = data;
+    return v;
+}
+
+static uint32_t node(struct op_graph *g, const char *op, uint32_t a, uint32_t b)
+{
+    const uint32_t in[] = { a, b };
+    const struct op_request r = { .op = op, .in = in, .ins = b == OP_NONE ? 1 : 2, .outs = 1 };
+    uint32_t out;
+
+    assert_int_equal(op_node(g, &r, &out), EMU_OK);
+    return out;
+}
+
+static void write_network(void)
+{
+    const struct op_shape pictures = { OP_TYPE_F32, 2, { 8, NUMBERS } };
+    struct op_graph *g;
+    uint32_t x;
+    FILE *f = create("net.onnx");
+
+    assert_int_equal(op_graph_new("net", &g), EMU_OK);
+    assert_int_equal(op_value_new(g, "x", OP_INPUT, &pictures, &x), EMU_OK);
+    assert_int_equal(op_graph_input(g, x), EMU_OK);
+    x = node(g, "Relu", node(g, "Gemm", x, parameter(g, "first", NUMBERS, 12)), OP_NONE);
+    assert_int_equal(op_graph_output(g, node(g, "Gemm", x, parameter(g, "second", 12, CLASSES))),
+                     EMU_OK);
+    assert_int_equal(onnx_write(g, f), EMU_OK);
+    fclose(f);
+    op_graph_free(g);
+}
+
+static void put_words(FILE *f, const uint32_t *word, unsigned n)
+{
+    for (unsigned k = 0; k < 4 * n; k++)
+        fputc((int)(word[k / 4] >> (24 - 8 * (k % 4)) & 0xff), f);
+}
+
+/* Pictures that are bright in the row of their class. */
+static void write_data(const char *part)
+{
+    char name[64];
+    FILE *f;
+
+    snprintf(name, sizeof(name), "%s-images-idx3-ubyte", part);
+    f = create(name);
+    put_words(f, (const uint32_t[]){ 0x803, PICTURES, SIDE, SIDE }, 4);
+    for (unsigned k = 0; k < PICTURES * NUMBERS; k++)
+        fputc(k % NUMBERS / SIDE == k / NUMBERS % CLASSES ? 200 : (int)(k * 29 % 60), f);
+    fclose(f);
+    snprintf(name, sizeof(name), "%s-labels-idx1-ubyte", part);
+    f = create(name);
+    put_words(f, (const uint32_t[]){ 0x801, PICTURES }, 2);
+    for (unsigned k = 0; k < PICTURES; k++)
+        fputc((int)(k % CLASSES), f);
+    fclose(f);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/superstep-training-XXXXXX");
+    if (!mkdtemp(dir))
+        return 1;
+    write_network();
+    write_data("train");
+    write_data("t10k");
+    return 0;
+}
+
+static int end(void **state)
+{
+    char command[128];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    return system(command) || alloc_live() != 0;
+}
+
+/* ---- the command ---- */
+
+/* `superstep train net.onnx --data DIR -m toy16 -q` and more arguments. Returns the exit code. */
+static int train(const char *const *more)
+{
+    const char *argv[ARGS] = { "train", in_dir("net.onnx"), "--data", dir, "-m", "toy16", "-q" };
+    int argc = 7, code;
+    FILE *out = stdout;
+
+    for (; *more; more++)
+        argv[argc++] = *more;
+    stdout = create("answer");
+    code = command_main(command_find(model_commands, "train"), argc, (char **)(uintptr_t)argv);
+    fclose(stdout);
+    stdout = out;
+    return code;
+}
+#define TRAIN(...) train((const char *const[]){ __VA_ARGS__, NULL })
+
+static int is_equal(const char *a, const char *b)
+{
+    FILE *f = fopen(in_dir(a), "rb"), *g = fopen(in_dir(b), "rb");
+    int x, y, same = 1;
+
+    assert_non_null(f);
+    assert_non_null(g);
+    do {
+        x = fgetc(f);
+        y = fgetc(g);
+        same = same && x == y;
+    } while (x != EOF && y != EOF);
+    fclose(f);
+    fclose(g);
+    return same;
+}
+
+/* The last number of column `column` of the curve. */
+static double last_of_curve(const char *name, unsigned column)
+{
+    FILE *f = fopen(in_dir(name), "r");
+    char line[256], last[256] = "", *at = last;
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f))
+        strcpy(last, line);
+    fclose(f);
+    for (; column; column--)
+        at = strchr(at, ',') + 1;
+    return strtod(at, NULL);
+}
+
+static void learns(void **state)
+{
+    (void)state;
+    assert_int_equal(TRAIN("--epochs", "6", "--rate", "0.05", "--curve", in_dir("curve.csv"),
+                           "--curve", in_dir("curve.svg"), "-o", in_dir("out.safetensors")),
+                     EXIT_RAN);
+    assert_true(last_of_curve("curve.csv", 4) > 0.95); /* accuracy of the last evaluation */
+    assert_int_equal(access(in_dir("curve.svg"), F_OK), 0);
+    assert_int_equal(access(in_dir("out.safetensors"), F_OK), 0);
+}
+
+static void goes_on_to_the_same_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(TRAIN("--epochs", "3", "-o", in_dir("whole"), "-j", "1"), EXIT_RAN);
+    assert_int_equal(
+        TRAIN("--epochs", "3", "--checkpoint", in_dir("ckpt"), "--every", "2", "--limit", "7"),
+        EXIT_RAN);
+    assert_int_equal(TRAIN("--epochs", "3", "--checkpoint", in_dir("ckpt"), "--every", "2",
+                           "--resume", "-o", in_dir("resumed"), "-j", "3"),
+                     EXIT_RAN);
+    assert_true(is_equal("whole", "resumed"));
+    assert_int_equal(TRAIN("--epochs", "4", "--checkpoint", in_dir("ckpt"), "--resume"), EXIT_BAD);
+    assert_int_equal(
+        TRAIN("--epochs", "3", "--seed", "9", "--checkpoint", in_dir("ckpt"), "--resume"),
+        EXIT_BAD);
+}
+
+static void every_method_runs(void **state)
+{
+    static const char *const method[] = { "sgd", "rmsprop", "lars", "adamw" };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
+        assert_int_equal(TRAIN("--optimiser", method[k], "--limit", "2"), EXIT_RAN);
+    assert_int_equal(TRAIN("--engine", "timing"), EXIT_RAN);
+    assert_int_equal(TRAIN("--precision", "f32", "--schedule", "step", "--warmup", "2", "--limit",
+                           "3", "--smoothing", "0.1"),
+                     EXIT_RAN);
+}
+
+static void what_goes_wrong(void **state)
+{
+    (void)state;
+    assert_int_equal(TRAIN("--rate", "1e38", "--precision", "f32"), EXIT_FAULTED);
+    assert_int_equal(TRAIN("--momentum", "1"), EXIT_BAD);
+    assert_int_equal(TRAIN("--loss-scale", "0.5"), EXIT_BAD);
+    assert_int_equal(TRAIN("--curve", in_dir("curve.txt")), EXIT_BAD);
+    assert_int_equal(TRAIN("--test", in_dir("nothing")), EXIT_BAD);
+    assert_int_equal(TRAIN("-o", in_dir("no/folder")), EXIT_BAD);
+    assert_int_equal(TRAIN("--checkpoint", in_dir("net.onnx"), "--resume"), EXIT_BAD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(learns, begin, end),
+        cmocka_unit_test_setup_teardown(goes_on_to_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(every_method_runs, begin, end),
+        cmocka_unit_test_setup_teardown(what_goes_wrong, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
