@@ -121,39 +121,29 @@ static struct tensor matrix(const struct norm *m, struct tensor t)
     return m->field ? lower_field_columns(m->f.l, &f, m->kind == NORM_GROUP) : t;
 }
 
-/* A list with a number for each column again in all rows of the data. */
-static struct tensor by_column(const struct norm *m, struct tensor list, struct tensor data)
+/* Data and a list with a number for each column. */
+static struct tensor with_columns(const struct norm *m, enum binary_op op, struct tensor data,
+                                  struct tensor list)
 {
     struct graph *g = m->f.l->g;
-    const uint32_t *to = tensor_shape(g, data);
-    uint32_t columns = (uint32_t)tensor_elements(g, list), blocks = m->padded / CHANNEL_BLOCK;
-    int each = m->kind == NORM_GROUP; /* items have numbers of their own */
+    uint32_t columns = (uint32_t)tensor_elements(g, list);
 
-    if (!m->field) {
-        list = tensor_reshape(g, list, 2, (const uint32_t[]){ 1, columns });
-        return tensor_broadcast(g, list, 0, to[0]);
-    }
-    list = tensor_reshape(g, list, 3,
-                          (const uint32_t[]){ each ? m->items : 1, blocks, CHANNEL_BLOCK });
-    list = tensor_transpose(g, list, (const unsigned[]){ 1, 0, 2 });
-    list = tensor_reshape(g, list, 5,
-                          (const uint32_t[]){ blocks, each ? m->items : 1, 1, 1, CHANNEL_BLOCK });
-    for (unsigned d = 1; d < 4; d++) {
-        if (tensor_shape(g, list)[d] != to[d])
-            list = tensor_broadcast(g, list, d, to[d]);
-    }
-    return list;
+    if (m->field)
+        return op_binary_channels(g, m->f.l->seq, op, data, list, m->f.name);
+    list = tensor_reshape(g, list, 2, (const uint32_t[]){ 1, columns });
+    return fn_two(&m->f, op, data, tensor_broadcast(g, list, 0, tensor_shape(g, data)[0]));
 }
 
-/* A statistic again wherever it holds. */
-static struct tensor spread(const struct norm *m, struct tensor list, struct tensor data)
+/* Data and a statistic. */
+static struct tensor with_lanes(const struct norm *m, enum binary_op op, struct tensor data,
+                                struct tensor list)
 {
     struct graph *g = m->f.l->g;
 
     if (m->kind != NORM_LAYER)
-        return by_column(m, list, data);
+        return with_columns(m, op, data, list);
     list = tensor_reshape(g, list, 2, (const uint32_t[]){ m->items, 1 });
-    return tensor_broadcast(g, list, 1, m->channels);
+    return fn_two(&m->f, op, data, tensor_broadcast(g, list, 1, m->channels));
 }
 
 /* [..][channels] with zeros behind, up to whole blocks. */
@@ -238,12 +228,6 @@ static struct tensor columns_of(const struct norm *m, uint32_t value)
     return tensor_flatten(l->g, t);
 }
 
-/* The same for each element of the data. */
-static struct tensor parameter(const struct norm *m, uint32_t value, struct tensor data)
-{
-    return by_column(m, columns_of(m, value), data);
-}
-
 /* ---- forward ---- */
 
 /* Deviations from the mean, normed; the statistics: mean, variance, and 1 over the deviation. */
@@ -255,11 +239,11 @@ static struct normed normed_of(const struct norm *m, struct tensor x)
 {
     struct normed r = { .mean = m->is_given ? columns_of(m, m->n->in[3]) : lane_mean(m, x) };
 
-    x = fn_two(&m->f, BINARY_SUB, x, spread(m, r.mean, x));
+    x = with_lanes(m, BINARY_SUB, x, r.mean);
     r.variance =
         m->is_given ? columns_of(m, m->n->in[4]) : lane_mean(m, fn_two(&m->f, BINARY_MUL, x, x));
     r.scale = fn(&m->f, UNARY_RSQRT, fn_by(&m->f, BINARY_ADD, r.variance, m->epsilon));
-    r.h = fn_two(&m->f, BINARY_MUL, x, spread(m, r.scale, x));
+    r.h = with_lanes(m, BINARY_MUL, x, r.scale);
     return r;
 }
 
@@ -287,9 +271,9 @@ enum emu_status lower_norm_train(struct lowering *l, const struct node_group *gr
     struct tensor x = data_of(&m, n->in[0]), y;
     struct normed r = normed_of(&m, x);
 
-    y = fn_two(&m.f, BINARY_MUL, r.h, parameter(&m, n->in[1], x));
+    y = with_columns(&m, BINARY_MUL, r.h, columns_of(&m, n->in[1]));
     if (n->ins > 2 && n->in[2] != OP_NONE)
-        y = fn_two(&m.f, BINARY_ADD, y, parameter(&m, n->in[2], x));
+        y = with_columns(&m, BINARY_ADD, y, columns_of(&m, n->in[2]));
     if (group->act != ACT_NONE)
         y = fn(&m.f, group->act == ACT_RELU ? UNARY_RELU : UNARY_SWISH, y);
     set_data(&m, node_group_result(l->og, group), y);
@@ -318,11 +302,11 @@ enum emu_status lower_norm_back(struct lowering *l, const struct node_group *gro
     (void)group;
     set_channels(&m, n->outs > 1 ? n->out[1] : OP_NONE, fn_two(&m.f, BINARY_MUL, dy, r.h));
     set_channels(&m, n->outs > 2 ? n->out[2] : OP_NONE, dy);
-    g = fn_two(&m.f, BINARY_MUL, dy, parameter(&m, n->in[1], x));
-    t = fn_two(&m.f, BINARY_MUL, r.h,
-               spread(&m, lane_mean(&m, fn_two(&m.f, BINARY_MUL, g, r.h)), x));
-    t = fn_two(&m.f, BINARY_SUB, fn_two(&m.f, BINARY_SUB, g, spread(&m, lane_mean(&m, g), x)), t);
-    set_data(&m, n->out[0], fn_two(&m.f, BINARY_MUL, t, spread(&m, r.scale, x)));
+    g = with_columns(&m, BINARY_MUL, dy, columns_of(&m, n->in[1]));
+    t = lane_mean(&m, fn_two(&m.f, BINARY_MUL, g, r.h));
+    t = with_lanes(&m, BINARY_MUL, r.h, t);
+    t = fn_two(&m.f, BINARY_SUB, with_lanes(&m, BINARY_SUB, g, lane_mean(&m, g)), t);
+    set_data(&m, n->out[0], with_lanes(&m, BINARY_MUL, t, r.scale));
     return EMU_OK;
 }
 

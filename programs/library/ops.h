@@ -75,6 +75,10 @@ struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, st
  * have the same type. */
 struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
                         struct tensor b, const char *name);
+/* t [blocks][n][..][c], a field, and a number for each channel: v [blocks * c], or [n][blocks * c],
+ * of the same type. add, sub, mul, max, min. Each tile fetches the c numbers of its blocks once. */
+struct tensor op_binary_channels(struct graph *g, struct program seq, enum binary_op op,
+                                 struct tensor t, struct tensor v, const char *name);
 struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
                                struct tensor a, float b, const char *name);
 /* The same with the scalar as first operand. */

@@ -266,6 +266,58 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
     return out;
 }
 
+/* The vertices for one block of channels, of one picture or of all. Tiles have whole positions. */
+static void add_block(struct graph *g, uint32_t cs, struct elementwise_op e)
+{
+    uint32_t c = (uint32_t)tensor_elements(g, e.b);
+    struct tile_parts s;
+    enum emu_status st = has_whole_rows(g, e.out, c)
+                             ? tile_parts_of(g, e.out, &s)
+                             : FAIL(BAD_PROGRAM, "a tile has some of the channels of a position");
+
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s", emu_error());
+        return;
+    }
+    for (size_t i = 0; i < s.count; i++)
+        add_vertex(g, cs, &e, &s, i);
+    tile_parts_free(&s);
+}
+
+struct tensor op_binary_channels(struct graph *g, struct program seq, enum binary_op op,
+                                 struct tensor t, struct tensor v, const char *name)
+{
+    enum elem type = tensor_elem(g, t);
+    const uint32_t *shape = tensor_shape(g, t);
+    uint32_t blocks = shape[0], n = shape[1], c = shape[tensor_rank(g, t) - 1];
+    uint64_t channels = (uint64_t)blocks * c,
+             lists = channels ? tensor_elements(g, v) / channels : 0;
+    struct tensor out = op_like(g, t, type, name);
+    struct elementwise_op e = { .codelet = kernel_of_type(g, &binary[op].channel, type) };
+    uint32_t cs;
+
+    if (graph_status(g) != EMU_OK)
+        return out;
+    if ((lists != 1 && lists != n) || !e.codelet) {
+        graph_fail(g, EMU_BAD_PROGRAM, "%s: the second operand has no number for each channel",
+                   name);
+        return out;
+    }
+    v = tensor_reshape(g, v, 3, (const uint32_t[]){ (uint32_t)lists, blocks, c });
+    cs = op_compute_set(g, seq, name);
+    for (uint32_t b = 0; b < blocks; b++) {
+        for (uint32_t k = 0; k < lists; k++) {
+            uint32_t end = lists == 1 ? n : k + 1;
+
+            e.a = tensor_slice(g, tensor_index(g, t, b), 0, k, end);
+            e.out = tensor_slice(g, tensor_index(g, out, b), 0, k, end);
+            e.b = tensor_index(g, tensor_index(g, v, k), b);
+            add_block(g, cs, e);
+        }
+    }
+    return out;
+}
+
 struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
                                struct tensor a, float b, const char *name)
 {
