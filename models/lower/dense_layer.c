@@ -7,12 +7,10 @@
 /* Most positions that op_linear() computes: from there on the matrix unit is faster. */
 enum { LINEAR_POSITIONS = 64 };
 
-/* Sizes and pads of a window with one or two dimensions; of one, the rows are the dimension that is
- * absent. Returns 0 when there are more dimensions or negative pads. */
-static int take_window(const struct op_window *w, struct dense_layer *l)
+int conv_take_window(const struct op_window *w, struct conv_layer *c)
 {
     unsigned x = w->dims - 1, y = 0;
-    struct conv_layer *c = &l->conv;
+    int two = w->dims == 2;
 
     if (w->dims > 2)
         return 0;
@@ -20,16 +18,14 @@ static int take_window(const struct op_window *w, struct dense_layer *l)
         if (w->begin[d] < 0 || w->end[d] < 0)
             return 0;
     }
-    l->h = w->dims == 2 ? (uint32_t)w->in[y] : 1;
-    l->w = (uint32_t)w->in[x];
-    c->kernel_h = w->dims == 2 ? (uint32_t)w->kernel[y] : 1;
+    c->kernel_h = two ? (uint32_t)w->kernel[y] : 1;
     c->kernel_w = (uint32_t)w->kernel[x];
-    c->stride_h = w->dims == 2 ? (uint32_t)w->stride[y] : 1;
+    c->stride_h = two ? (uint32_t)w->stride[y] : 1;
     c->stride_w = (uint32_t)w->stride[x];
-    c->dilation_h = w->dims == 2 ? (uint32_t)w->dilation[y] : 1;
+    c->dilation_h = two ? (uint32_t)w->dilation[y] : 1;
     c->dilation_w = (uint32_t)w->dilation[x];
-    c->pad_top = w->dims == 2 ? (uint32_t)w->begin[y] : 0;
-    c->pad_bottom = w->dims == 2 ? (uint32_t)w->end[y] : 0;
+    c->pad_top = two ? (uint32_t)w->begin[y] : 0;
+    c->pad_bottom = two ? (uint32_t)w->end[y] : 0;
     c->pad_left = (uint32_t)w->begin[x];
     c->pad_right = (uint32_t)w->end[x];
     return 1;
@@ -61,8 +57,10 @@ static int conv_of(const struct op_graph *g, const struct op_node *n, struct den
     struct op_window window;
 
     if (op_window_read(&c, x, w->dim + 2, &window) != EMU_OK ||
-        op_window_forward(&c, 0, &window) != EMU_OK || !take_window(&window, l))
+        op_window_forward(&c, 0, &window) != EMU_OK || !conv_take_window(&window, &l->conv))
         return 0;
+    l->h = window.dims == 2 ? (uint32_t)window.in[0] : 1;
+    l->w = (uint32_t)window.in[window.dims - 1];
     l->axis = 1;
     l->n = x->dim[0];
     l->in_c = x->dim[1];

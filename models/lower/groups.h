@@ -63,6 +63,11 @@ struct dense_layer {
     double alpha, beta;        /* factors of products and of the bias */
 };
 
+/* Kernel, strides, dilations and pads of a window with one or two dimensions; of one, the rows are
+ * the dimension that is absent. Returns 0 when there are more dimensions or negative pads. */
+struct op_window;
+int conv_take_window(const struct op_window *w, struct conv_layer *out);
+
 /* Whether a value is an input that comes pixel by pixel, [n][h][w][4]: it has up to 4 channels, and
  * only convolutions read it. First layers take it so. */
 int value_is_picture(const struct op_graph *g, uint32_t value);

@@ -11,32 +11,6 @@ struct turned_conv {
     struct activation x, y;  /* sizes */
 };
 
-/* Reads a window with one or two dimensions; of one, the rows are the dimension that is absent. */
-static int take_window(const struct op_window *w, struct turned_conv *t)
-{
-    unsigned x = w->dims - 1, y = 0;
-    int two = w->dims == 2;
-    struct conv_layer *l = &t->layer;
-
-    if (w->dims > 2)
-        return 0;
-    for (unsigned d = 0; d < w->dims; d++) {
-        if (w->begin[d] < 0 || w->end[d] < 0)
-            return 0;
-    }
-    l->kernel_h = two ? (uint32_t)w->kernel[y] : 1;
-    l->kernel_w = (uint32_t)w->kernel[x];
-    l->stride_h = two ? (uint32_t)w->stride[y] : 1;
-    l->stride_w = (uint32_t)w->stride[x];
-    l->dilation_h = two ? (uint32_t)w->dilation[y] : 1;
-    l->dilation_w = (uint32_t)w->dilation[x];
-    l->pad_top = two ? (uint32_t)w->begin[y] : 0;
-    l->pad_bottom = two ? (uint32_t)w->end[y] : 0;
-    l->pad_left = (uint32_t)w->begin[x];
-    l->pad_right = (uint32_t)w->end[x];
-    return 1;
-}
-
 static struct activation sizes_of(const struct op_shape *s)
 {
     return (struct activation){
@@ -69,7 +43,7 @@ static int turned_of(const struct op_graph *g, const struct op_node *n, struct t
     if (x->rank < 3 || op_window_read(&c, by_weights ? x : y, w->dim + 2, &window) != EMU_OK ||
         (by_weights ? op_window_forward(&c, 0, &window) : op_window_transposed(&c, &window)) !=
             EMU_OK ||
-        !take_window(&window, t))
+        !conv_take_window(&window, &t->layer))
         return 0;
     t->layer.groups = (uint32_t)op_int(&c, "group");
     t->x = sizes_of(x);
