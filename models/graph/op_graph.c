@@ -195,6 +195,26 @@ enum emu_status op_graph_output(struct op_graph *g, uint32_t value)
     return EMU_OK;
 }
 
+static uint32_t index_in(const uint32_t *list, uint32_t count, uint32_t value)
+{
+    uint32_t k = 0;
+
+    while (k < count && list[k] != value)
+        k++;
+    EMU_ASSERT(k < count);
+    return k;
+}
+
+uint32_t op_graph_input_index(const struct op_graph *g, uint32_t value)
+{
+    return index_in(g->input, g->inputs, value);
+}
+
+uint32_t op_graph_output_index(const struct op_graph *g, uint32_t value)
+{
+    return index_in(g->output, g->outputs, value);
+}
+
 enum emu_status op_graph_state(struct op_graph *g, uint32_t value)
 {
     EMU_ASSERT(g->value[value].kind == OP_PARAM);

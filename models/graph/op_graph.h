@@ -141,6 +141,9 @@ static inline int op_value_constant_kind(const struct op_value *v)
 /* Declares a value an input or output of the graph. EMU_NO_MEMORY. */
 enum emu_status op_graph_input(struct op_graph *g, uint32_t value) EMU_MUST_CHECK;
 enum emu_status op_graph_output(struct op_graph *g, uint32_t value) EMU_MUST_CHECK;
+/* Which input or output of the graph a value is; it must be one. */
+uint32_t op_graph_input_index(const struct op_graph *g, uint32_t value);
+uint32_t op_graph_output_index(const struct op_graph *g, uint32_t value);
 /* Makes a parameter a state, and so an input; its numbers stay what it begins with. Only before
  * nodes have been computed from it. EMU_NO_MEMORY. */
 enum emu_status op_graph_state(struct op_graph *g, uint32_t value) EMU_MUST_CHECK;

@@ -31,6 +31,12 @@ static inline struct tensor fn_from(const struct formula *f, enum binary_op op, 
 {
     return op_scalar_binary(f->l->g, f->l->seq, op, (float)number, x, f->name);
 }
+/* x in f32. */
+static inline struct tensor fn_wide(const struct formula *f, struct tensor x)
+{
+    return tensor_elem(f->l->g, x) == ELEM_F32 ? x
+                                               : op_cast(f->l->g, f->l->seq, x, ELEM_F32, f->name);
+}
 /* a where cond is not 0, else b. */
 static inline struct tensor fn_select(const struct formula *f, struct tensor cond, struct tensor a,
                                       struct tensor b)

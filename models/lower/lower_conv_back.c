@@ -1,7 +1,5 @@
 /* lower_conv_back.c - ConvTranspose, which is also the gradient of a convolution by its input, and
  * the gradient by its weights. */
-#include <string.h>
-
 #include "models/lower/lowering.h"
 #include "models/operators/op_window.h"
 

@@ -1,23 +1,17 @@
 /* lower_loss.c - losses of scores; in f32. */
 #include "models/lower/arithmetic.h"
 
-static struct tensor wide(const struct formula *f, struct tensor t)
-{
-    return tensor_elem(f->l->g, t) == ELEM_F32 ? t
-                                               : op_cast(f->l->g, f->l->seq, t, ELEM_F32, f->name);
-}
-
 /* CrossEntropy: of each row, minus the sum of target times logarithm of the probability. */
 enum emu_status lower_loss(struct lowering *l, const struct node_group *group,
                            const struct op_node *n)
 {
     const struct formula f = { l, n->name };
     struct op_call c = lower_call(l, n);
-    struct tensor x = wide(&f, lower_rows(l, lower_view(l, n->in[0]), 1)), t;
+    struct tensor x = fn_wide(&f, lower_rows(l, lower_view(l, n->in[0]), 1)), t;
     uint32_t rows = tensor_shape(l->g, x)[0];
 
     (void)group;
-    t = wide(&f, lower_rows(l, lower_view(l, n->in[1]), 1));
+    t = fn_wide(&f, lower_rows(l, lower_view(l, n->in[1]), 1));
     t = fn_two(&f, BINARY_MUL, t, op_row_softmax(l->g, l->seq, x, ROW_LOG_SOFTMAX, n->name));
     t = op_row_reduce(l->g, l->seq, ROW_OP_SUM, t, ELEM_F32, n->name);
     if (!op_is(&c, "reduction", "none"))

@@ -52,13 +52,6 @@ static struct norm norm_of(struct lowering *l, const struct op_node *n)
     return m;
 }
 
-static struct tensor wide(const struct norm *m, struct tensor t)
-{
-    struct graph *g = m->f.l->g;
-
-    return tensor_elem(g, t) == ELEM_F32 ? t : op_cast(g, m->f.l->seq, t, ELEM_F32, m->f.name);
-}
-
 /* ---- shapes ---- */
 
 /* [items][channels][positions] with positions first, as a matrix. */
@@ -79,7 +72,7 @@ static struct tensor data_of(const struct norm *m, uint32_t value)
     struct tensor t;
 
     if (m->field)
-        return wide(m, lower_field(l, value, 1, x->n, x->h, x->w).t);
+        return fn_wide(&m->f, lower_field(l, value, 1, x->n, x->h, x->w).t);
     t = lower_view(l, value);
     if (m->kind == NORM_BATCH)
         t = lower_rows(l, t, 1);
@@ -87,7 +80,7 @@ static struct tensor data_of(const struct norm *m, uint32_t value)
         t = positions_first(m, t);
     else
         t = tensor_reshape(l->g, t, 2, (const uint32_t[]){ m->items, m->channels });
-    return wide(m, t);
+    return fn_wide(&m->f, t);
 }
 
 /* Sets a result of the data's shape. */
@@ -220,7 +213,7 @@ static struct tensor columns_of(const struct norm *m, uint32_t value)
 {
     struct lowering *l = m->f.l;
     const struct placed *p = &l->at[value];
-    struct tensor t = p->has_state ? p->state : wide(m, lower_view(l, value));
+    struct tensor t = p->has_state ? p->state : fn_wide(&m->f, lower_view(l, value));
 
     t = filled_up(m, tensor_reshape(l->g, t, 2, (const uint32_t[]){ 1, m->channels }));
     if (m->kind == NORM_GROUP && m->items > 1)
@@ -254,7 +247,7 @@ static void set_running(const struct norm *m, unsigned k, struct tensor now)
     struct op_call c = lower_call(l, m->n);
     double momentum = op_float(&c, "momentum");
     const struct placed *p = &l->at[m->n->in[2 + k]];
-    struct tensor before = p->has_state ? p->state : wide(m, lower_view(l, m->n->in[2 + k]));
+    struct tensor before = p->has_state ? p->state : fn_wide(&m->f, lower_view(l, m->n->in[2 + k]));
 
     if (k >= m->n->outs || m->n->out[k] == OP_NONE)
         return;

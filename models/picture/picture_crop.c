@@ -210,19 +210,16 @@ static enum emu_status size_before(const struct picture *p, const struct picture
     return EMU_OK;
 }
 
-enum emu_status picture_crop(const struct picture *p, const struct picture_recipe *r,
-                             struct picture *out)
+/* The square or rectangle of `cut` pixels, from `first` on, of p resized to `size`; [0]: across. */
+static enum emu_status resized_cut(const struct picture *p, enum picture_filter filter,
+                                   const uint64_t size[2], const uint64_t first[2],
+                                   const uint32_t cut[2], struct picture *out)
 {
     struct resampling across = { 0 }, down = { 0 };
-    uint64_t width = 0, height = 0;
-    enum emu_status s;
+    enum emu_status s = resampling_init(&across, filter, p->width, size[0], first[0], cut[0]);
 
-    memset(out, 0, sizeof(*out));
-    TRY(size_before(p, r, &width, &height));
-    s = resampling_init(&across, r->filter, p->width, width, cut_begin(width, r->side), r->side);
     if (s == EMU_OK)
-        s = resampling_init(&down, r->filter, p->height, height, cut_begin(height, r->side),
-                            r->side);
+        s = resampling_init(&down, filter, p->height, size[1], first[1], cut[1]);
     if (s == EMU_OK)
         s = resize(p, &across, &down, out);
     resampling_free(&across);
@@ -232,24 +229,28 @@ enum emu_status picture_crop(const struct picture *p, const struct picture_recip
     return s;
 }
 
+enum emu_status picture_crop(const struct picture *p, const struct picture_recipe *r,
+                             struct picture *out)
+{
+    const uint32_t cut[2] = { r->side, r->side };
+    uint64_t size[2] = { 0 }, first[2];
+
+    memset(out, 0, sizeof(*out));
+    TRY(size_before(p, r, &size[0], &size[1]));
+    for (unsigned k = 0; k < 2; k++)
+        first[k] = cut_begin(size[k], r->side);
+    return resized_cut(p, r->filter, size, first, cut, out);
+}
+
 enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t height,
                                struct picture *out)
 {
-    struct resampling across = { 0 }, down = { 0 };
-    enum emu_status s;
+    const uint32_t cut[2] = { width, height };
+    const uint64_t size[2] = { width, height }, first[2] = { 0 };
 
     memset(out, 0, sizeof(*out));
     TRY(picture_check_size(width, height, UINT64_MAX));
-    s = resampling_init(&across, FILTER_BICUBIC, p->width, width, 0, width);
-    if (s == EMU_OK)
-        s = resampling_init(&down, FILTER_BICUBIC, p->height, height, 0, height);
-    if (s == EMU_OK)
-        s = resize(p, &across, &down, out);
-    resampling_free(&across);
-    resampling_free(&down);
-    if (s != EMU_OK)
-        picture_free(out);
-    return s;
+    return resized_cut(p, FILTER_BICUBIC, size, first, cut, out);
 }
 
 void picture_normalise(const struct picture *p, const struct picture_recipe *r, float *out)

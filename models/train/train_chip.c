@@ -8,27 +8,6 @@ struct train_chip_options train_chip_usual(void)
     return (struct train_chip_options){ .program.lower.real = ELEM_F16, .loss_scale = 128 };
 }
 
-/* Which input of the graph a value is. */
-static uint32_t input_of(const struct op_graph *g, uint32_t value)
-{
-    uint32_t k = 0;
-
-    while (k < g->inputs && g->input[k] != value)
-        k++;
-    EMU_ASSERT(k < g->inputs);
-    return k;
-}
-
-static uint32_t output_of(const struct op_graph *g, uint32_t value)
-{
-    uint32_t k = 0;
-
-    while (k < g->outputs && g->output[k] != value)
-        k++;
-    EMU_ASSERT(k < g->outputs);
-    return k;
-}
-
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out)
@@ -49,13 +28,13 @@ void train_chip_free(struct train_chip *t)
 enum emu_status train_chip_write(struct train_chip *t, uint32_t state,
                                  const struct op_tensor *numbers)
 {
-    return op_program_write(&t->program, t->session, input_of(t->g, state), numbers);
+    return op_program_write(&t->program, t->session, op_graph_input_index(t->g, state), numbers);
 }
 
 enum emu_status train_chip_read(struct train_chip *t, uint32_t state, struct op_tensor *out)
 {
     return op_program_read_value(&t->program, t->session,
-                                 &t->program.network->in[input_of(t->g, state)], out);
+                                 &t->program.network->in[op_graph_input_index(t->g, state)], out);
 }
 
 static enum emu_status write_state(struct train_chip *t, uint32_t state)
@@ -86,7 +65,7 @@ static enum emu_status write_number(struct train_chip *t, uint32_t value, double
 {
     const struct op_tensor one = { .shape = t->g->value[value].shape, .f = &number };
 
-    return op_program_write(&t->program, t->session, input_of(t->g, value), &one);
+    return op_program_write(&t->program, t->session, op_graph_input_index(t->g, value), &one);
 }
 
 enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
@@ -95,20 +74,21 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
 {
     struct op_tensor one;
 
-    TRY(op_program_write(&t->program, t->session, input_of(t->g, t->step.data), data));
-    TRY(op_program_write(&t->program, t->session, input_of(t->g, t->step.targets), targets));
+    TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.data), data));
+    TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.targets),
+                         targets));
     TRY(write_number(t, t->step.loss_scale, t->loss_scale));
     TRY(write_number(t, t->step.scale, 1 / t->loss_scale));
     TRY(write_number(t, t->step.rate, rate));
     TRY(write_number(t, t->step.number, (double)(t->steps + 1)));
     TRY(session_run(t->session));
-    TRY(op_program_read(&t->program, t->session, output_of(t->g, t->step.loss), &one));
+    TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.loss), &one));
     *loss = one.f[0];
     op_tensor_free(&one);
     t->steps++;
-    return scores
-               ? op_program_read(&t->program, t->session, output_of(t->g, t->step.scores), scores)
-               : EMU_OK;
+    return scores ? op_program_read(&t->program, t->session,
+                                    op_graph_output_index(t->g, t->step.scores), scores)
+                  : EMU_OK;
 }
 
 enum emu_status train_chip_time(struct train_chip *t)
@@ -131,9 +111,10 @@ enum emu_status train_chip_time(struct train_chip *t)
 enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,
                                   struct op_tensor *scores)
 {
-    TRY(op_program_write(&t->program, t->session, input_of(t->g, t->step.data), data));
+    TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.data), data));
     TRY(session_run(t->session));
-    return op_program_read(&t->program, t->session, output_of(t->g, t->step.scores), scores);
+    return op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.scores),
+                           scores);
 }
 
 enum emu_status train_chip_copy_states(struct train_chip *from, struct train_chip *to)

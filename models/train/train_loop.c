@@ -134,7 +134,7 @@ static int is_at_end(struct training *t)
 /* Steps to the end of the epoch, or until the training is stopped. */
 static enum emu_status rest_of_epoch(struct training *t)
 {
-    uint64_t every = t->q->every ? t->q->every : 0;
+    uint64_t every = t->q->every;
     uint32_t count;
 
     while (!is_at_end(t)) {

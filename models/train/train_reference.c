@@ -5,17 +5,6 @@
 
 #include "models/operators/operators.h"
 
-/* Which input of the graph a value is. */
-static uint32_t input_of(const struct op_graph *g, uint32_t value)
-{
-    uint32_t k = 0;
-
-    while (k < g->inputs && g->input[k] != value)
-        k++;
-    EMU_ASSERT(k < g->inputs);
-    return k;
-}
-
 enum emu_status train_reference_new(const struct op_graph *g, const struct train_step *step,
                                     struct train_reference *out)
 {
@@ -42,7 +31,7 @@ void train_reference_free(struct train_reference *r)
 
 static void set(struct train_reference *r, uint32_t value, const struct op_tensor *t)
 {
-    struct op_tensor *to = &r->in[input_of(r->g, value)];
+    struct op_tensor *to = &r->in[op_graph_input_index(r->g, value)];
 
     EMU_ASSERT(op_shape_equal(&to->shape, &t->shape));
     memcpy(to->any, t->any, op_shape_count(&t->shape) * sizeof(*t->f));
@@ -50,7 +39,7 @@ static void set(struct train_reference *r, uint32_t value, const struct op_tenso
 
 static void set_number(struct train_reference *r, uint32_t value, double number)
 {
-    r->in[input_of(r->g, value)].f[0] = number;
+    r->in[op_graph_input_index(r->g, value)].f[0] = number;
 }
 
 /* Takes what the step has made: new states, loss and scores. Frees the rest. */
@@ -101,5 +90,5 @@ enum emu_status train_reference_step(struct train_reference *r, const struct op_
 
 const struct op_tensor *train_reference_state(const struct train_reference *r, uint32_t value)
 {
-    return &r->in[input_of(r->g, value)];
+    return &r->in[op_graph_input_index(r->g, value)];
 }
