@@ -47,12 +47,41 @@ static enum emu_status cut_part(const struct activation *x, size_t part, struct 
     return unit == UINT64_MAX ? EMU_OK : add_block(out, &now, x->n == 1);
 }
 
-enum emu_status tile_blocks_of(struct nn *nn, const struct activation *x, struct tile_blocks *out)
+/* Whether every tile has all 16 channels of a position. */
+static int are_whole(const struct tile_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        for (uint32_t k = 0; k < parts->at[i].runs; k++) {
+            const struct tile_run *run = &parts->run[parts->at[i].first + k];
+
+            if (run->begin % CHANNEL_BLOCK || run->end % CHANNEL_BLOCK)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* x with whole positions, dealt out to all tiles. */
+static void join(struct nn *nn, struct activation *x)
+{
+    struct tensor t = graph_variable(nn->g, ELEM_F16, 5, tensor_shape(nn->g, x->t), "joined");
+
+    graph_map_linear(nn->g, t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(nn->g));
+    program_add(nn->g, nn->seq, program_copy(nn->g, x->t, t));
+    x->t = t;
+}
+
+enum emu_status tile_blocks_of(struct nn *nn, struct activation *x, struct tile_blocks *out)
 {
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
     s = tile_parts_of(nn->g, x->t, &out->parts);
+    if (s == EMU_OK && !are_whole(&out->parts)) {
+        tile_parts_free(&out->parts);
+        join(nn, x);
+        s = tile_parts_of(nn->g, x->t, &out->parts);
+    }
     for (size_t i = 0; s == EMU_OK && i < out->parts.count; i++)
         s = cut_part(x, i, out);
     return s;

@@ -21,9 +21,10 @@ struct tile_blocks {
 };
 
 /* The tile blocks of an activation [c16][n][h][w][16], in the order of tiles, then of blocks and
- * pictures. Errors: those of the graph, EMU_NO_MEMORY. Free with tile_blocks_free, also after an
- * error. */
-enum emu_status tile_blocks_of(struct nn *nn, const struct activation *x,
+ * pictures. Where 16 channels of a position lie on several tiles, as op_linear() leaves them, x
+ * becomes a copy in which they lie together. Errors: those of the graph, EMU_NO_MEMORY. Free with
+ * tile_blocks_free, also after an error. */
+enum emu_status tile_blocks_of(struct nn *nn, struct activation *x,
                                struct tile_blocks *out) EMU_MUST_CHECK;
 void tile_blocks_free(struct tile_blocks *f);
 

@@ -379,5 +379,5 @@ struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t gro
     tile_blocks_free(&m.all);
     VEC_FREE(&m.block);
     emu_free(m.first);
-    return x;
+    return m.x;
 }

@@ -206,7 +206,7 @@ static enum emu_status remember(struct nn *nn, const struct activation *x,
     return EMU_OK;
 }
 
-static enum emu_status pool(struct nn *nn, const struct activation *x, struct pool_parts *parts,
+static enum emu_status pool(struct nn *nn, struct activation *x, struct pool_parts *parts,
                             struct activation *y)
 {
     struct sums_plan plan;
