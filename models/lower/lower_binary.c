@@ -77,7 +77,7 @@ static int on_fields(struct lowering *l, const struct op_node *n, const struct b
     const struct placed *a = &l->at[n->in[row->swapped]];
     struct activation y = a->field, b;
 
-    if (!a->has_field || !keeps_field(row->op) ||
+    if (!placed_as_field(a) || !keeps_field(row->op) ||
         !is_field_like(l, n->in[!row->swapped], &y, a->axis))
         return 0;
     b = lower_field(l, n->in[!row->swapped], a->axis, y.n, y.h, y.w);
@@ -102,7 +102,7 @@ static int with_number(struct lowering *l, const struct op_node *n, const struct
     const struct formula f = { l, n->name };
     const struct placed *p = &l->at[n->in[1 - k]];
     int second = row->commutes || k != (unsigned)row->swapped;
-    int field = p->has_field && keeps_field(row->op);
+    int field = placed_as_field(p) && keeps_field(row->op);
     struct activation y = p->field;
     enum binary_op op = row->op;
     struct tensor t;
@@ -111,7 +111,7 @@ static int with_number(struct lowering *l, const struct op_node *n, const struct
     if (!lower_scalar(l, n->in[k], &number) ||
         !op_shape_equal(lower_shape(l, n->in[1 - k]), lower_shape(l, n->out[0])))
         return 0;
-    field = field || (p->has_field && second && number > 0);
+    field = field || (placed_as_field(p) && second && number > 0);
     t = field ? y.t : lower_view(l, n->in[1 - k]);
     if (op == BINARY_DIV && second && is_power_of_two(number)) {
         op = BINARY_MUL;

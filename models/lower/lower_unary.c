@@ -252,7 +252,7 @@ enum emu_status lower_unary(struct lowering *l, const struct node_group *group,
     const struct formula f = { l, n->name };
     const struct unary_row *row = row_of(n);
     const struct placed *p = &l->at[n->in[0]];
-    int field = p->has_field && row->keeps_field;
+    int field = placed_as_field(p) && row->keeps_field;
     struct activation y = p->field;
     struct tensor t = field ? y.t : lower_view(l, n->in[0]);
 

@@ -9,7 +9,7 @@ static void share_field(struct lowering *l, const struct op_node *n, unsigned ax
     const struct placed *from = &l->at[n->in[0]];
     struct placed *to = &l->at[n->out[0]];
 
-    if (!from->has_field)
+    if (!placed_as_field(from))
         return;
     to->field = from->field;
     to->axis = axis;
@@ -91,7 +91,7 @@ static void keep_field(struct lowering *l, const struct op_node *n)
     const struct op_shape *from = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
     unsigned axis = l->at[n->in[0]].axis;
 
-    for (unsigned k = 0; l->at[n->in[0]].has_field && k < to->rank; k++) {
+    for (unsigned k = 0; placed_as_field(&l->at[n->in[0]]) && k < to->rank; k++) {
         if (to->dim[k] == from->dim[axis] &&
             op_shape_span(to, 0, k) == op_shape_span(from, 0, axis)) {
             share_field(l, n, k);

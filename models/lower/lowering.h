@@ -18,6 +18,7 @@ struct placed {
     struct activation field; /* channels along `axis`; positions are the other axes, in order */
     unsigned axis;
     int has_field;
+    int field_is_rounded;      /* a copy for convolutions and pools of a view in f32 */
     struct activation picture; /* [n][h][w][4]: of an input for first layers */
     uint32_t storage;          /* in lowering.storage */
     int has_storage;
@@ -61,7 +62,12 @@ struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis,
 /* A new field with the numbers of a view. */
 struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned axis, uint32_t n,
                                  uint32_t h, uint32_t w);
-/* The field of a value if it has one along the axis. */
+/* Whether the numbers of a value are those of its field, which all may then compute on. */
+static inline int placed_as_field(const struct placed *p)
+{
+    return p->has_field && !p->field_is_rounded;
+}
+/* The same of a field along the axis. */
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis);
 /* The same, for an operation that overwrites it, with lower_set_field() for its result: a copy if
  * others read it later. */

@@ -240,7 +240,7 @@ int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis)
 {
     const struct placed *p = &l->at[value];
 
-    return p->has_field && p->axis == axis;
+    return placed_as_field(p) && p->axis == axis;
 }
 
 struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis, uint32_t n,
@@ -248,7 +248,7 @@ struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis,
 {
     struct placed *p = &l->at[value];
 
-    if (!lower_has_field(l, value, axis)) {
+    if (!p->has_field || p->axis != axis) {
         struct activation f = lower_field_of(l, lower_view(l, value), axis, n, h, w);
 
         if (p->has_field)
@@ -256,6 +256,7 @@ struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis,
         p->field = f;
         p->axis = axis;
         p->has_field = 1;
+        p->field_is_rounded = l->real == ELEM_F32;
         /* The view stays where it was: what overwrites the field does not change others. */
     }
     return reshaped(l, &p->field, n, h, w);
