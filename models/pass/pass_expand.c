@@ -367,19 +367,19 @@ static enum emu_status expand_cumsum(struct op_pass *p, const struct op_node *n,
 static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
     const struct op_call c = op_attrs_of(p->g, n);
-    const struct op_shape *to = &p->g->value[n->out[0]].shape;
-    struct op_shape column = *to;
+    const struct op_shape to = p->g->value[n->out[0]].shape;
+    struct op_shape column = to;
     enum op_type type = p->g->value[n->in[0]].shape.type;
     int64_t axis = op_int(&c, "axis");
     uint32_t at, place, hot, other, value[2];
     struct op_tensor t;
 
-    axis = axis < 0 ? axis + to->rank : axis;
+    axis = axis < 0 ? axis + to.rank : axis;
     column.dim[axis] = 1;
     TRY(reshape(p, n, op_pass_now(p, n->in[0]), &column, &at));
-    TRY(places(p, type, to->rank, (unsigned)axis, to->dim[axis], 0, &place));
+    TRY(places(p, type, to.rank, (unsigned)axis, to.dim[axis], 0, &place));
     TRY(binary(p, n, "Equal", ".hot", at, place, &hot));
-    TRY(places(p, type, to->rank, (unsigned)axis, to->dim[axis], -(int64_t)to->dim[axis], &place));
+    TRY(places(p, type, to.rank, (unsigned)axis, to.dim[axis], -(int64_t)to.dim[axis], &place));
     TRY(binary(p, n, "Equal", ".from_end", at, place, &other));
     TRY(binary(p, n, "Or", ".either", hot, other, &hot));
     TRY(op_value_read(p->g, op_tensor_value(&c, "values"), &t)); /* off, on */

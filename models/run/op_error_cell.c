@@ -21,6 +21,7 @@ struct cell {
     struct bounded_value *out;
     uint32_t steps, batch, inputs, hidden, gates, directions, direction;
     int late;                                /* GRU: linear_before_reset */
+    int batch_first;                         /* layout */
     struct bounded *h, *c, *from_x, *from_h; /* owned: the state, and of a step [gates][hidden] */
     struct bounded *reset;                   /* owned: [hidden] */
 };
@@ -161,16 +162,34 @@ static void write(const struct cell *c, uint32_t k, uint64_t at, const struct bo
     }
 }
 
+/* The first element of an input, of a result of a step, and of a state. */
+static uint64_t input_at(const struct cell *c, uint64_t t, uint64_t b)
+{
+    return (c->batch_first ? b * c->steps + t : t * c->batch + b) * c->inputs;
+}
+static uint64_t result_at(const struct cell *c, uint64_t t, uint64_t b)
+{
+    return (c->batch_first ? (b * c->steps + t) * c->directions + c->direction
+                           : (t * c->directions + c->direction) * c->batch + b) *
+           c->hidden;
+}
+static uint64_t state_at(const struct cell *c, uint64_t b)
+{
+    return (c->batch_first ? b * c->directions + c->direction
+                           : (uint64_t)c->direction * c->batch + b) *
+           c->hidden;
+}
+
 /* Batch item b, forwards or backwards. x: room for an input. */
 static void one_sequence(const struct cell *c, uint32_t b, int backwards, struct bounded *x)
 {
-    uint64_t state = ((uint64_t)c->direction * c->batch + b) * c->hidden;
+    uint64_t state = state_at(c, b);
 
     begin(c, INITIAL_H, state, c->h);
     begin(c, INITIAL_C, state, c->c);
     for (uint32_t k = 0; k < c->steps; k++) {
-        uint64_t t = backwards ? c->steps - 1 - k : k, from = (t * c->batch + b) * c->inputs;
-        uint64_t y = ((t * c->directions + c->direction) * c->batch + b) * c->hidden;
+        uint64_t t = backwards ? c->steps - 1 - k : k, from = input_at(c, t, b);
+        uint64_t y = result_at(c, t, b);
 
         for (uint32_t i = 0; i < c->inputs; i++)
             x[i] = bounded_at(c->in[X], from + i);
@@ -193,8 +212,9 @@ static enum emu_status cell_new(const struct op_error *o, const struct op_node *
     size_t rows;
 
     *c = (struct cell){ .r = rounding_of(o->elem), .n = n, .in = in, .out = out, .made = o->made };
-    c->steps = x->dim[0];
-    c->batch = x->dim[1];
+    c->batch_first = op_int(&call, "layout") != 0;
+    c->steps = x->dim[c->batch_first];
+    c->batch = x->dim[!c->batch_first];
     c->inputs = x->dim[2];
     c->directions = r->dim[0];
     c->hidden = r->dim[2];

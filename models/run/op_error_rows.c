@@ -267,6 +267,17 @@ static void statistics_bounds(const struct rounding *r, const struct norm_lane *
     out[2].e[lane] = bounded_unary(r, UNARY_RSQRT, sum).e;
 }
 
+static const double variance_eps = 1e-9;
+
+/* MeanVarianceNormalization adds this to the deviation, the machine to the variance: what that
+ * changes 1 over the deviation by, relative. */
+static double eps_error(const struct norm_lane *l)
+{
+    double variance = fmax(1 / (l->scale * l->scale) - variance_eps, 0);
+
+    return fabs(1 / ((sqrt(variance) + variance_eps) * l->scale) - 1);
+}
+
 /* Norms over lanes: scale and shift by place in the lane, or, of instances, by channel. */
 static enum emu_status lanes_error(const struct op_error *o, const struct op_node *n,
                                    const struct bounded_value *const *in, struct bounded_value *out,
@@ -285,6 +296,8 @@ static enum emu_status lanes_error(const struct op_error *o, const struct op_nod
 
         op_lane_read(&l, k, &in[0]->t);
         lane = norm_lane(l.f, l.length, eps);
+        if (op_node_is(n, "MeanVarianceNormalization"))
+            lane.scale_error += eps_error(&lane);
         if (op_node_is(n, "LayerNormalization"))
             statistics_bounds(&r, &lane, eps, k, n, out);
         for (uint64_t i = 0; i < l.length; i++) {
@@ -353,7 +366,6 @@ static void group_norm_error(const struct op_error *o, const struct op_node *n,
 enum emu_status norm_error(const struct op_error *o, const struct op_node *n,
                            const struct bounded_value *const *in, struct bounded_value *out)
 {
-    static const double variance_eps = 1e-9;
     const struct op_shape *s = &in[0]->t.shape;
     struct op_call c = op_attrs_of(o->g, n);
     uint32_t all = (1u << s->rank) - 1, set = 0xd; /* what MeanVarianceNormalization presets */
