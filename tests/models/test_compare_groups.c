@@ -175,12 +175,61 @@ static void test_arithmetic(void **state)
     }
 }
 
+static uint32_t norm_of(uint32_t x, uint32_t channels)
+{
+    const uint32_t variance = NODE("Exp", WEIGHTS(channels));
+
+    return NODE("BatchNormalization", x, WEIGHTS(channels), WEIGHTS(channels), WEIGHTS(channels),
+                variance);
+}
+
+/* A dense layer of few results leaves the channels of a position on several tiles, which norms
+ * and gates of channels must put together. */
+static void test_cut_channels(void **state)
+{
+    const struct op_named_attr shape = {
+        "shape", { .kind = OP_ATTR_INTS, .count = 4, .ints = (const int64_t[]){ 3, 19, 1, 1 } }
+    };
+    uint32_t y = NODE("MatMul", INPUT(3, 1), WEIGHTS(1, 19)), field;
+    const struct op_request r = {
+        .op = "Reshape", .in = &y, .ins = 1, .outs = 1, .attr = &shape, .attrs = 1
+    };
+    struct group_comparison sum;
+
+    (void)state;
+    output(norm_of(y, 19));
+    assert_int_equal(op_node(g, &r, &field), EMU_OK);
+    output(NODE("GlobalAveragePool", field));
+    sum = compare(ELEM_F16, OP_NONE);
+    if (sum.broken)
+        fail_msg("%s", sum.first);
+    assert_true(sum.compared >= 3);
+}
+
+/* In f32 a copy in f16, made for a pool, is for the pool alone. */
+static void test_wide_beside_pool(void **state)
+{
+    uint32_t x = NODE("Exp", INPUT(1, 6, 4, 5)),
+             gate = NODE("Sigmoid", NODE("GlobalAveragePool", x));
+    struct group_comparison sum;
+
+    (void)state;
+    output(NODE("Mul", x, gate));
+    output(NODE("Add", x, x));
+    sum = compare(ELEM_F32, OP_NONE);
+    if (sum.broken)
+        fail_msg("%s", sum.first);
+    assert_int_equal(sum.compared, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_within_bounds, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong_weight, begin, end),
         cmocka_unit_test_setup_teardown(test_arithmetic, begin, end),
+        cmocka_unit_test_setup_teardown(test_cut_channels, begin, end),
+        cmocka_unit_test_setup_teardown(test_wide_beside_pool, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
