@@ -67,7 +67,7 @@ $(SHARED): $(LIB_OBJ)
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
 KERNELS  := $(wildcard programs/library/*/*.S)
 LAB_JSON := $(wildcard programs/lab/*.bsp.json)
-EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/*.html)
+EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/*.html)
 
 $(O)/embed_%: $(O)/emu/asm/embed_%.o $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
@@ -146,6 +146,7 @@ check-cases: $(B)/superstep ## whole programs on one tile
 check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, then graphs
 	$(Q)tests/run_lab.sh $(B)/superstep programs/lab/*.bsp.json
 	$(Q)tests/run_lab_programs.sh $(B)/superstep tests/programs/lab.expect
+	$(Q)tests/run_classics.sh $(B)/superstep
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
