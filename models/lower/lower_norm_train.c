@@ -1,5 +1,6 @@
 /* lower_norm_train.c - norms whose statistics come from the data and whose parameters are tensors,
- * and their gradients: formulas of kernels, in f32.
+ * and their gradients. Batch and group norms of fields in f16 are layers of the library; others,
+ * layer norms, norms in f32, and batch norms with given statistics, are formulas in f32.
  *
  * Batch, group and layer norm are one. The data is worked on in the shape it has, a field or a
  * matrix; for sums it is seen as a matrix, whose columns are channels (batch norm), channels of
@@ -192,20 +193,31 @@ static struct tensor lane_mean(const struct norm *m, struct tensor data)
     return fn_by(&m->f, BINARY_MUL, sums, 1.0 / (double)n);
 }
 
-/* A gradient of scale or shift: the sum of the data over all but channels. */
-static void set_channels(const struct norm *m, uint32_t value, struct tensor data)
+/* Whether result k is read. */
+static int is_wanted(const struct norm *m, unsigned k)
+{
+    return k < m->n->outs && m->n->out[k] != OP_NONE && m->f.l->og->value[m->n->out[k]].readers;
+}
+
+/* A gradient of scale or shift from those of all columns. */
+static void set_columns(const struct norm *m, unsigned k, struct tensor sums)
 {
     struct lowering *l = m->f.l;
-    struct tensor sums;
 
-    if (value == OP_NONE || !l->og->value[value].readers)
+    if (!is_wanted(m, k))
         return;
-    sums = column_sums(m, data);
     if (m->kind == NORM_GROUP)
         sums = op_reduce(l->g, l->seq, REDUCE_SUM,
                          tensor_reshape(l->g, sums, 2, (const uint32_t[]){ m->items, m->padded }),
                          ELEM_F32, m->f.name);
-    lower_set_view(l, value, tensor_slice(l->g, sums, 0, 0, m->channels));
+    lower_set_view(l, m->n->out[k], tensor_slice(l->g, sums, 0, 0, m->channels));
+}
+
+/* A gradient of scale or shift: the sum of the data over all but channels. */
+static void set_channels(const struct norm *m, unsigned k, struct tensor data)
+{
+    if (is_wanted(m, k))
+        set_columns(m, k, column_sums(m, data));
 }
 
 /* A parameter, in f32, for each column. */
@@ -257,13 +269,60 @@ static void set_running(const struct norm *m, unsigned k, struct tensor now)
                           fn_by(&m->f, BINARY_MUL, now, 1 - momentum)));
 }
 
+/* ---- layers ---- */
+
+static int is_layer(const struct norm *m)
+{
+    return m->field && !m->is_given && m->f.l->real == ELEM_F16;
+}
+
+static struct norm_layer layer_of(const struct norm *m, uint32_t shift)
+{
+    struct norm_layer r = { .groups = m->groups, .eps = (float)m->epsilon };
+
+    r.gamma = columns_of(m, m->n->in[1]);
+    r.beta = shift == OP_NONE ? r.gamma : columns_of(m, shift);
+    return r;
+}
+
+static enum emu_status layer_forward(const struct norm *m, const struct node_group *group)
+{
+    struct lowering *l = m->f.l;
+    struct op_call c = lower_call(l, m->n);
+    const struct norm_layer layer = layer_of(m, m->n->in[2]);
+    struct norm_running running = { .rate = 1 };
+    struct placed *x = &l->at[m->n->in[0]];
+    int moves = m->kind == NORM_BATCH && m->n->outs > 2;
+
+    if (moves) {
+        running.mean = columns_of(m, m->n->in[3]);
+        running.variance = columns_of(m, m->n->in[4]);
+        running.rate = (float)(1 - op_float(&c, "momentum"));
+    }
+    lower_set_field(
+        l, node_group_result(l->og, group),
+        op_norm_train(l->nn, lower_field(l, m->n->in[0], 1, x->field.n, x->field.h, x->field.w),
+                      &layer, group->act, moves ? &running : NULL, &x->statistics, m->f.name),
+        1);
+    x->normed_by = 1 + m->groups;
+    if (moves) {
+        lower_set_view(l, m->n->out[1], tensor_slice(l->g, running.mean, 0, 0, m->channels));
+        lower_set_view(l, m->n->out[2], tensor_slice(l->g, running.variance, 0, 0, m->channels));
+    }
+    return graph_status(l->g);
+}
+
 enum emu_status lower_norm_train(struct lowering *l, const struct node_group *group,
                                  const struct op_node *n)
 {
     const struct norm m = norm_of(l, n);
-    struct tensor x = data_of(&m, n->in[0]), y;
-    struct normed r = normed_of(&m, x);
+    struct normed r;
+    struct tensor x, y;
 
+    if (is_layer(&m))
+        return layer_forward(&m, group);
+    x = data_of(&m, n->in[0]);
+    r = normed_of(&m, x);
     y = with_columns(&m, BINARY_MUL, r.h, columns_of(&m, n->in[1]));
     if (n->ins > 2 && n->in[2] != OP_NONE)
         y = with_columns(&m, BINARY_ADD, y, columns_of(&m, n->in[2]));
@@ -284,17 +343,39 @@ enum emu_status lower_norm_train(struct lowering *l, const struct node_group *gr
 
 /* ---- backward ---- */
 
+static enum emu_status layer_backward(const struct norm *m)
+{
+    struct lowering *l = m->f.l;
+    const struct norm_layer layer = layer_of(m, OP_NONE);
+    const struct placed *x = &l->at[m->n->in[0]];
+    const struct activation *f = &x->field;
+    struct norm_gradients r =
+        op_norm_gradient(l->nn, *f, lower_field(l, m->n->in[2], 1, f->n, f->h, f->w), &layer,
+                         &x->statistics, m->f.name);
+
+    TRY(graph_status(l->g));
+    lower_set_field(l, m->n->out[0], r.x, 1);
+    set_columns(m, 1, r.gamma);
+    set_columns(m, 2, r.beta);
+    return graph_status(l->g);
+}
+
 /* With h the normed data and g = dy scale: dx = r (g - mean(g) - h mean(g h)). */
 enum emu_status lower_norm_back(struct lowering *l, const struct node_group *group,
                                 const struct op_node *n)
 {
     const struct norm m = norm_of(l, n);
-    struct tensor x = data_of(&m, n->in[0]), dy = data_of(&m, n->in[2]), g, t;
-    struct normed r = normed_of(&m, x);
+    struct tensor x, dy, g, t;
+    struct normed r;
 
     (void)group;
-    set_channels(&m, n->outs > 1 ? n->out[1] : OP_NONE, fn_two(&m.f, BINARY_MUL, dy, r.h));
-    set_channels(&m, n->outs > 2 ? n->out[2] : OP_NONE, dy);
+    if (is_layer(&m) && l->at[n->in[0]].normed_by == 1 + m.groups)
+        return layer_backward(&m);
+    x = data_of(&m, n->in[0]);
+    dy = data_of(&m, n->in[2]);
+    r = normed_of(&m, x);
+    set_channels(&m, 1, fn_two(&m.f, BINARY_MUL, dy, r.h));
+    set_channels(&m, 2, dy);
     g = with_columns(&m, BINARY_MUL, dy, columns_of(&m, n->in[1]));
     t = lane_mean(&m, fn_two(&m.f, BINARY_MUL, g, r.h));
     t = with_lanes(&m, BINARY_MUL, r.h, t);

@@ -1,4 +1,5 @@
-/* lower_slope.c - UnaryGradient: formulas of kernels (family_slope.c has their meaning). */
+/* lower_slope.c - UnaryGradient: kernels, or formulas of kernels (family_slope.c has their
+ * meaning). */
 #include <math.h>
 #include <string.h>
 
@@ -38,22 +39,6 @@ static struct tensor of_abs(const struct slope *s)
 static struct tensor of_exp(const struct slope *s)
 {
     return s->v;
-}
-
-static struct tensor of_relu(const struct slope *s)
-{
-    return above(&s->f, s->v, 0);
-}
-
-/* y (1 - y) */
-static struct tensor of_sigmoid(const struct slope *s)
-{
-    return fn_two(&s->f, BINARY_MUL, s->v, minus(&s->f, 1, s->v));
-}
-
-static struct tensor of_tanh(const struct slope *s)
-{
-    return minus(&s->f, 1, square(&s->f, s->v));
 }
 
 static struct tensor of_tan(const struct slope *s)
@@ -102,15 +87,6 @@ static struct tensor of_softsign(const struct slope *s)
 {
     return square(&s->f, fn(&s->f, UNARY_RECIPROCAL,
                             fn_by(&s->f, BINARY_ADD, fn(&s->f, UNARY_ABS, s->v), 1)));
-}
-
-/* s (1 + v (1 - s)) with s the sigmoid. */
-static struct tensor of_swish(const struct slope *s)
-{
-    struct tensor y = fn(&s->f, UNARY_SIGMOID, s->v), t;
-
-    t = fn_two(&s->f, BINARY_MUL, s->v, minus(&s->f, 1, y));
-    return fn_two(&s->f, BINARY_MUL, y, fn_by(&s->f, BINARY_ADD, t, 1));
 }
 
 /* (1 + erf(v / root 2)) / 2 + v e^(-v^2 / 2) / root(2 pi) */
@@ -212,6 +188,15 @@ static struct tensor of_atan(const struct slope *s)
     return fn(&s->f, UNARY_RECIPROCAL, fn_by(&s->f, BINARY_ADD, square(&s->f, s->v), 1));
 }
 
+/* Functions whose slope is a kernel. */
+static const struct {
+    const char *function;
+    enum slope_op op;
+} kernels[] = { { "Relu", SLOPE_RELU },
+                { "Sigmoid", SLOPE_SIGMOID },
+                { "Swish", SLOPE_SWISH },
+                { "Tanh", SLOPE_TANH } };
+
 static const struct slope_row {
     const char *function;
     slope_formula *slope;
@@ -229,17 +214,13 @@ static const struct slope_row {
     { "LeakyRelu", of_leaky_relu },
     { "Log", of_log },
     { "Reciprocal", of_reciprocal },
-    { "Relu", of_relu },
     { "Selu", of_selu },
     { "Shrink", of_shrink },
-    { "Sigmoid", of_sigmoid },
     { "Sin", of_sin },
     { "Softplus", of_softplus },
     { "Softsign", of_softsign },
     { "Sqrt", of_sqrt },
-    { "Swish", of_swish },
     { "Tan", of_tan },
-    { "Tanh", of_tanh },
     { "ThresholdedRelu", of_thresholded_relu },
 };
 
@@ -250,6 +231,25 @@ static const struct slope_row *slope_of(const char *function)
             return &slopes[k];
     }
     return NULL;
+}
+
+/* The gradient of v from that of the function. */
+static struct tensor times_slope(const struct slope *s, const char *function, struct tensor dy)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(kernels); k++) {
+        if (!strcmp(kernels[k].function, function))
+            return op_slope(s->f.l->g, s->f.l->seq, kernels[k].op, s->v, dy, s->f.name);
+    }
+    return fn_two(&s->f, BINARY_MUL, dy, slope_of(function)->slope(s));
+}
+
+static int is_known(const char *function)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(kernels); k++) {
+        if (!strcmp(kernels[k].function, function))
+            return 1;
+    }
+    return slope_of(function) != NULL;
 }
 
 /* A function of fields keeps them: channels beyond the last are 0 times dy, which is 0 there. */
@@ -280,7 +280,7 @@ enum emu_status lower_slope(struct lowering *l, const struct node_group *group,
         s.v = lower_view(l, n->in[0]);
         dy.t = lower_view(l, n->in[1]);
     }
-    dy.t = fn_two(&s.f, BINARY_MUL, dy.t, slope_of(function)->slope(&s));
+    dy.t = times_slope(&s, function, dy.t);
     if (field)
         lower_set_field(l, n->out[0], dy, l->at[n->in[1]].axis);
     else
@@ -292,7 +292,7 @@ const char *slope_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     struct op_call c = op_attrs_of(g, n);
 
-    return slope_of(op_string(&c, "function"))
+    return is_known(op_string(&c, "function"))
                ? NULL
                : "no lowering of that function's slope is built yet";
 }

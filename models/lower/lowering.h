@@ -28,6 +28,8 @@ struct placed {
     int has_state;
     struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
     int has_blocks;
+    struct norm_statistics statistics; /* by which a norm of the library normed it */
+    uint32_t normed_by;                /* 1 + that norm's groups (0: batch norm); 0: none */
 };
 
 struct lowering {

@@ -96,6 +96,10 @@ struct tensor op_hard_sigmoid(struct graph *g, struct program seq, struct tensor
 /* a where cond is not 0, else b; all of one shape and type. */
 struct tensor op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
                         struct tensor b, const char *name);
+/* dy times the slope of a function: at v, of sigmoid and tanh with the result v. Made in f32. */
+enum slope_op { SLOPE_RELU, SLOPE_SIGMOID, SLOPE_TANH, SLOPE_SWISH, SLOPE_COUNT };
+struct tensor op_slope(struct graph *g, struct program seq, enum slope_op op, struct tensor v,
+                       struct tensor dy, const char *name);
 /* y += a x, in place. x and y have equal shapes and types. */
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name);

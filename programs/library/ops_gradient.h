@@ -49,6 +49,45 @@ struct activation op_pool_gradient(struct nn *nn, struct activation x, struct ac
 struct activation op_global_pool_gradient(struct nn *nn, struct activation dy,
                                           const struct activation *x, const char *name);
 
+/* A norm whose statistics are those of the data: a list has a number for each column, a channel
+ * (batch norm) or a channel of a picture (group norm), [n][channels], channels rounded up to whole
+ * blocks. */
+struct norm_layer {
+    uint32_t groups; /* 0: batch norm; else channels of each picture are in this many groups */
+    int strided;     /* 1: group k has channels k, k + groups, ..; 0: neighbours */
+    float eps;
+    struct tensor gamma, beta; /* lists, f32, 0 for channels that there are not */
+};
+/* Lists, f32: mean, variance, 1 / root(variance + eps). */
+struct norm_statistics {
+    struct tensor mean, variance, rstd;
+};
+/* Lists, f32, of batch norm; each becomes running + rate (now - running): a new list. */
+struct norm_running {
+    struct tensor mean, variance;
+    float rate;
+};
+
+/* act(norm(x)), a new activation where x lies; act: none, relu or swish. Sums are f32, the variance
+ * is the mean of squares less the square of the mean; scale and shift are rounded to f16.
+ * running: NULL, or what is moved. Four compute sets and those of the sums over tiles; group norm
+ * one or two more. */
+struct activation op_norm_train(struct nn *nn, struct activation x, const struct norm_layer *layer,
+                                enum activation_function act, struct norm_running *running,
+                                struct norm_statistics *out, const char *name);
+
+/* Its gradients, without act: of x, where x lies, f16 made in f32; of gamma and beta, lists, of
+ * group norm for each picture: the caller adds them up. beta of layer is not read. With h the
+ * normed x: dx = rstd (g - mean(g) - h mean(g h)), g = gamma dy, which is a factor of dy, one of x
+ * and a summand for each column. */
+struct norm_gradients {
+    struct activation x;
+    struct tensor gamma, beta;
+};
+struct norm_gradients op_norm_gradient(struct nn *nn, struct activation x, struct activation dy,
+                                       const struct norm_layer *layer,
+                                       const struct norm_statistics *statistics, const char *name);
+
 SUPERSTEP_API_END
 
 #endif

@@ -217,6 +217,72 @@ static void test_norm_params(void **state)
     kernel_fixture_free(rig);
 }
 
+/* ---- norms in training ---- */
+
+/* A codelet on lists of n columns; of `factors` three for each. */
+static void lists_call(struct kernel_fixture *rig, struct codelet_case *c, uint32_t n)
+{
+    for (unsigned i = 0; i < rig->codelet->fields; i++) {
+        const struct codelet_field *field = &rig->codelet->field[i];
+
+        c->elements[i] = strcmp(field->name, "factors") ? n : 3 * n;
+        c->phase[i] = field->align == 4 ? c->seed % 2 * 4 : 0;
+        c->value[i] = strcmp(field->name, "eps") ? 0x3e000000 - c->seed * 1000 : 0x3a83126f;
+    }
+    norm_case(c);
+    kernel_fixture_call(rig, c);
+    assert_int_equal(rig->cycles, rig->formula);
+}
+
+static void test_norm_lists(void **state)
+{
+    static const char *const name[] = { "norm_train_f32", "norm_back_sums_f32",
+                                        "norm_back_factors_f32", "lerp_f32" };
+    static const uint32_t columns[] = { 0, 2, 4, 10, 12, 14, 16, 48, 50, 160 };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(name); k++) {
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", name[k]);
+        struct codelet_case c = codelet_case("lists", 1);
+
+        for (unsigned i = 0; i < 4 * EMU_COUNT_OF(columns); i++)
+            lists_call(rig, &c, columns[i / 4]);
+        kernel_fixture_free(rig);
+    }
+}
+
+static void field_call(struct kernel_fixture *rig, struct codelet_case *c, uint32_t blocks,
+                       uint32_t f)
+{
+    for (unsigned i = 0; i < rig->codelet->fields; i++) {
+        const struct codelet_field *field = &rig->codelet->field[i];
+
+        c->elements[i] = !strcmp(field->name, "factors") ? 48 * blocks
+                         : field->elem == ELEM_F32       ? 16 * blocks
+                                                         : 16 * blocks * f;
+        c->phase[i] = c->seed >> i & 1 ? 8 : 0;
+        c->value[i] = strcmp(field->name, "blocks") ? f : blocks;
+    }
+    norm_case(c);
+    kernel_fixture_call(rig, c);
+    assert_int_equal(rig->cycles, rig->formula);
+}
+
+static void test_norm_fields(void **state)
+{
+    static const char *const name[] = { "dot_columns_f16", "norm_back_f16" };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(name); k++) {
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", name[k]);
+        struct codelet_case c = codelet_case("fields", 1);
+
+        for (unsigned i = 0; i < 5 * EMU_COUNT_OF(positions); i++)
+            field_call(rig, &c, i % 5, positions[i / 5]);
+        kernel_fixture_free(rig);
+    }
+}
+
 /* ---- stencils ---- */
 
 static void test_stencil5(void **state)
@@ -287,9 +353,10 @@ static void test_pixels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),      cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_norm_fold), cmocka_unit_test(test_norm_params),
-        cmocka_unit_test(test_stencil5),  cmocka_unit_test(test_pixels),
+        cmocka_unit_test(test_sums),       cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_norm_fold),  cmocka_unit_test(test_norm_params),
+        cmocka_unit_test(test_norm_lists), cmocka_unit_test(test_norm_fields),
+        cmocka_unit_test(test_stencil5),   cmocka_unit_test(test_pixels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,14 @@ static const struct binary_kernels {
     [BINARY_EQUAL] = KERNELS(equal, NO_KERNELS, equal_scalar),
 };
 
+static const struct typed_kernels slopes[] = {
+    [SLOPE_RELU] = FLOAT_KERNELS(relu_slope),
+    [SLOPE_SIGMOID] = FLOAT_KERNELS(sigmoid_slope),
+    [SLOPE_TANH] = FLOAT_KERNELS(tanh_slope),
+    [SLOPE_SWISH] = FLOAT_KERNELS(swish_slope),
+};
+
+_Static_assert(EMU_COUNT_OF(slopes) == SLOPE_COUNT, "kernels of slopes");
 _Static_assert(EMU_COUNT_OF(unary) == UNARY_COUNT, "kernels of unary operations");
 _Static_assert(EMU_COUNT_OF(binary) == BINARY_COUNT, "kernels of binary operations");
 _Static_assert(EMU_COUNT_OF(cast) == ELEM_COUNT, "kernels of casts");
@@ -262,6 +270,19 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
     }
     e.codelet =
         kernel_of_type(g, channel ? &binary[op].channel : &binary[op].whole, tensor_elem(g, a));
+    run_elementwise(g, seq, &e, name);
+    return out;
+}
+
+struct tensor op_slope(struct graph *g, struct program seq, enum slope_op op, struct tensor v,
+                       struct tensor dy, const char *name)
+{
+    const struct tensor operand[] = { dy, v };
+    struct tensor out = op_like_one_of(g, operand, 2, tensor_elem(g, dy), name);
+    struct elementwise_op e = {
+        .codelet = kernel_of_type(g, &slopes[op], tensor_elem(g, dy)), .a = v, .b = dy, .out = out
+    };
+
     run_elementwise(g, seq, &e, name);
     return out;
 }

@@ -27,9 +27,11 @@ enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.in
 #define FUNCTION1(name, steps, ...)                                                                \
     STEPS_OF(name##_f16, FUNCTION1, 4, steps, __VA_ARGS__),                                        \
         STEPS_OF(name##_f32, FUNCTION1, 2, steps, __VA_ARGS__)
-#define FUNCTION2(name, steps, ...)                                                                \
+#define LISTS2(name, steps, ...)                                                                   \
     STEPS_OF(name##_f16, FUNCTION2, 4, steps, __VA_ARGS__),                                        \
-        STEPS_OF(name##_f32, FUNCTION2, 2, steps, __VA_ARGS__),                                    \
+        STEPS_OF(name##_f32, FUNCTION2, 2, steps, __VA_ARGS__)
+#define FUNCTION2(name, steps, ...)                                                                \
+    LISTS2(name, steps, __VA_ARGS__),                                                              \
         STEPS_OF(name##_scalar_f16, FUNCTION_SCALAR, 4, steps, __VA_ARGS__),                       \
         STEPS_OF(name##_scalar_f32, FUNCTION_SCALAR, 2, steps, __VA_ARGS__),                       \
         STEPS_OF(scalar_##name##_f16, FUNCTION_SCALAR, 4, steps, __VA_ARGS__),                     \
@@ -95,6 +97,10 @@ static const struct elementwise elementwise_table[CODELET_ROWS] = {
     PLAIN(select_f32, SELECT, 2),
     FUNCTION2(div, 2, SLOTS(f32div), SLOTS(f32div)),
     FUNCTION2(pow, 27, SLOTS(f32log), SLOTS(f32log), SLOTS(f32exp), SLOTS(f32exp)),
+    LISTS2(relu_slope, 2, 0),
+    LISTS2(sigmoid_slope, 3, 0),
+    LISTS2(tanh_slope, 3, 0),
+    LISTS2(swish_slope, 7, SLOTS(f32sigm), SLOTS(f32sigm)),
     FUNCTION1(erf, 16, SLOTS(f32tanh), SLOTS(f32tanh)),
     [ROW_gelu_f16] = { ELEMENTWISE_UNARY,
                        4,

@@ -1,4 +1,4 @@
-// function.S: div, pow, erf, gelu of f32, sign, sin, cos; casts between f16 and i32.
+// function.S: div, pow, slopes, erf, gelu of f32, sign, sin, cos; casts between f16 and i32.
 #define FAMILY "../elementwise/elementwise.def"
 #include "../kernel/fields.inc"
 #include "function.inc"
@@ -78,6 +78,46 @@ FUNCTION scalar_\name\()_f32, first, f32, f32, \body
 
 TWO_OPERANDS div, DIV_PAIR
 TWO_OPERANDS pow, POW_PAIR
+
+// ---- slopes: $a2:3 times that of a function, of its operand or, if that is simpler, its result in $a0:1 ----
+
+.macro RELU_SLOPE_PAIR
+        f32v2cmplt $a4:5, $azeros, $a0:1
+        and64 $a4:5, $a4:5, $a2:3
+.endm
+
+.macro SIGMOID_SLOPE_PAIR
+        f32v2mul $a4:5, $a0:1, $a0:1
+        f32v2sub $a4:5, $a0:1, $a4:5
+        f32v2mul $a4:5, $a4:5, $a2:3
+.endm
+
+.macro TANH_SLOPE_PAIR
+        f32v2mul $a4:5, $a0:1, $a0:1
+        f32v2mul $a4:5, $a4:5, $a2:3
+        f32v2sub $a4:5, $a2:3, $a4:5
+.endm
+
+// s + s (a - a s)
+.macro SWISH_SLOPE_PAIR
+        f32sigm $a4, $a0
+        f32sigm $a5, $a1
+        f32v2mul $a6:7, $a0:1, $a4:5
+        f32v2sub $a6:7, $a0:1, $a6:7
+        f32v2mul $a6:7, $a6:7, $a4:5
+        f32v2add $a4:5, $a4:5, $a6:7
+        f32v2mul $a4:5, $a4:5, $a2:3
+.endm
+
+.macro SLOPE name body
+FUNCTION \name\()_f16, two, f16, f16, \body
+FUNCTION \name\()_f32, two, f32, f32, \body
+.endm
+
+SLOPE relu_slope, RELU_SLOPE_PAIR
+SLOPE sigmoid_slope, SIGMOID_SLOPE_PAIR
+SLOPE tanh_slope, TANH_SLOPE_PAIR
+SLOPE swish_slope, SWISH_SLOPE_PAIR
 
 // ---- functions of one number ----
 

@@ -1,4 +1,4 @@
-/* function_ref.c - div, pow, erf, gelu of f32, sign, sin, cos: meaning, step by step as in
+/* function_ref.c - div, pow, slopes, erf, gelu of f32, sign, sin, cos: meaning, step by step as in
  * function.S. f16 is made of f32 and back.
  */
 #include "programs/library/elementwise/elementwise_ref.h"
@@ -24,6 +24,28 @@ static uint32_t pow_pair(uint32_t x, uint32_t y, struct fp_env *env)
     power |= fp_f32_cmpne(fp_f32_add(half, half, env), y, env) & negative & FP_F32_SIGN;
     none = fp_f32_cmpeq(y, 0, env);
     return (power & ~none) | (none & FP_F32_ONE);
+}
+
+static uint32_t relu_slope_pair(uint32_t x, uint32_t dy, struct fp_env *env)
+{
+    return fp_f32_cmplt(0, x, env) & dy;
+}
+
+static uint32_t sigmoid_slope_pair(uint32_t y, uint32_t dy, struct fp_env *env)
+{
+    return fp_f32_mul(fp_f32_sub(y, fp_f32_mul(y, y, env), env), dy, env);
+}
+
+static uint32_t tanh_slope_pair(uint32_t y, uint32_t dy, struct fp_env *env)
+{
+    return fp_f32_sub(dy, fp_f32_mul(fp_f32_mul(y, y, env), dy, env), env);
+}
+
+static uint32_t swish_slope_pair(uint32_t x, uint32_t dy, struct fp_env *env)
+{
+    uint32_t s = fp_f32_sigm(x, env), t = fp_f32_sub(x, fp_f32_mul(x, s, env), env);
+
+    return fp_f32_mul(fp_f32_add(s, fp_f32_mul(t, s, env), env), dy, env);
 }
 
 /* ---- of one number ---- */
@@ -152,7 +174,7 @@ static void binary_f16(uint16_t *out, uint32_t n, const uint16_t *a, uint32_t pa
     }                                                                                              \
     ELEMENTWISE_CYCLES(name##_##type)
 
-#define TWO_OPERANDS(name, type, word)                                                             \
+#define TWO_LISTS(name, type)                                                                      \
     void name##_##type##_ref(const struct codelet_call *call)                                      \
     {                                                                                              \
         uint32_t n = call->arg[binary__n].value;                                                   \
@@ -160,6 +182,10 @@ static void binary_f16(uint16_t *out, uint32_t n, const uint16_t *a, uint32_t pa
         binary_##type(call->arg[binary__out].data, n, call->arg[binary__a].data, n + !n,           \
                       call->arg[binary__b].data, n + !n, name##_pair);                             \
     }                                                                                              \
+    ELEMENTWISE_CYCLES(name##_##type)
+
+#define TWO_OPERANDS(name, type, word)                                                             \
+    TWO_LISTS(name, type)                                                                          \
     void name##_scalar_##type##_ref(const struct codelet_call *call)                               \
     {                                                                                              \
         uint32_t n = call->arg[scalar__n].value;                                                   \
@@ -176,7 +202,6 @@ static void binary_f16(uint16_t *out, uint32_t n, const uint16_t *a, uint32_t pa
         binary_##type(call->arg[scalar__out].data, n, &b, 1, call->arg[scalar__a].data, n + !n,    \
                       name##_pair);                                                                \
     }                                                                                              \
-    ELEMENTWISE_CYCLES(name##_##type)                                                              \
     ELEMENTWISE_CYCLES(name##_scalar_##type)                                                       \
     ELEMENTWISE_CYCLES(scalar_##name##_##type)
 
@@ -184,6 +209,14 @@ TWO_OPERANDS(div, f16, uint16_t)
 TWO_OPERANDS(div, f32, uint32_t)
 TWO_OPERANDS(pow, f16, uint16_t)
 TWO_OPERANDS(pow, f32, uint32_t)
+TWO_LISTS(relu_slope, f16)
+TWO_LISTS(relu_slope, f32)
+TWO_LISTS(sigmoid_slope, f16)
+TWO_LISTS(sigmoid_slope, f32)
+TWO_LISTS(tanh_slope, f16)
+TWO_LISTS(tanh_slope, f32)
+TWO_LISTS(swish_slope, f16)
+TWO_LISTS(swish_slope, f32)
 ONE_OPERAND(erf, f16)
 ONE_OPERAND(erf, f32)
 ONE_OPERAND(gelu, f32)
