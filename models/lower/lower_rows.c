@@ -31,6 +31,15 @@ static struct tensor row_sum(const struct formula *f, enum row_op op, struct ten
     return op_row_reduce(f->l->g, f->l->seq, op, t, f->l->real, f->name);
 }
 
+/* A function of a sum that may be beyond f16 where the result is not: in f32 up to the result. */
+static struct tensor of_wide_sum(const struct formula *f, enum row_op op, enum unary_op function,
+                                 struct tensor t)
+{
+    t = op_row_reduce(f->l->g, f->l->seq, op, t, ELEM_F32, f->name);
+    t = fn(f, function, t);
+    return f->l->real == ELEM_F32 ? t : op_cast(f->l->g, f->l->seq, t, f->l->real, f->name);
+}
+
 /* m + log(sum e^(x - m)) with m the largest of the row. */
 static struct tensor log_sum_exp(const struct formula *f, struct tensor t)
 {
@@ -191,11 +200,12 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
     }
     if (op_node_is(n, "ReduceL1"))
         t = fn(&f, UNARY_ABS, t);
-    t = row_sum(&f, row->op, t);
     if (op_node_is(n, "ReduceL2"))
-        t = fn(&f, UNARY_SQRT, t);
-    if (op_node_is(n, "ReduceLogSum"))
-        t = fn(&f, UNARY_LOG, t);
+        t = of_wide_sum(&f, row->op, UNARY_SQRT, t);
+    else if (op_node_is(n, "ReduceLogSum"))
+        t = of_wide_sum(&f, row->op, UNARY_LOG, t);
+    else
+        t = row_sum(&f, row->op, t);
     lower_set_view(l, n->out[0], t);
     return EMU_OK;
 }

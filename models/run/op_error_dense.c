@@ -146,9 +146,24 @@ static struct bounded added_by(const struct op_error *o, const struct op_node *n
     uint64_t columns = s->rank ? s->dim[s->rank - 1] : 1, rows = s->rank > 1 ? s->dim[0] : 1;
     struct bounded b =
         bounded_at(in[2], (rows > 1 ? row * columns : 0) + (columns > 1 ? column : 0));
+    const struct rounding r = rounding_of(o->elem);
     double beta = op_float(&c, "beta");
 
-    return (struct bounded){ beta * b.v, fabs(beta) * b.e };
+    return (struct bounded){ beta * b.v, fabs(beta) * b.e + bounded_constant(&r, beta * b.v).e };
+}
+
+/* Weights that a factor has become part of before they were rounded. EMU_NO_MEMORY; e is owned. */
+static enum emu_status scaled_weights(const struct rounding *r, const struct bounded_value *w,
+                                      double alpha, struct bounded_value *out)
+{
+    *out = (struct bounded_value){ .t = w->t };
+    out->e = emu_alloc(count_of(w) + 1, sizeof(*out->e));
+    if (!out->e)
+        return FAIL(NO_MEMORY, "weights");
+    for (uint64_t i = 0; i < count_of(w); i++)
+        out->e[i] =
+            (w->e ? w->e[i] : 0) + 1.001 * bounded_constant(r, alpha * w->t.f[i]).e / fabs(alpha);
+    return EMU_OK;
 }
 
 enum emu_status matmul_error(const struct op_error *o, const struct op_node *n,
@@ -160,14 +175,24 @@ enum emu_status matmul_error(const struct op_error *o, const struct op_node *n,
     double terms = a->dim[gemm && op_int(&c, "transA") ? 0 : a->rank - 1];
     const struct sums s = product_sums(o, n, terms);
     const struct rounding r = rounding_of(o->elem);
+    double alpha = gemm ? op_float(&c, "alpha") : 1;
+    const struct bounded_value *pair[] = { in[0], in[1] };
+    struct bounded_value scaled = { .e = NULL };
+    enum emu_status st = EMU_OK;
 
-    TRY(product_error(o, n, &s, in, in[0]->e, out));
-    for (uint64_t i = 0; i < count_of(out); i++)
+    if (alpha != 1 && alpha != 0) {
+        st = scaled_weights(&r, in[1], alpha, &scaled);
+        pair[1] = &scaled;
+    }
+    if (st == EMU_OK)
+        st = product_error(o, n, &s, pair, in[0]->e, out);
+    emu_free(scaled.e);
+    for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
         add_roundings(&s, &r,
                       gemm && has_input(n, in, 2) ? added_by(o, n, in, i / y->dim[1], i % y->dim[1])
                                                   : exactly(0),
                       out, i);
-    return EMU_OK;
+    return st;
 }
 
 /* ---- pools ---- */

@@ -341,6 +341,7 @@ enum emu_status binary_error(const struct op_error *o, const struct op_node *n,
             for (unsigned d = 0; d < s->rank; d++)
                 at += index[d] * stride[k][d];
             x[k] = bounded_at(in[k], at);
+            x[k].e += bounded_constant(&r, x[k].v).e; /* f32 that becomes a field's operand */
         }
         out->e[i] = combine(&f, n, row, x).e;
         op_index_next(s, index);

@@ -75,6 +75,16 @@ static struct bounded row_sum(const struct rounding *r, double y, double size, u
     return bounded_round(r, (struct bounded){ y, (double)n * F32_UNIT * size }, 1.001);
 }
 
+/* A function of such a sum, in f32 up to the result. */
+static struct bounded of_wide_sum(const struct rounding *r, enum unary_op op, double y, double size,
+                                  uint64_t n)
+{
+    const struct rounding wide = rounding_of(ELEM_F32);
+    struct bounded x = bounded_unary(&wide, op, row_sum(&wide, y, size, n));
+
+    return r->elem == ELEM_F32 ? x : bounded_round(r, x, 1);
+}
+
 static struct bounded reduced(const struct rounding *r, const struct op_node *n, const double *x,
                               uint64_t count)
 {
@@ -92,9 +102,9 @@ static struct bounded reduced(const struct rounding *r, const struct op_node *n,
     if (op_node_is(n, "ReduceL1"))
         return row_sum(r, size, size, count);
     if (op_node_is(n, "ReduceL2"))
-        return bounded_unary(r, UNARY_SQRT, row_sum(r, squares, squares, count + 1));
+        return of_wide_sum(r, UNARY_SQRT, squares, squares, count + 1);
     if (op_node_is(n, "ReduceLogSum"))
-        return bounded_unary(r, UNARY_LOG, row_sum(r, sum, size, count));
+        return of_wide_sum(r, UNARY_LOG, sum, size, count);
     if (op_node_is(n, "ReduceSumSquare"))
         return row_sum(r, squares, squares, count + 1);
     if (op_node_is(n, "ReduceProd"))

@@ -183,6 +183,20 @@ static uint32_t norm_of(uint32_t x, uint32_t channels)
                 variance);
 }
 
+/* The root of a sum of squares that f16 has not. */
+static void test_wide_sums(void **state)
+{
+    uint32_t eighth = WEIGHTS(1), x = NODE("Div", INPUT(2, 3, 40), eighth);
+    struct group_comparison sum;
+
+    (void)state;
+    output(NODE("ReduceL2", NODE("Div", x, eighth)));
+    sum = compare(ELEM_F16, OP_NONE);
+    if (sum.broken)
+        fail_msg("%s", sum.first);
+    assert_int_equal(sum.compared, 3);
+}
+
 /* A dense layer of few results leaves the channels of a position on several tiles, which norms
  * and gates of channels must put together. */
 static void test_cut_channels(void **state)
@@ -228,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_within_bounds, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong_weight, begin, end),
         cmocka_unit_test_setup_teardown(test_arithmetic, begin, end),
+        cmocka_unit_test_setup_teardown(test_wide_sums, begin, end),
         cmocka_unit_test_setup_teardown(test_cut_channels, begin, end),
         cmocka_unit_test_setup_teardown(test_wide_beside_pool, begin, end),
     };
