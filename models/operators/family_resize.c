@@ -9,6 +9,7 @@
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_move.h"
+#include "models/operators/op_resize.h"
 
 enum { TAPS_MAX = 4 };
 
@@ -215,6 +216,31 @@ static struct taps taps_of(const struct resize *z, unsigned d, uint32_t x)
     for (unsigned k = 0; k < t.count; k++)
         t.at[k] = t.at[k] < 0 ? 0 : t.at[k] > (int64_t)last ? (int64_t)last : t.at[k];
     return t;
+}
+
+int op_resize_keeps(struct op_call *c, unsigned d)
+{
+    struct resize z;
+
+    return read_resize(c, &z) == EMU_OK && stays(&z, d);
+}
+
+enum emu_status op_resize_weights(struct op_call *c, unsigned d, struct op_tensor *out)
+{
+    struct op_shape s = { .type = c->in[0]->type, .rank = 2 };
+    struct resize z;
+
+    TRY(read_resize(c, &z));
+    s.dim[0] = z.in.dim[d];
+    s.dim[1] = z.out.dim[d];
+    TRY(op_tensor_new(&s, out));
+    for (uint32_t k = 0; k < s.dim[1]; k++) {
+        const struct taps t = taps_of(&z, d, k);
+
+        for (unsigned tap = 0; tap < t.count; tap++)
+            out->f[(uint64_t)t.at[tap] * s.dim[1] + k] += t.weight[tap];
+    }
+    return EMU_OK;
 }
 
 /* --- numbers ------------------------------------------------------------------------------ */

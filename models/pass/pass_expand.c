@@ -1,4 +1,5 @@
-/* pass_expand.c - operators that tiles compute as several: losses with labels, LRN, CumSum, OneHot.
+/* pass_expand.c - operators that tiles compute as several: losses with labels, LRN, CumSum, OneHot;
+ * those of expand_weighted.c.
  *
  *   loss    - sum over classes of (label == class) weight log(probability), then over positions
  *   LRN     x (bias + alpha / size sum over a window of channels of x^2)^-beta, the sum a product
@@ -9,23 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/pass/op_pass.h"
+#include "models/pass/expand.h"
 
 enum {
-    INS_MAX = 3,
     SQUARE_MAX = 1024 /* channels of LRN, elements of a running sum: matrices have their square */
 };
 
-/* A node that is made in place of another; `suffix` is appended to its name, "": the same name. */
-struct part {
-    const char *op, *suffix;
-    uint32_t in[INS_MAX];
-    struct op_named_attr attr[2];
-    uint32_t attrs;
-};
-
-static enum emu_status put(struct op_pass *p, const struct op_node *n, const struct part *part,
-                           uint32_t *out)
+enum emu_status expand_put(struct op_pass *p, const struct op_node *n,
+                           const struct expand_part *part, uint32_t *out)
 {
     const char *name = op_graph_text(p->g, "%s%s", n->name, part->suffix);
     struct op_request r = { .op = part->op,
@@ -36,36 +28,36 @@ static enum emu_status put(struct op_pass *p, const struct op_node *n, const str
                             .attr = part->attr,
                             .attrs = part->attrs };
 
-    while (r.ins < INS_MAX && part->in[r.ins] != OP_NONE)
+    while (r.ins < EXPAND_INS && part->in[r.ins] != OP_NONE)
         r.ins++;
     return name ? op_node(p->g, &r, out) : FAIL(NO_MEMORY, "a node");
 }
 
-static enum emu_status unary(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, const char *op,
                              const char *suffix, uint32_t x, uint32_t *out)
 {
-    const struct part part = { .op = op, .suffix = suffix, .in = { x, OP_NONE, OP_NONE } };
+    const struct expand_part part = { .op = op, .suffix = suffix, .in = { x, OP_NONE, OP_NONE } };
 
-    return put(p, n, &part, out);
+    return expand_put(p, n, &part, out);
 }
 
-static enum emu_status binary(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, const char *op,
                               const char *suffix, uint32_t x, uint32_t y, uint32_t *out)
 {
-    const struct part part = { .op = op, .suffix = suffix, .in = { x, y, OP_NONE } };
+    const struct expand_part part = { .op = op, .suffix = suffix, .in = { x, y, OP_NONE } };
 
-    return put(p, n, &part, out);
+    return expand_put(p, n, &part, out);
 }
 
-static enum emu_status where(struct op_pass *p, const struct op_node *n, const char *suffix,
+enum emu_status expand_where(struct op_pass *p, const struct op_node *n, const char *suffix,
                              uint32_t condition, uint32_t x, uint32_t y, uint32_t *out)
 {
-    const struct part part = { .op = "Where", .suffix = suffix, .in = { condition, x, y } };
+    const struct expand_part part = { .op = "Where", .suffix = suffix, .in = { condition, x, y } };
 
-    return put(p, n, &part, out);
+    return expand_put(p, n, &part, out);
 }
 
-static enum emu_status reshape(struct op_pass *p, const struct op_node *n, uint32_t in,
+enum emu_status expand_reshape(struct op_pass *p, const struct op_node *n, uint32_t in,
                                const struct op_shape *to, uint32_t *out)
 {
     const struct op_request r = { .block = n->block, .outs = 1 };
@@ -73,8 +65,7 @@ static enum emu_status reshape(struct op_pass *p, const struct op_node *n, uint3
     return op_reshape(p->g, &r, in, to, out);
 }
 
-/* A float constant of one number. */
-static enum emu_status number(struct op_pass *p, enum op_type type, double v, uint32_t *out)
+enum emu_status expand_number(struct op_pass *p, enum op_type type, double v, uint32_t *out)
 {
     const struct op_shape s = { .type = type };
 
@@ -141,9 +132,9 @@ static enum emu_status make_hot(struct op_pass *p, struct loss *l)
     struct op_shape column = l->x;
 
     column.dim[1] = 1;
-    TRY(reshape(p, l->n, labels, &column, &labels));
+    TRY(expand_reshape(p, l->n, labels, &column, &labels));
     TRY(places(p, p->g->value[labels].shape.type, l->x.rank, 1, l->x.dim[1], 0, &classes));
-    return binary(p, l->n, "Equal", ".hot", labels, classes, &l->hot);
+    return expand_binary(p, l->n, "Equal", ".hot", labels, classes, &l->hot);
 }
 
 /* One for every class but the one that is ignored. */
@@ -175,12 +166,12 @@ static enum emu_status make_weight(struct op_pass *p, struct loss *l)
     l->weight = OP_NONE;
     l->counts_all = !given && !ignores;
     if (given)
-        TRY(reshape(p, l->n, op_pass_now(p, l->n->in[2]), &row, &l->weight));
+        TRY(expand_reshape(p, l->n, op_pass_now(p, l->n->in[2]), &row, &l->weight));
     if (!ignores || ignored < 0 || ignored >= l->x.dim[1])
         return EMU_OK;
     TRY(make_mask(p, l, &row, &mask));
     if (given)
-        return binary(p, l->n, "Mul", ".weight", l->weight, mask, &l->weight);
+        return expand_binary(p, l->n, "Mul", ".weight", l->weight, mask, &l->weight);
     l->weight = mask;
     return EMU_OK;
 }
@@ -189,18 +180,18 @@ static enum emu_status make_weight(struct op_pass *p, struct loss *l)
 static enum emu_status reduce(struct op_pass *p, const struct op_node *n, const char *op,
                               const char *suffix, uint32_t x, int64_t axis, uint32_t *out)
 {
-    struct part part = { .op = op,
-                         .suffix = suffix,
-                         .in = { x, OP_NONE, OP_NONE },
-                         .attr = { { "keepdims", { .kind = OP_ATTR_INT, .i = 0 } } },
-                         .attrs = 1 };
+    struct expand_part part = { .op = op,
+                                .suffix = suffix,
+                                .in = { x, OP_NONE, OP_NONE },
+                                .attr = { { "keepdims", { .kind = OP_ATTR_INT, .i = 0 } } },
+                                .attrs = 1 };
 
     if (axis >= 0) {
         part.attr[1] =
             (struct op_named_attr){ "axes", { .kind = OP_ATTR_INTS, .count = 1, .ints = &axis } };
         part.attrs = 2;
     }
-    return put(p, n, &part, out);
+    return expand_put(p, n, &part, out);
 }
 
 static enum emu_status make_each(struct op_pass *p, struct loss *l)
@@ -208,11 +199,11 @@ static enum emu_status make_each(struct op_pass *p, struct loss *l)
     int none = op_is(&l->c, "reduction", "none");
     uint32_t chosen;
 
-    TRY(where(p, l->n, ".chosen", l->hot, l->logs, l->zero, &chosen));
+    TRY(expand_where(p, l->n, ".chosen", l->hot, l->logs, l->zero, &chosen));
     if (l->weight != OP_NONE)
-        TRY(binary(p, l->n, "Mul", ".weighted", chosen, l->weight, &chosen));
+        TRY(expand_binary(p, l->n, "Mul", ".weighted", chosen, l->weight, &chosen));
     TRY(reduce(p, l->n, "ReduceSum", ".sum", chosen, 1, &chosen));
-    return unary(p, l->n, "Neg", none ? "" : ".each", chosen, &l->each);
+    return expand_unary(p, l->n, "Neg", none ? "" : ".each", chosen, &l->each);
 }
 
 static enum emu_status make_result(struct op_pass *p, struct loss *l, uint32_t *out)
@@ -226,11 +217,11 @@ static enum emu_status make_result(struct op_pass *p, struct loss *l, uint32_t *
         return reduce(p, l->n, "ReduceSum", "", l->each, -1, out);
     if (l->counts_all)
         return reduce(p, l->n, "ReduceMean", "", l->each, -1, out);
-    TRY(where(p, l->n, ".counts", l->hot, l->weight == OP_NONE ? l->one : l->weight, l->zero,
-              &total));
+    TRY(expand_where(p, l->n, ".counts", l->hot, l->weight == OP_NONE ? l->one : l->weight, l->zero,
+                     &total));
     TRY(reduce(p, l->n, "ReduceSum", ".total", total, -1, &total));
     TRY(reduce(p, l->n, "ReduceSum", ".losses", l->each, -1, &sum));
-    return binary(p, l->n, "Div", "", sum, total, out);
+    return expand_binary(p, l->n, "Div", "", sum, total, out);
 }
 
 static enum emu_status expand_loss(struct op_pass *p, const struct op_node *n, uint32_t *out)
@@ -241,16 +232,16 @@ static enum emu_status expand_loss(struct op_pass *p, const struct op_node *n, u
         return EMU_OK;
     l.logs = op_pass_now(p, n->in[0]);
     if (op_node_is(n, "SoftmaxCrossEntropyLoss")) {
-        const struct part soft = { .op = "LogSoftmax",
-                                   .suffix = ".logs",
-                                   .in = { l.logs, OP_NONE, OP_NONE },
-                                   .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 1 } } },
-                                   .attrs = 1 };
+        const struct expand_part soft = { .op = "LogSoftmax",
+                                          .suffix = ".logs",
+                                          .in = { l.logs, OP_NONE, OP_NONE },
+                                          .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 1 } } },
+                                          .attrs = 1 };
 
-        TRY(put(p, n, &soft, &l.logs));
+        TRY(expand_put(p, n, &soft, &l.logs));
     }
-    TRY(number(p, l.x.type, 0, &l.zero));
-    TRY(number(p, l.x.type, 1, &l.one));
+    TRY(expand_number(p, l.x.type, 0, &l.zero));
+    TRY(expand_number(p, l.x.type, 1, &l.one));
     TRY(make_hot(p, &l));
     TRY(make_weight(p, &l));
     TRY(make_each(p, &l));
@@ -291,18 +282,18 @@ static enum emu_status expand_lrn(struct op_pass *p, const struct op_node *n, ui
 
     if (x.dim[1] > SQUARE_MAX)
         return EMU_OK;
-    TRY(binary(p, n, "Mul", ".squares", in, in, &sum));
-    TRY(reshape(p, n, sum, &lists, &sum));
+    TRY(expand_binary(p, n, "Mul", ".squares", in, in, &sum));
+    TRY(expand_reshape(p, n, sum, &lists, &sum));
     TRY(band(p, x.type, x.dim[1], op_int(&c, "size"), &window));
-    TRY(binary(p, n, "MatMul", ".sums", window, sum, &sum));
-    TRY(reshape(p, n, sum, &x, &sum));
-    TRY(number(p, x.type, op_float(&c, "alpha") / (double)op_int(&c, "size"), &by));
-    TRY(binary(p, n, "Mul", ".alpha", sum, by, &sum));
-    TRY(number(p, x.type, op_float(&c, "bias"), &by));
-    TRY(binary(p, n, "Add", ".bias", sum, by, &sum));
-    TRY(number(p, x.type, -op_float(&c, "beta"), &by));
-    TRY(binary(p, n, "Pow", ".scale", sum, by, &sum));
-    return binary(p, n, "Mul", "", in, sum, &out[0]);
+    TRY(expand_binary(p, n, "MatMul", ".sums", window, sum, &sum));
+    TRY(expand_reshape(p, n, sum, &x, &sum));
+    TRY(expand_number(p, x.type, op_float(&c, "alpha") / (double)op_int(&c, "size"), &by));
+    TRY(expand_binary(p, n, "Mul", ".alpha", sum, by, &sum));
+    TRY(expand_number(p, x.type, op_float(&c, "bias"), &by));
+    TRY(expand_binary(p, n, "Add", ".bias", sum, by, &sum));
+    TRY(expand_number(p, x.type, -op_float(&c, "beta"), &by));
+    TRY(expand_binary(p, n, "Pow", ".scale", sum, by, &sum));
+    return expand_binary(p, n, "Mul", "", in, sum, &out[0]);
 }
 
 /* ---- CumSum ---- */
@@ -326,12 +317,11 @@ static enum emu_status triangle(struct op_pass *p, enum op_type type, uint32_t n
     return st;
 }
 
-/* Swaps an axis and the last one. */
-static enum emu_status swap_last(struct op_pass *p, const struct op_node *n, const char *suffix,
+enum emu_status expand_swap_last(struct op_pass *p, const struct op_node *n, const char *suffix,
                                  unsigned rank, unsigned axis, uint32_t x, uint32_t *out)
 {
     int64_t perm[OP_RANK_MAX];
-    const struct part part = {
+    const struct expand_part part = {
         .op = "Transpose",
         .suffix = suffix,
         .in = { x, OP_NONE, OP_NONE },
@@ -341,7 +331,7 @@ static enum emu_status swap_last(struct op_pass *p, const struct op_node *n, con
 
     for (unsigned k = 0; k < rank; k++)
         perm[k] = k == axis ? rank - 1 : k == rank - 1 ? axis : k;
-    return put(p, n, &part, out);
+    return expand_put(p, n, &part, out);
 }
 
 static enum emu_status expand_cumsum(struct op_pass *p, const struct op_node *n, uint32_t *out)
@@ -356,10 +346,10 @@ static enum emu_status expand_cumsum(struct op_pass *p, const struct op_node *n,
         return EMU_OK;
     TRY(triangle(p, x.type, x.dim[axis], &c, &ones));
     if (axis + 1 == x.rank)
-        return binary(p, n, "MatMul", "", now, ones, &out[0]);
-    TRY(swap_last(p, n, ".last", x.rank, axis, now, &now));
-    TRY(binary(p, n, "MatMul", ".sums", now, ones, &now));
-    return swap_last(p, n, "", x.rank, axis, now, &out[0]);
+        return expand_binary(p, n, "MatMul", "", now, ones, &out[0]);
+    TRY(expand_swap_last(p, n, ".last", x.rank, axis, now, &now));
+    TRY(expand_binary(p, n, "MatMul", ".sums", now, ones, &now));
+    return expand_swap_last(p, n, "", x.rank, axis, now, &out[0]);
 }
 
 /* ---- OneHot ---- */
@@ -376,12 +366,12 @@ static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n
 
     axis = axis < 0 ? axis + to.rank : axis;
     column.dim[axis] = 1;
-    TRY(reshape(p, n, op_pass_now(p, n->in[0]), &column, &at));
+    TRY(expand_reshape(p, n, op_pass_now(p, n->in[0]), &column, &at));
     TRY(places(p, type, to.rank, (unsigned)axis, to.dim[axis], 0, &place));
-    TRY(binary(p, n, "Equal", ".hot", at, place, &hot));
+    TRY(expand_binary(p, n, "Equal", ".hot", at, place, &hot));
     TRY(places(p, type, to.rank, (unsigned)axis, to.dim[axis], -(int64_t)to.dim[axis], &place));
-    TRY(binary(p, n, "Equal", ".from_end", at, place, &other));
-    TRY(binary(p, n, "Or", ".either", hot, other, &hot));
+    TRY(expand_binary(p, n, "Equal", ".from_end", at, place, &other));
+    TRY(expand_binary(p, n, "Or", ".either", hot, other, &hot));
     TRY(op_value_read(p->g, op_tensor_value(&c, "values"), &t)); /* off, on */
     for (unsigned k = 0; k < 2; k++) {
         const struct op_shape one = { .type = t.shape.type };
@@ -391,7 +381,7 @@ static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n
             op_tensor_free(&t);
         TRY(s);
     }
-    return where(p, n, "", hot, value[1], value[0], &out[0]);
+    return expand_where(p, n, "", hot, value[1], value[0], &out[0]);
 }
 
 /* ---- the pass ---- */
@@ -405,7 +395,12 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
                 { "SoftmaxCrossEntropyLoss", expand_loss },
                 { "LRN", expand_lrn },
                 { "CumSum", expand_cumsum },
-                { "OneHot", expand_one_hot } };
+                { "OneHot", expand_one_hot },
+                { "Resize", expand_resize },
+                { "LpNormalization", expand_lp_norm },
+                { "GlobalLpPool", expand_global_lp_pool },
+                { "LpPool", expand_lp_pool },
+                { "Trilu", expand_triangle } };
     const struct op_node *n = &p->old[node];
     uint32_t by[2] = { OP_NONE, OP_NONE };
 

@@ -575,14 +575,14 @@ static void several_nodes(void **state)
 static void nodes_on_chip(void **state)
 {
     (void)state;
-    run_set("node", 1, 727);
+    run_set("node", 1, 747);
 }
 
 static void pytorch_on_chip(void **state)
 {
     (void)state;
-    run_set("pytorch-operator", 1, 29);
-    run_set("pytorch-converted", 1, 65);
+    run_set("pytorch-operator", 1, 30);
+    run_set("pytorch-converted", 1, 67);
 }
 
 int main(void)

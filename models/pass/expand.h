@@ -1,0 +1,45 @@
+/* expand.h - what the parts of pass_expand() share: nodes that are made in place of another, which
+ * keep its block; private to models/pass.
+ */
+#ifndef MODELS_EXPAND_H
+#define MODELS_EXPAND_H
+
+#include "models/pass/op_pass.h"
+
+enum { EXPAND_INS = 3, EXPAND_ATTRS = 6 };
+
+/* A node of one result; `suffix` is appended to the name of the one it is for, "": the same name.
+ * Inputs end at the first OP_NONE. */
+struct expand_part {
+    const char *op, *suffix;
+    uint32_t in[EXPAND_INS];
+    struct op_named_attr attr[EXPAND_ATTRS];
+    uint32_t attrs;
+};
+
+/* All: *out is the result. Errors: those of op_node(). */
+enum emu_status expand_put(struct op_pass *p, const struct op_node *n,
+                           const struct expand_part *part, uint32_t *out) EMU_MUST_CHECK;
+enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, const char *op,
+                             const char *suffix, uint32_t x, uint32_t *out) EMU_MUST_CHECK;
+enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, const char *op,
+                              const char *suffix, uint32_t x, uint32_t y,
+                              uint32_t *out) EMU_MUST_CHECK;
+enum emu_status expand_where(struct op_pass *p, const struct op_node *n, const char *suffix,
+                             uint32_t condition, uint32_t x, uint32_t y,
+                             uint32_t *out) EMU_MUST_CHECK;
+enum emu_status expand_reshape(struct op_pass *p, const struct op_node *n, uint32_t in,
+                               const struct op_shape *to, uint32_t *out) EMU_MUST_CHECK;
+/* A float constant of one number. */
+enum emu_status expand_number(struct op_pass *p, enum op_type type, double v,
+                              uint32_t *out) EMU_MUST_CHECK;
+/* Swaps an axis and the last one. */
+enum emu_status expand_swap_last(struct op_pass *p, const struct op_node *n, const char *suffix,
+                                 unsigned rank, unsigned axis, uint32_t x,
+                                 uint32_t *out) EMU_MUST_CHECK;
+
+/* Makes the nodes for one; out: by its results, which stay OP_NONE if it stays as it is. */
+typedef enum emu_status expand_op(struct op_pass *p, const struct op_node *n, uint32_t *out);
+expand_op expand_resize, expand_lp_norm, expand_global_lp_pool, expand_lp_pool, expand_triangle;
+
+#endif

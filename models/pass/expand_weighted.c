@@ -1,0 +1,171 @@
+/* expand_weighted.c - operators that tiles compute as several (pass_expand()):
+ *
+ *   Resize           linear and cubic: for each dimension that changes, a product with the weights
+ *                    of its inputs, [in][out]; those that shrink first
+ *   LpNormalization  x over its length along an axis, p 1 and 2
+ *   GlobalLpPool     the length of all behind the channels, p 1 and 2
+ *   LpPool           root(elements of a window * mean of x^2), p 2; the same of |x|, p 1
+ *   Trilu            x where a constant triangle says so, else 0
+ */
+#include "models/operators/op_resize.h"
+#include "models/operators/op_window.h"
+#include "models/pass/expand.h"
+
+enum { WEIGHTS_MAX = 1 << 22 };
+
+/* ---- Resize ---- */
+
+/* Dimension d of now, which has rank dimensions, in its new size. */
+static enum emu_status resize_dim(struct op_pass *p, const struct op_node *n, struct op_call *c,
+                                  unsigned d, uint32_t *now)
+{
+    unsigned rank = c->in[0]->rank;
+    struct op_tensor weights;
+    enum emu_status s;
+    uint32_t w;
+
+    TRY(op_resize_weights(c, d, &weights));
+    s = op_value_constant(p->g, NULL, &weights, &w);
+    op_tensor_free(&weights);
+    TRY(s);
+    if (d + 1 < rank)
+        TRY(expand_swap_last(p, n, ".last", rank, d, *now, now));
+    TRY(expand_binary(p, n, "MatMul", ".weights", *now, w, now));
+    return d + 1 < rank ? expand_swap_last(p, n, ".back", rank, d, *now, now) : EMU_OK;
+}
+
+enum emu_status expand_resize(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    struct op_call c = op_attrs_of(p->g, n);
+    const struct op_shape x = p->g->value[n->in[0]].shape, y = p->g->value[n->out[0]].shape;
+    const struct op_shape *in[] = { &x };
+    uint32_t now = op_pass_now(p, n->in[0]);
+
+    c.in = in;
+    c.ins = 1;
+    if (op_is(&c, "mode", "nearest") ||
+        op_is(&c, "coordinate_transformation_mode", "tf_crop_and_resize") || !op_shape_count(&y))
+        return EMU_OK;
+    for (unsigned d = 0; d < x.rank; d++) {
+        if ((uint64_t)x.dim[d] * y.dim[d] > WEIGHTS_MAX)
+            return EMU_OK;
+    }
+    for (int grows = 0; grows < 2; grows++) {
+        for (unsigned d = 0; d < x.rank; d++) {
+            if (!op_resize_keeps(&c, d) && (y.dim[d] > x.dim[d]) == grows)
+                TRY(resize_dim(p, n, &c, d, &now));
+        }
+    }
+    return expand_unary(p, n, "Identity", "", now, out);
+}
+
+/* ---- lengths ---- */
+
+/* ReduceL1 or ReduceL2 of x over some axes, which stay. Others than 1 and 2: OP_NONE. */
+static enum emu_status length_over(struct op_pass *p, const struct op_node *n, const char *suffix,
+                                   unsigned axes, const int64_t *axis, uint32_t *out)
+{
+    struct op_call c = op_attrs_of(p->g, n);
+    int64_t power = op_int(&c, "p");
+    const struct expand_part part = {
+        .op = power == 1 ? "ReduceL1" : "ReduceL2",
+        .suffix = suffix,
+        .in = { op_pass_now(p, n->in[0]), OP_NONE, OP_NONE },
+        .attr = { { "axes", { .kind = OP_ATTR_INTS, .count = axes, .ints = axis } } },
+        .attrs = 1
+    };
+
+    *out = OP_NONE;
+    return power == 1 || power == 2 ? expand_put(p, n, &part, out) : EMU_OK;
+}
+
+enum emu_status expand_lp_norm(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    struct op_call c = op_attrs_of(p->g, n);
+    int64_t axis = op_int(&c, "axis");
+    enum op_type type = p->g->value[n->in[0]].shape.type;
+    uint32_t length, zero, one, none;
+
+    TRY(length_over(p, n, ".length", 1, &axis, &length));
+    if (length == OP_NONE)
+        return EMU_OK;
+    TRY(expand_number(p, type, 0, &zero));
+    TRY(expand_number(p, type, 1, &one));
+    TRY(expand_binary(p, n, "Equal", ".none", length, zero, &none));
+    TRY(expand_where(p, n, ".divisor", none, one, length, &length)); /* zeros stay zeros */
+    return expand_binary(p, n, "Div", "", op_pass_now(p, n->in[0]), length, out);
+}
+
+enum emu_status expand_global_lp_pool(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    int64_t axis[OP_RANK_MAX];
+    unsigned rank = p->g->value[n->in[0]].shape.rank;
+
+    for (unsigned d = 2; d < rank; d++)
+        axis[d - 2] = d;
+    return rank > 2 ? length_over(p, n, "", rank - 2, axis, out) : EMU_OK;
+}
+
+enum emu_status expand_lp_pool(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    static const char *const same[] = { "auto_pad", "kernel_shape", "pads", "strides" };
+    struct op_call c = op_attrs_of(p->g, n);
+    enum op_type type = p->g->value[n->in[0]].shape.type;
+    uint32_t x = op_pass_now(p, n->in[0]), count;
+    int64_t power = op_int(&c, "p"), elements = 1;
+    struct expand_part mean = { .op = "AveragePool",
+                                .suffix = ".mean",
+                                .attr = { { "count_include_pad",
+                                            { .kind = OP_ATTR_INT, .i = 1 } } },
+                                .attrs = 1 };
+    struct op_attr_spec spec;
+    const int64_t *kernel;
+    uint32_t dims = op_ints(&c, "kernel_shape", &kernel);
+
+    if (power != 1 && power != 2)
+        return EMU_OK;
+    for (uint32_t d = 0; d < dims; d++)
+        elements *= kernel[d];
+    for (unsigned k = 0; op_row_attr(n->row, k, &spec); k++) {
+        for (unsigned i = 0; i < EMU_COUNT_OF(same); i++) {
+            if (!strcmp(spec.name, same[i]) && n->attr[k].kind != OP_ATTR_NONE)
+                mean.attr[mean.attrs++] = (struct op_named_attr){ same[i], n->attr[k] };
+        }
+    }
+    TRY(power == 1 ? expand_unary(p, n, "Abs", ".parts", x, &x)
+                   : expand_binary(p, n, "Mul", ".parts", x, x, &x));
+    mean.in[0] = x;
+    mean.in[1] = OP_NONE;
+    TRY(expand_put(p, n, &mean, &x));
+    TRY(expand_number(p, type, (double)elements, &count));
+    TRY(expand_binary(p, n, "Mul", power == 1 ? "" : ".sum", x, count, out));
+    return power == 1 ? EMU_OK : expand_unary(p, n, "Sqrt", "", *out, out);
+}
+
+/* ---- Trilu ---- */
+
+enum emu_status expand_triangle(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    struct op_call c = op_attrs_of(p->g, n);
+    const struct op_shape x = p->g->value[n->in[0]].shape;
+    int64_t k = op_int(&c, "k"), upper = op_int(&c, "upper");
+    struct op_shape s = { .type = OP_TYPE_BOOL, .rank = 2 };
+    struct op_tensor t;
+    uint32_t mask, zero;
+    enum emu_status st;
+
+    if (op_type_kind(x.type) != OP_KIND_FLOAT)
+        return EMU_OK;
+    s.dim[0] = x.dim[x.rank - 2];
+    s.dim[1] = x.dim[x.rank - 1];
+    TRY(op_tensor_new(&s, &t));
+    for (int64_t i = 0; i < s.dim[0]; i++) {
+        for (int64_t j = 0; j < s.dim[1]; j++)
+            t.i[i * s.dim[1] + j] = upper ? j - i >= k : j - i <= k;
+    }
+    st = op_value_constant(p->g, NULL, &t, &mask);
+    op_tensor_free(&t);
+    TRY(st);
+    TRY(expand_number(p, x.type, 0, &zero));
+    return expand_where(p, n, "", mask, op_pass_now(p, n->in[0]), zero, out);
+}
