@@ -147,6 +147,7 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 	$(Q)tests/run_lab.sh $(B)/superstep programs/lab/*.bsp.json
 	$(Q)tests/run_lab_programs.sh $(B)/superstep tests/programs/lab.expect
 	$(Q)tests/run_classics.sh $(B)/superstep
+	$(Q)tests/run_lessons.sh $(B)/superstep
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep

@@ -112,10 +112,13 @@ static enum emu_status answer(const struct running *x, const char *status,
     struct tile_list tiles = { .tile = NULL };
     json_t *report = run_report(x->run, status, differences, unmet, checked);
     enum emu_status s = report ? list_tiles(x->q, x->run, &tiles) : FAIL(NO_MEMORY, "the answer");
+    int printed = 0;
 
-    if (s == EMU_OK && x->hooks && x->run->stop == MACHINE_HOST && run_has_values(x->run))
+    if (s == EMU_OK && !x->m && x->hooks && x->run->stop == MACHINE_HOST && run_has_values(x->run))
         s = x->hooks->after(x->q, x->run, report);
-    if (s == EMU_OK)
+    if (s == EMU_OK && x->hooks && x->hooks->print)
+        s = x->hooks->print(x->q, x->run, report, &printed);
+    if (s == EMU_OK && !printed)
         s = print_answer(x->q, x->run, &tiles, report);
     json_decref(report);
     tile_list_free(&tiles);
@@ -133,7 +136,7 @@ static enum emu_status execute(struct running *x, int *code)
     enum emu_status s;
 
     TRY(write_inputs(x->q, run));
-    if (x->hooks)
+    if (x->hooks && !x->m)
         TRY(x->hooks->before(x->q, run));
     TRY(m ? run_manifest_streams(run, m) : connect_streams(x->q, run));
     TRY(run_execute(run));
@@ -201,9 +204,10 @@ static enum emu_status run_image_file(const struct request *q, const struct imag
     return s;
 }
 
-static enum emu_status run_manifest_file(const struct request *q, FILE *digests, int *code)
+static enum emu_status run_manifest_file(const struct request *q, const struct image_hooks *hooks,
+                                         FILE *digests, int *code)
 {
-    struct running x = { .q = q };
+    struct running x = { .q = q, .hooks = hooks };
     struct manifest *m;
     struct image *im = NULL;
     enum emu_status s;
@@ -229,7 +233,7 @@ static enum emu_status with_digests(const struct request *q, const struct image_
     TRY(output_open(q->digests, &digests));
     f = output_stream(digests);
     return output_end(digests, q->use & THING_IMAGE ? run_image_file(q, hooks, f, code)
-                                                    : run_manifest_file(q, f, code));
+                                                    : run_manifest_file(q, hooks, f, code));
 }
 
 int run_file(const struct request *q, const struct image_hooks *hooks)

@@ -14,10 +14,14 @@ struct image_hooks {
     enum emu_status (*before)(const struct request *q, struct run *r);
     /* Adds to the answer (run_report()), after a run that came to its end. */
     enum emu_status (*after)(const struct request *q, struct run *r, json_t *answer);
+    /* Adds to the answer of any run, and may print it instead: then *printed is 1. NULL: nothing.
+     */
+    enum emu_status (*print)(const struct request *q, const struct run *r, json_t *answer,
+                             int *printed);
 };
 
 /* `run` and `compile` for manifests, source files and images; the image of a manifest goes to
- * --output. hooks are for images; NULL: there are none. */
+ * --output. before() and after() are for images, print() is for all; NULL: there are none. */
 int run_file(const struct request *q, const struct image_hooks *hooks);
 int compile_file(const struct request *q);
 

@@ -16,6 +16,7 @@
 #include "models/run/net_image.h"
 #include "models/run/network_choice.h"
 #include "programs/cli/cmd_lab.h"
+#include "programs/cli/cmd_lesson.h"
 #include "programs/cli/program_request.h"
 
 const struct named_program *const *const front_programs[] = { lab_programs, NULL };
@@ -107,7 +108,7 @@ static enum emu_status look_lab(struct request *q, const struct option_list *can
 
 static int run(const struct request *q)
 {
-    static const struct image_hooks networks = { net_image_before, net_image_after };
+    static const struct image_hooks networks = { net_image_before, net_image_after, lesson_of_run };
     static const unsigned models = THING_NETWORK | THING_ONNX;
 
     if (q->use == USE_LAB)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "programs/cli/cmd_lesson.h"
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
 
@@ -47,7 +48,8 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
 {
     struct run *run = session_run_image(s);
     json_t *o = run_report(run, status, NULL, 0, 0);
-    int bad;
+    int bad, printed = 0;
+    enum emu_status st;
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
@@ -56,9 +58,14 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
           json_object_set(o, "answer", answer) ||
           json_object_set_new(o, "memory", compiled_report_json(c)) ||
           (q->json && q->steps && json_object_set_new(o, "steps", run_steps_json(run, NULL)));
-    if (!bad && q->json) {
+    st = bad ? FAIL(NO_MEMORY, "the answer") : lesson_of_run(q, run, o, &printed);
+    if (st != EMU_OK || printed) {
+        json_decref(o);
+        return st;
+    }
+    if (q->json) {
         run_print_json(o, stdout);
-    } else if (!bad) {
+    } else {
         short_memory(json_object_get(o, "memory"));
         if (q->steps)
             run_print_steps(run, NULL, stdout);
@@ -67,7 +74,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
             compiled_report(c, stdout);
     }
     json_decref(o);
-    return bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+    return EMU_OK;
 }
 
 /* ---- the way from a graph to an answer ---- */

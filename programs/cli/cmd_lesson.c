@@ -1,0 +1,210 @@
+/* cmd_lesson.c - what a lesson's formulas say, with the numbers of the run, beside its bill. */
+#include "programs/cli/cmd_lesson.h"
+
+#include <string.h>
+
+#include "emu/job/bsp_probe.h"
+#include "programs/cli/program_request.h"
+#include "programs/lab/lesson/lesson.h"
+
+enum { LESSON_VARIABLES = PROGRAM_MAX_PARAMS + 24, TEXT_COLUMNS = 100 };
+
+struct numbers {
+    struct expr_variable at[LESSON_VARIABLES];
+    size_t count;
+};
+
+/* One line of the bill. */
+struct sums {
+    int64_t steps, w, h;
+    double cycles;
+};
+
+/* A later number of the same name counts. */
+static void set_number(struct numbers *v, const char *name, int64_t value)
+{
+    size_t i = 0;
+
+    while (i < v->count && strcmp(v->at[i].name, name))
+        i++;
+    if (i == LESSON_VARIABLES)
+        return;
+    v->at[i] = (struct expr_variable){ name, value };
+    v->count += i == v->count;
+}
+
+/* Parameters, and what the answer says: a p of 0 becomes the tiles that were taken. */
+static enum emu_status read_numbers(const struct request *q, const struct run *r,
+                                    const json_t *report, struct numbers *v)
+{
+    const struct named_program *n = q->use & THING_PROGRAM ? q->known : NULL;
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    const char *key;
+    json_t *x;
+
+    set_number(v, "tiles", image_arch(r->im)->tiles);
+    if (n)
+        TRY(program_values(q, value));
+    for (unsigned k = 0; n && k < n->params; k++)
+        set_number(v, n->param[k].name, (int64_t)value[k]);
+    json_object_foreach(json_object_get(report, "answer"), key, x)
+    {
+        if (json_is_integer(x))
+            set_number(v, key, json_integer_value(x));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status evaluate(const struct lesson *l, const char *formula,
+                                const struct numbers *v, int64_t *out)
+{
+    const char *why = "";
+
+    if (expr_evaluate(formula, v->at, v->count, out, &why))
+        return EMU_OK;
+    return FAIL(BAD_FILE, "lesson %s: %s: %s", l->name, formula, why);
+}
+
+static enum emu_status cost_of(const struct lesson *l, const struct lesson_cost *c,
+                               const struct numbers *v, const struct bsp_cost *m, struct sums *out)
+{
+    TRY(evaluate(l, c->times, v, &out->steps));
+    TRY(evaluate(l, c->w, v, &out->w));
+    TRY(evaluate(l, c->h, v, &out->h));
+    out->w *= out->steps;
+    out->h *= out->steps;
+    out->steps = strcmp(c->h, "0") ? out->steps : 0;
+    out->cycles = (double)out->w + m->g * (double)out->h + m->l * (double)out->steps;
+    return EMU_OK;
+}
+
+static void add(struct sums *to, const struct sums *s)
+{
+    to->steps += s->steps;
+    to->w += s->w;
+    to->h += s->h;
+    to->cycles += s->cycles;
+}
+
+static struct sums measured(const struct run *r)
+{
+    struct bill b = bill_of_group(r->record, 0);
+    int64_t steps = 0;
+
+    for (size_t i = 0; i < record_count(r->record); i++)
+        steps += record_at(r->record, i)->group == 0;
+    return (struct sums){ steps - 1, (int64_t)b.largest_compute, (int64_t)b.h_words,
+                          (double)b.total };
+}
+
+static json_t *sums_json(const struct sums *s)
+{
+    return json_pack("{s:I, s:I, s:I, s:f}", "supersteps", (json_int_t)s->steps, "w_cycles",
+                     (json_int_t)s->w, "h_words", (json_int_t)s->h, "total_cycles", s->cycles);
+}
+
+/* ---- text ---- */
+
+/* Broken between words. */
+static void print_text(const char *title, const char *text)
+{
+    int column = printf("%s:", title);
+
+    for (; *text; text += strspn(text, " ")) {
+        int length = (int)strcspn(text, " ");
+
+        if (column + 1 + length > TEXT_COLUMNS)
+            column = printf("\n ") - 1;
+        column += printf(" %.*s", length, text);
+        text += length;
+    }
+    printf("\n\n");
+}
+
+static void print_sums(const char *name, const struct sums *s)
+{
+    printf("%-34s %10lld %10lld %10lld %10.0f\n", name, (long long)s->steps, (long long)s->w,
+           (long long)s->h, s->cycles);
+}
+
+static void print_lesson(const struct lesson *l, const json_t *report, const struct bsp_cost *m,
+                         const struct sums *part, const struct sums *all, const struct sums *took)
+{
+    const char *key;
+    json_t *x;
+
+    print_text("Goal", l->goal);
+    print_text("Predict", l->ask);
+    printf("Cost: w + g h + l for every superstep; on this machine g is %.2f and l %.0f cycles\n",
+           m->g, m->l);
+    for (const struct lesson_cost *c = l->cost; c < l->cost + LESSON_COSTS && c->what; c++)
+        printf("  %s: %s times w = %s, h = %s\n", c->what, c->times, c->w, c->h);
+    printf("\n%-34s %10s %10s %10s %10s\n", "", "supersteps", "w", "h", "cycles");
+    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++)
+        print_sums(l->cost[i].what, &part[i]);
+    print_sums("predicted", all);
+    print_sums("measured", took);
+    printf("\n");
+    print_text("Notice", l->notice);
+    printf("status %s\n", json_string_value(json_object_get(report, "status")));
+    json_object_foreach(json_object_get(report, "answer"), key, x)
+    {
+        if (json_is_integer(x))
+            printf("%s %lld\n", key, (long long)json_integer_value(x));
+    }
+}
+
+/* ---- both ---- */
+
+static int add_json(json_t *report, const struct lesson *l, const struct bsp_cost *m,
+                    const struct sums *part, const struct sums *all, const struct sums *took)
+{
+    json_t *cost = json_array();
+
+    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
+        const struct lesson_cost *c = &l->cost[i];
+        json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:o}", "what", c->what, "times", c->times, "w",
+                              c->w, "h", c->h, "sum", sums_json(&part[i]));
+
+        json_array_append_new(cost, o);
+    }
+    return json_object_set_new(report, "lesson",
+                               json_pack("{s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o}", "goal",
+                                         l->goal, "ask", l->ask, "notice", l->notice, "g_cycles",
+                                         m->g, "l_cycles", m->l, "cost", cost, "predicted",
+                                         sums_json(all), "measured", sums_json(took)));
+}
+
+static const struct lesson *lesson_for(const struct request *q, const json_t *report)
+{
+    const char *status = json_string_value(json_object_get(report, "status"));
+
+    if (strcmp(q->command->name, "lab") || !status || strcmp(status, "ok") || q->steps)
+        return NULL;
+    return lesson_find(q->what);
+}
+
+enum emu_status lesson_of_run(const struct request *q, const struct run *r, json_t *report,
+                              int *printed)
+{
+    const struct lesson *l = lesson_for(q, report);
+    struct sums part[LESSON_COSTS] = { { 0 } }, all = { 0 }, took;
+    struct numbers v = { .count = 0 };
+    struct bsp_cost m;
+
+    *printed = 0;
+    if (!l)
+        return EMU_OK;
+    TRY(bsp_probe(image_arch(r->im), (unsigned)q->threads, &m));
+    TRY(read_numbers(q, r, report, &v));
+    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
+        TRY(cost_of(l, &l->cost[i], &v, &m, &part[i]));
+        add(&all, &part[i]);
+    }
+    took = measured(r);
+    if (q->json)
+        return add_json(report, l, &m, part, &all, &took) ? FAIL(NO_MEMORY, "a lesson") : EMU_OK;
+    print_lesson(l, report, &m, part, &all, &took);
+    *printed = 1;
+    return EMU_OK;
+}

@@ -1,0 +1,26 @@
+/* lesson.h - what `superstep lab NAME` teaches with a program: the rows of lessons.def. */
+#ifndef PROGRAMS_LESSON_H
+#define PROGRAMS_LESSON_H
+
+enum { LESSON_COSTS = 4 };
+
+/* Supersteps of one kind. Formulas are integer expressions (emu/job/manifest.h) of the parameters
+ * of the program, the numbers in its answer, and `tiles` of the machine. */
+struct lesson_cost {
+    const char *what;
+    const char *times; /* how many there are */
+    const char *w;     /* cycles that the slowest tile computes in one of them */
+    const char *h;     /* words that one tile sends or receives at most; "0": no exchange, no l */
+};
+
+struct lesson {
+    const char *name, *goal, *ask, *notice;
+    struct lesson_cost cost[LESSON_COSTS]; /* ends with one without `what` */
+};
+
+/* NULL: that program has none. */
+const struct lesson *lesson_find(const char *name);
+/* In the order of the course; i from 0 on; NULL after the last. */
+const struct lesson *lesson_at(unsigned i);
+
+#endif
