@@ -247,47 +247,6 @@ static void correlate(const struct back_test *t, const struct conv_shape *s, con
     }
 }
 
-/* Runs a program with two inputs, and reads t, f32, from the machine and the interpreter. */
-static float *run_f32(struct nn_fixture *r, struct activation x, const float *in,
-                      struct activation dy, const float *v, struct tensor t)
-{
-    struct compile_options co = { .threads = 1 };
-    struct session_options so = { .threads = 1, .check = 1 };
-    uint16_t *a = to_layout(&x, in), *b = to_layout(&dy, v);
-    size_t n = tensor_elements(r->g, t);
-    float *got = calloc(n, sizeof(*got)), *want = calloc(n, sizeof(*want));
-    struct tensor out =
-        graph_variable(r->g, ELEM_F32, tensor_rank(r->g, t), tensor_shape(r->g, t), "result");
-    struct interpreter *p;
-    struct compiled *c;
-    struct session *s;
-
-    graph_map_linear(r->g, out, 4, 4, 0, r->arch.tiles);
-    graph_keep(r->g, out);
-    program_add(r->g, r->seq, program_copy(r->g, t, out));
-    graph_set_program(r->g, r->seq);
-    must(graph_compile(r->g, &co, &c));
-    assert_true(compiled_fits(c));
-    must(session_new(c, &so, &s));
-    must(interpreter_new(r->g, &p));
-    must(session_write(s, x.t, a));
-    must(session_write(s, dy.t, b));
-    must(interpreter_write(p, x.t, a));
-    must(interpreter_write(p, dy.t, b));
-    must(session_run(s));
-    must(interpreter_run(p, 1000000));
-    must(session_read(s, out, got));
-    must(interpreter_read(p, out, want));
-    assert_memory_equal(got, want, n * sizeof(*got));
-    interpreter_free(p);
-    session_free(s);
-    compiled_free(c);
-    free(a);
-    free(b);
-    free(want);
-    return got;
-}
-
 static void weight_gradient(const struct back_test *row)
 {
     struct back_test t = with_defaults(*row);
