@@ -1,0 +1,51 @@
+"""Networks of sequences with drawn weights as ONNX, beside torch's answer in f32: a Transformer with encoder and decoder (6 + 6 layers of
+512, 64 + 64 tokens), and LSTMs with attention of GNMT's size (1,024 wide, 4 + 4 layers, 32,000 words), 1 step and 20.
+
+sequences_export.py FOLDER NAME    writes NAME.onnx, NAME.a.npy, NAME.b.npy, NAME.y.npy; NAME: transformer, lstm1 or lstm20
+sequences_export.py FOLDER NAME compare    compares NAME.chip.npy with torch's: the largest error, as a part of the largest number"""
+import sys
+import warnings
+
+import numpy as np
+
+folder, name = sys.argv[1:3]
+path = f'{folder}/{name}'
+
+
+def compare():
+    want, got = np.load(path + '.y.npy'), np.load(path + '.chip.npy')
+    print(float(abs(want - got).max() / abs(want).max()))
+
+
+def export():
+    import torch
+
+    class Lstms(torch.nn.Module):
+        def __init__(self, width=1024, words=32000):
+            super().__init__()
+            self.encoder = torch.nn.LSTM(width, width, 4)
+            self.decoder = torch.nn.LSTM(width, width, 4)
+            self.words = torch.nn.Linear(2 * width, words)
+
+        def forward(self, a, b):
+            memory = self.encoder(a)[0].transpose(0, 1)
+            query = self.decoder(b)[0].transpose(0, 1)
+            weights = torch.softmax(query @ memory.transpose(1, 2) / 32, -1)
+            return self.words(torch.cat([query, weights @ memory], -1))
+
+    torch.manual_seed(1)
+    if name == 'transformer':
+        model, version = torch.nn.Transformer(512, 8, 6, 6, 2048, batch_first=True), 14
+        a, b = torch.randn(1, 64, 512), torch.randn(1, 64, 512)
+    else:
+        model, version, steps = Lstms(), 13, int(name[4:])
+        a, b = torch.randn(steps, 1, 1024), torch.randn(steps, 1, 1024)
+    y = model.eval()(a, b)
+    torch.onnx.export(model, (a, b), path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
+                      do_constant_folding=False, input_names=['a', 'b'], output_names=['y'])
+    for part, value in (('a', a), ('b', b), ('y', y)):
+        np.save(f'{path}.{part}.npy', value.detach().numpy())
+
+
+warnings.simplefilter('ignore')
+compare() if sys.argv[3:] == ['compare'] else export()
