@@ -184,13 +184,38 @@ static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least
     return best;
 }
 
-/* Adds up sums p [n] of a group on a tile that has one of them. Neighbouring groups, which often
- * lie on the same tiles, take different ones. */
+/* Which tiles have a part of a group, and which add up sums already. */
+struct adders {
+    uint64_t *has; /* by tile: 1 + the last group that was asked for and of which it has a part */
+    uint8_t *adds; /* by tile */
+    uint32_t tiles, at;
+};
+
+/* A tile for sums p [n] of a group: one without a part of the group, so that neither these sums nor
+ * what becomes of them are copied on the tile; if there is none, one that has a part. Neighbouring
+ * groups, which often lie on the same tiles, take different ones. */
+static uint32_t adder_tile(const struct norm *m, struct adders *a, const struct block_sums *p,
+                           uint32_t n)
+{
+    uint32_t group = (uint32_t)(p->group % m->groups);
+
+    for (uint32_t i = 0; i < a->tiles; i++) {
+        uint32_t tile = a->at;
+
+        a->at = (a->at + 1) % a->tiles;
+        if (a->has[tile] != p->group + 1 && !a->adds[tile]) {
+            a->adds[tile] = 1;
+            return tile;
+        }
+    }
+    return p[cut_at(n, m->groups, group)].tile;
+}
+
+/* Adds up sums p [n] of a group on a tile. */
 static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_sums *p, uint32_t n,
-                        struct tensor out)
+                        uint32_t tile, struct tensor out)
 {
     struct graph *g = m->g;
-    uint32_t tile = p[cut_at(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
     graph_map(g, out, tile);
@@ -205,14 +230,37 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_su
     emu_free(part);
 }
 
+/* Adds up the sums of every group in m->parts parts, into all [pictures * groups][parts][2], flat.
+ */
+static void add_groups(const struct norm *m, struct tensor all, struct adders *a)
+{
+    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add");
+
+    for (uint32_t k = 0; k < m->x.n * m->groups; k++) {
+        const struct block_sums *p = &m->block.at[m->first[k]];
+        uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
+
+        for (uint32_t i = 0; i < n; i++)
+            a->has[p[i].tile] = p->group + 1;
+        for (uint32_t i = 0; i < m->parts; i++) {
+            uint32_t at = (k * m->parts + i) * 2, begin = cut_at(n, m->parts, i);
+            uint32_t terms = cut_at(n, m->parts, i + 1) - begin;
+
+            add_on_tile(m, cs, p + begin, terms, adder_tile(m, a, p + begin, terms),
+                        tensor_slice(m->g, all, 0, at, at + 2));
+        }
+    }
+}
+
 /* The sums of all groups, [pictures * groups][parts][2]: a new variable, or those of the tile
  * blocks.
  */
 static struct tensor add_up(const struct norm *m, int whole)
 {
     struct graph *g = m->g;
-    uint32_t shape[3] = { m->x.n * m->groups, m->parts, 2 }, cs;
-    uint32_t flat = shape[0] * shape[1] * 2;
+    uint32_t shape[3] = { m->x.n * m->groups, m->parts, 2 };
+    uint32_t flat = shape[0] * shape[1] * 2, tiles = graph_compute_tiles(g);
+    struct adders a = { .tiles = tiles };
     struct tensor all;
 
     if (whole) {
@@ -229,17 +277,14 @@ static struct tensor add_up(const struct norm *m, int whole)
         return tensor_reshape(g, all, 3, shape);
     }
     all = graph_variable(g, ELEM_F32, 1, &flat, "parts");
-    cs = op_compute_set(g, m->nn->seq, "add");
-    for (uint32_t k = 0; k < shape[0]; k++) {
-        uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
-
-        for (uint32_t i = 0; i < m->parts; i++) {
-            uint32_t at = (k * m->parts + i) * 2, begin = cut_at(n, m->parts, i);
-
-            add_on_tile(m, cs, &m->block.at[m->first[k] + begin],
-                        cut_at(n, m->parts, i + 1) - begin, tensor_slice(g, all, 0, at, at + 2));
-        }
-    }
+    a.has = emu_alloc(tiles, sizeof(*a.has));
+    a.adds = emu_alloc(tiles, sizeof(*a.adds));
+    if (a.has && a.adds)
+        add_groups(m, all, &a);
+    else
+        graph_fail(g, EMU_NO_MEMORY, "sums on %u tiles", tiles);
+    emu_free(a.has);
+    emu_free(a.adds);
     return tensor_reshape(g, all, 3, shape);
 }
 
