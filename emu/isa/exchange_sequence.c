@@ -546,17 +546,6 @@ static enum emu_status build(struct sequencer *p, size_t *culprit)
     return emit_all(p);
 }
 
-/* Gives back the room for instructions that did not come; if that fails it stays. */
-static void trim(struct exchange_sequence *p)
-{
-    struct exchange_insn *code = p->count ? emu_realloc(p->code, p->count, sizeof(*code)) : NULL;
-
-    if (code) {
-        p->code = code;
-        p->capacity = p->count;
-    }
-}
-
 enum emu_status exchange_sequence(const struct sequence_options *o, struct timed_send *send,
                                   size_t sends, struct timed_receive *receive, size_t receives,
                                   struct exchange_sequence *out, size_t *culprit)
@@ -570,7 +559,7 @@ enum emu_status exchange_sequence(const struct sequence_options *o, struct timed
                            .bytes = o->misaligned ? WIDE_BYTES / 2 : 0 };
     enum emu_status s;
 
-    *out = (struct exchange_sequence){ .code = NULL };
+    out->count = 0;
     if (sends)
         qsort(send, sends, sizeof(*send), send_order);
     if (receives)
@@ -580,8 +569,6 @@ enum emu_status exchange_sequence(const struct sequence_options *o, struct timed
     emu_free(p.pic);
     if (s != EMU_OK)
         exchange_sequence_free(out);
-    else
-        trim(out);
     return s;
 }
 

@@ -49,7 +49,7 @@ enum exchange_op {
 };
 
 /* One instruction, which covers `events` events from `event` on. Fields that the operation does not
- * use are 0. A network has ten million of these. */
+ * use are 0. */
 struct exchange_insn {
     uint8_t op;    /* enum exchange_op */
     uint8_t ctl;   /* directions, as in timed_send */
@@ -76,7 +76,8 @@ struct exchange_sequence {
 /* Makes the instructions of one tile for one exchange.
  *
  * send, receive   in any order; the function sorts both lists in place
- * out             the instructions; free them with exchange_sequence_free(). Empty on failure
+ * out             all zero, or what a call before left: its memory is used again. The instructions;
+ *                 free them with exchange_sequence_free(). Empty on failure
  * culprit         written on EMU_BAD_EXCHANGE: the message to blame. If it is below `receives`, it
  *                 is an index into the sorted receives; otherwise subtract `receives` from it to
  *                 get an index into the sorted sends

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "programs/compiler/schedule/schedule_block.h"
+
 /* The problem of one step; reused for the next by the same thread. */
 struct phase_problem {
     VEC(struct exchange_message) message;
@@ -197,9 +199,8 @@ static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct ph
          i++) {
         struct exchange_schedule *s = &x->out[x->key[i].step];
 
-        *s = x->out[step];
-        s->object = NULL;
-        s->shared = 1;
+        if (x->out[step].block)
+            schedule_block_use(x->out[step].block, s);
         TRY(build_problem(x->l, x->key[i].step, p));
         TRY(keep_objects(p, s));
     }

@@ -37,16 +37,6 @@ static void add_rows(struct handmade *r, uint32_t row[4][TILES])
             row[i][t] = handmade_object(r, t, BYTES, LIVE_ALWAYS, "row");
 }
 
-static int has_from(const struct exchange_insn *c)
-{
-    return c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP;
-}
-
-static int has_to(const struct exchange_insn *c)
-{
-    return c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYPIC;
-}
-
 /* The same code; addresses of a are in rows from and to, those of b in the rows two after. */
 static void assert_like(const struct exchange_schedule *a, const struct exchange_schedule *b,
                         uint32_t row[4][TILES])
@@ -55,21 +45,23 @@ static void assert_like(const struct exchange_schedule *a, const struct exchange
     assert_int_equal(b->tiles, TILES);
     assert_int_equal(a->events, b->events);
     for (uint32_t t = 0; t < TILES; t++) {
-        const struct exchange_sequence *p = &a->tile[t].sequence, *q = &b->tile[t].sequence;
+        struct packed_reader p = exchange_schedule_read(a, &a->tile[t]);
+        struct packed_reader q = exchange_schedule_read(b, &b->tile[t]);
 
-        assert_int_equal(p->count, q->count);
-        for (size_t i = 0; i < p->count; i++) {
-            const struct exchange_insn *x = &p->code[i], *y = &q->code[i];
+        assert_int_equal(a->tile[t].insns, b->tile[t].insns);
+        for (uint32_t i = 0; i < a->tile[t].insns; i++) {
+            const struct exchange_insn c = packed_code_next(&p), *x = &c;
+            const struct exchange_insn d = packed_code_next(&q), *y = &d;
 
             assert_int_equal(x->op, y->op);
             assert_int_equal(x->event, y->event);
             assert_int_equal(x->source, y->source);
-            if (has_from(x)) {
+            if (exchange_has_from(x)) {
                 assert_int_equal(a->object[x->from.base], row[0][a->tile[t].tile]);
                 assert_int_equal(b->object[y->from.base], row[2][a->tile[t].tile]);
                 assert_int_equal(x->from.bytes, y->from.bytes);
             }
-            if (has_to(x)) {
+            if (exchange_has_to(x)) {
                 assert_int_equal(a->object[x->to.base], row[1][a->tile[t].tile]);
                 assert_int_equal(b->object[y->to.base], row[3][a->tile[t].tile]);
                 assert_int_equal(x->to.bytes, y->to.bytes);
@@ -106,7 +98,8 @@ static void test_equal_exchanges_share_a_schedule(void **state)
         assert_int_equal(s[2].tiles, 0);
         assert_like(&s[0], &s[3], row);
         assert_ptr_equal(s[0].tile, s[3].tile); /* two exchanges, one schedule */
-        assert_true(!s[0].shared && s[3].shared && !s[1].shared);
+        assert_ptr_equal(s[0].block, s[3].block);
+        assert_true(s[0].block != s[1].block);
         free_schedules(s, 4);
     }
     handmade_free(&r);

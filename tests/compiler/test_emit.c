@@ -412,12 +412,12 @@ static void expect_timed_receives(const struct emit_fixture *r, uint32_t tile, u
 
     for (uint32_t i = 0; i < exchanges; i++) {
         const struct tile_schedule *s = exchange_schedule_of(&r->schedule[2 * i], r->used[tile]);
-        uint32_t events = s->sequence.end_event, least = events;
+        uint32_t events = s->end_event, least = events;
 
         do
             at = code_at(r, tile, at, &in);
         while (in.op != INSN_sync || in.i != SYNC_INTERNAL);
-        for (size_t k = 0; k < s->sequence.count; k++)
+        for (uint32_t k = 0; k < s->insns; k++)
             at = code_at(r, tile, at, &in);
         at = code_at(r, tile, at, &in);
         for (; in.op != INSN_sync; at = code_at(r, tile, at, &in)) {
@@ -426,7 +426,7 @@ static void expect_timed_receives(const struct emit_fixture *r, uint32_t tile, u
             delays += in.op == INSN_delay;
         }
         assert_int_equal(in.i, SYNC_RECV);
-        assert_true(s->arrival > s->sequence.end_event);
+        assert_true(s->arrival > s->end_event);
         assert_int_equal(events, s->arrival > least + 1 ? s->arrival - 1 : least);
     }
     assert_int_equal(delays, exchanges);

@@ -31,6 +31,32 @@ static void schedule(const struct pattern *p, enum exchange_target target,
         fail_msg("%s: %s", p->name, emu_error());
 }
 
+/* The instructions of a tile; owned by the caller. */
+static struct exchange_sequence unpack(const struct exchange_schedule *s,
+                                       const struct tile_schedule *t)
+{
+    struct packed_reader r = exchange_schedule_read(s, t);
+    struct exchange_sequence c = { .code = emu_alloc(t->insns, sizeof(*c.code)),
+                                   .count = t->insns };
+
+    assert_non_null(c.code);
+    for (uint32_t i = 0; i < t->insns; i++)
+        c.code[i] = packed_code_next(&r);
+    return c;
+}
+
+/* By its instructions. */
+static uint32_t code_bytes(const struct exchange_schedule *s, const struct tile_schedule *t)
+{
+    struct packed_reader r = exchange_schedule_read(s, t);
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < t->insns; i++)
+        bytes += packed_code_next(&r).op == EXCHANGE_SENDPICP ? 8 : 4;
+    assert_int_equal(r.event, t->end_event);
+    return bytes;
+}
+
 /* Bytes of code of every tile against what it may need. */
 static void check_bytes(const struct pattern *p, const struct exchange_schedule *s)
 {
@@ -52,7 +78,7 @@ static void check_bytes(const struct pattern *p, const struct exchange_schedule 
         if (t->bytes > allowed[t->tile])
             fail_msg("%s: %u bytes on tile %u, %u allowed", p->name, t->bytes, t->tile,
                      (unsigned)allowed[t->tile]);
-        assert_int_equal(t->bytes, exchange_code_bytes(&t->sequence));
+        assert_int_equal(t->bytes, code_bytes(s, t));
         sum += t->bytes;
     }
     assert_int_equal(sum, s->code_bytes);
@@ -206,16 +232,17 @@ static uint32_t word_of(const struct insn_form *f, int64_t operand)
     return word[0];
 }
 
-/* A tile that joins a sync, exchanges, and waits for the host; t NULL: it only joins. */
-static void load_code(struct chip *c, uint32_t tile, const struct tile_schedule *t)
+/* A tile that joins a sync, exchanges if it has a part in that, and waits for the host. */
+static void load_code(struct chip *c, uint32_t tile, const struct exchange_schedule *s)
 {
+    const struct tile_schedule *t = exchange_schedule_of(s, tile);
     static uint32_t word[CODE_WORDS_MAX];
     uint32_t n = 2;
 
     word[1] = word_of(isa_form(FORM_sync), 3);
     if (t) {
         assert_true(t->bytes / 4 + 4 < CODE_WORDS_MAX);
-        assert_int_equal(exchange_encode(&t->sequence, address, &c->arch, word + n), EMU_OK);
+        assert_int_equal(exchange_encode(s, t, address, &c->arch, word + n), EMU_OK);
         n += t->bytes / 4;
         word[n++] = word_of(isa_form(FORM_sync), 0);
     }
@@ -285,7 +312,7 @@ static void run_pattern(const struct pattern *p, enum exchange_target target)
     want = s.events;
     chip_of(&c, &p->arch);
     for (uint32_t t = 0; t < c.arch.tiles; t++)
-        load_code(&c, t, exchange_schedule_of(&s, t));
+        load_code(&c, t, &s);
     load_data(&c, p);
     chip_stops(&c, MACHINE_HOST);
     assert_int_equal(machine_finish(c.m), EMU_OK);
@@ -296,9 +323,8 @@ static void run_pattern(const struct pattern *p, enum exchange_target target)
 
         if (ts && step.exchange_cycles > events)
             events = step.exchange_cycles;
-        if (ts &&
-            ts->sequence.end_event + 1 > want) /* RECV takes a cycle, even when all is there */
-            want = ts->sequence.end_event + 1;
+        if (ts && ts->end_event + 1 > want) /* RECV takes a cycle, even when all is there */
+            want = ts->end_event + 1;
         assert_int_equal(step.words_in, ts ? ts->words_in : 0);
         assert_int_equal(step.words_out, ts ? ts->words_out : 0);
     }
@@ -438,9 +464,9 @@ static void test_proof_finds_clash(void **state)
     prove(&p, &s);
     for (size_t k = 0; k < p.dests; k++)
         p.dest[k].to.base = PATTERN_FROM;
-    for (uint32_t t = 0; t < s.tiles; t++)
-        for (size_t i = 0; i < s.tile[t].sequence.count; i++)
-            s.tile[t].sequence.code[i].to.base = PATTERN_FROM;
+    s.object = emu_alloc(PATTERN_TO + 1, sizeof(*s.object)); /* both bases: PATTERN_FROM */
+    assert_non_null(s.object);
+    assert_int_equal(PATTERN_FROM, 0);
     problem = pattern_problem(&p);
     assert_int_equal(schedule_prove(&problem, &s), EMU_BAD_EXCHANGE);
     assert_non_null(strstr(emu_error(), "sends from base 0 and stores into it"));
@@ -570,9 +596,12 @@ static void test_same_again(void **state)
     schedule(&p, EXCHANGE_CYCLES, &b);
     assert_int_equal(a.tiles, b.tiles);
     for (uint32_t i = 0; i < a.tiles; i++) {
-        assert_int_equal(a.tile[i].sequence.count, b.tile[i].sequence.count);
-        assert_memory_equal(a.tile[i].sequence.code, b.tile[i].sequence.code,
-                            a.tile[i].sequence.count * sizeof(*a.tile[i].sequence.code));
+        struct exchange_sequence x = unpack(&a, &a.tile[i]), y = unpack(&b, &b.tile[i]);
+
+        assert_int_equal(x.count, y.count);
+        assert_memory_equal(x.code, y.code, x.count * sizeof(*x.code));
+        exchange_sequence_free(&x);
+        exchange_sequence_free(&y);
     }
     exchange_schedule_free(&a);
     exchange_schedule_free(&b);
@@ -588,11 +617,12 @@ static struct hash128 schedule_hash(const struct pattern *p, enum exchange_targe
 
     schedule(p, target, &s);
     for (uint32_t i = 0; i < s.tiles; i++) {
-        const struct exchange_sequence *c = &s.tile[i].sequence;
-        struct hash128 code = hash128(c->code, c->count * sizeof(*c->code));
+        struct exchange_sequence c = unpack(&s, &s.tile[i]);
+        struct hash128 code = hash128(c.code, c.count * sizeof(*c.code));
         const uint64_t all[] = { h.lo, h.hi, code.lo, code.hi, s.tile[i].arrival };
 
         h = hash128(all, sizeof(all));
+        exchange_sequence_free(&c);
     }
     exchange_schedule_free(&s);
     return h;
@@ -640,11 +670,10 @@ static void test_unchanged(void **state)
 
 /* ---- the proof finds damage ---- */
 
-/* Changes one instruction; 0 when that changes nothing. */
-static int damage(struct pattern *p, struct exchange_schedule *s)
+/* Changes one instruction of a tile; 0 when that changes nothing. */
+static int damage_code(struct pattern *p, struct exchange_sequence *s)
 {
-    struct tile_schedule *t = &s->tile[pattern_pick(p, s->tiles)];
-    struct exchange_insn *c = &t->sequence.code[pattern_pick(p, (uint32_t)t->sequence.count)];
+    struct exchange_insn *c = &s->code[pattern_pick(p, (uint32_t)s->count)];
     int waits =
         c->op == EXCHANGE_DELAY || c->op == EXCHANGE_DELAYPIC || c->op == EXCHANGE_DELAYXPIC;
 
@@ -658,8 +687,8 @@ static int damage(struct pattern *p, struct exchange_schedule *s)
     case 1:
         if (c->op != EXCHANGE_SENDPIC && c->op != EXCHANGE_DELAYPIC)
             return 0;
-        for (size_t i = t->sequence.count; i--;) /* sendpicp may repeat it */
-            t->sequence.code[i].to.bytes += 4;
+        for (size_t i = 0; i < s->count; i++) /* sendpicp may repeat it */
+            s->code[i].to.bytes += 4;
         return 1;
     case 2:
         if (c->op != EXCHANGE_SEND)
@@ -670,6 +699,37 @@ static int damage(struct pattern *p, struct exchange_schedule *s)
         c->events += waits ? 1 : 64;
         return 1;
     }
+}
+
+/* Damages one tile; 0 when that changes nothing. */
+static int damage(struct pattern *p, struct exchange_schedule *s)
+{
+    struct schedule_head head = { s->tiles, s->events, s->bound, 0, s->code_bytes };
+    struct tile_schedule *tile = calloc(s->tiles, sizeof(*tile));
+    struct packed_code code = { { NULL } };
+    uint32_t damaged = pattern_pick(p, s->tiles);
+    struct schedule_block *b;
+    int changed = 0;
+
+    assert_non_null(tile);
+    for (uint32_t k = 0; k < s->tiles; k++) {
+        struct exchange_sequence c = unpack(s, &s->tile[k]);
+
+        if (k == damaged)
+            changed = damage_code(p, &c);
+        tile[k] = s->tile[k];
+        tile[k].first = (uint32_t)code.word.count;
+        assert_int_equal(packed_code_add(&code, &c), EMU_OK);
+        exchange_sequence_free(&c);
+    }
+    head.words = (uint32_t)code.word.count;
+    assert_int_equal(schedule_block_new(&head, tile, code.word.at, &b), EMU_OK);
+    exchange_schedule_free(s);
+    schedule_block_use(b, s);
+    schedule_block_release(b);
+    packed_code_free(&code);
+    free(tile);
+    return changed;
 }
 
 static void test_proof_finds_damage(void **state)

@@ -121,7 +121,7 @@ static void compare_receives(const struct timed_receive *receive, size_t receive
 static enum emu_status try_sequence(const struct sequence_options *o, struct timed_send *send,
                                     size_t sends, struct timed_receive *receive, size_t receives)
 {
-    struct exchange_sequence p;
+    struct exchange_sequence p = { .code = NULL };
     size_t culprit;
     enum emu_status s = exchange_sequence(o, send, sends, receive, receives, &p, &culprit);
 
@@ -204,7 +204,7 @@ static void refuse(struct timed_send *send, size_t sends, struct timed_receive *
                    size_t receives, size_t want, const char *text)
 {
     struct sequence_options o = { .null_source = NULL_SOURCE, .pic_lag = 5 };
-    struct exchange_sequence p;
+    struct exchange_sequence p = { .code = NULL };
     size_t culprit;
 
     assert_int_equal(exchange_sequence(&o, send, sends, receive, receives, &p, &culprit),
@@ -240,7 +240,7 @@ static void no_memory(void **state)
 
     (void)state;
     for (long n = 0;; n++) {
-        struct exchange_sequence p;
+        struct exchange_sequence p = { .code = NULL };
         long live = alloc_live();
         size_t culprit;
         enum emu_status s;

@@ -180,26 +180,21 @@ static uint32_t code_address(void *context, struct symbolic_addr a)
     return writer_address_of(&p->w->out, object) + a.bytes;
 }
 
-static void emit_exchange_words(struct walk *w, const struct tile_schedule *s,
-                                const uint32_t *object)
+static void emit_exchange_words(struct walk *w, const struct exchange_schedule *s,
+                                const struct tile_schedule *t)
 {
-    struct code_place place = { w, object };
-    uint32_t *word = code_words(w->out.b, s->bytes / ISA_WORD_BYTES);
+    struct code_place place = { w, s->object };
+    uint32_t *word = code_words(w->out.b, t->bytes / ISA_WORD_BYTES);
 
     if (!word || !w->out.object)
         return;
-    EMU_ASSERT(exchange_code_bytes(&s->sequence) == s->bytes);
-    fail_sticky(w, exchange_encode(&s->sequence, code_address, &place, word));
+    fail_sticky(w, exchange_encode(s, t, code_address, &place, word));
 }
 
 /* Whether the code must begin at a multiple of 8. */
-static int has_two_word_code(const struct exchange_sequence *p)
+static int has_two_word_code(const struct tile_schedule *t)
 {
-    for (size_t i = 0; i < p->count; i++) {
-        if (p->code[i].op == EXCHANGE_SENDPICP)
-            return 1;
-    }
-    return 0;
+    return t->bytes != t->insns * ISA_WORD_BYTES;
 }
 
 /* Makes the code after the next sync begin at a multiple of 8. A nop costs nothing, because it runs
@@ -216,20 +211,19 @@ static void align_after_sync(struct walk *w, uint32_t owner)
 static void emit_exchange(struct walk *w, const struct step_part *part, const struct step *step,
                           uint32_t index)
 {
-    const struct tile_schedule *s =
-        part->count ? &w->p->in->schedule[index].tile[part->first] : NULL;
+    const struct exchange_schedule *s = &w->p->in->schedule[index];
+    const struct tile_schedule *t = part->count ? &s->tile[part->first] : NULL;
     uint32_t mark = code_mark(w->out.b, step->name);
 
-    if (s && has_two_word_code(&s->sequence))
+    if (t && has_two_word_code(t))
         align_after_sync(w, step->name);
     writer_settle(&w->out);
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, step->name);
     writer_sync(&w->out, emit_index_zone(w->p, step));
-    if (s) {
-        emit_exchange_words(w, s, w->p->in->schedule[index].object);
-        writer_await_words(
-            &w->out, s->arrival > s->sequence.end_event ? s->arrival - s->sequence.end_event : 0,
-            CATEGORY_EXCHANGE_CODE, step->name);
+    if (t) {
+        emit_exchange_words(w, s, t);
+        writer_await_words(&w->out, t->arrival > t->end_event ? t->arrival - t->end_event : 0,
+                           CATEGORY_EXCHANGE_CODE, step->name);
     }
     code_unmark(w->out.b, mark);
 }

@@ -4,15 +4,6 @@
 
 enum { SELECT_MUX = 0, SELECT_POINTER = 2 };
 
-uint32_t exchange_code_bytes(const struct exchange_sequence *p)
-{
-    uint32_t bytes = 0;
-
-    for (size_t i = 0; i < p->count; i++)
-        bytes += p->code[i].op == EXCHANGE_SENDPICP ? 8 : 4;
-    return bytes;
-}
-
 static enum insn_form_id op_form(enum exchange_op op)
 {
     static const enum insn_form_id form[] = {
@@ -69,33 +60,27 @@ static void list_values(const struct exchange_insn *c, uint32_t from, uint32_t t
     }
 }
 
-static int has_from(const struct exchange_insn *c)
+enum emu_status exchange_encode(const struct exchange_schedule *s, const struct tile_schedule *t,
+                                exchange_address *address, void *context, uint32_t *word)
 {
-    return c->op == EXCHANGE_SEND || (c->op == EXCHANGE_SENDPICP && c->ctl);
-}
+    struct packed_reader r = exchange_schedule_read(s, t);
+    const uint32_t *end = word + t->bytes / ISA_WORD_BYTES;
 
-static int has_to(const struct exchange_insn *c)
-{
-    return c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_DELAYPIC;
-}
-
-enum emu_status exchange_encode(const struct exchange_sequence *p, exchange_address *address,
-                                void *context, uint32_t *word)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        const struct exchange_insn *c = &p->code[i];
-        uint32_t from = has_from(c) ? address(context, c->from) : 0;
-        uint32_t to = has_to(c) ? address(context, c->to) : 0;
+    for (uint32_t i = 0; i < t->insns; i++) {
+        const struct exchange_insn c = packed_code_next(&r);
+        uint32_t from = exchange_has_from(&c) ? address(context, c.from) : 0;
+        uint32_t to = exchange_has_to(&c) ? address(context, c.to) : 0;
         int64_t value[ISA_MAX_OPERANDS] = { 0 };
         struct insn in[2];
 
-        list_values(c, from, to, value);
-        if (to % 4 || isa_form_build(isa_form(op_form(c->op)), value, in) != 1)
+        list_values(&c, from, to, value);
+        if (to % 4 || isa_form_build(isa_form(op_form(c.op)), value, in) != 1)
             return FAIL(BAD_EXCHANGE,
                         "event %u sends from 0x%x and receives at 0x%x: not addresses of words in "
                         "tile memory",
-                        c->event, from, to);
+                        c.event, from, to);
         word += isa_encode(in, word);
     }
+    EMU_ASSERT(word == end);
     return EMU_OK;
 }

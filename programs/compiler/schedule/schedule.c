@@ -195,10 +195,7 @@ enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchang
 
 void exchange_schedule_free(struct exchange_schedule *s)
 {
-    for (uint32_t i = 0; !s->shared && s->tile && i < s->tiles; i++)
-        exchange_sequence_free(&s->tile[i].sequence);
-    if (!s->shared)
-        emu_free(s->tile);
+    schedule_block_release(s->block);
     emu_free(s->object);
     *s = (struct exchange_schedule){ .tile = NULL };
 }

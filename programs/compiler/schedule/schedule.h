@@ -16,6 +16,7 @@
 
 #include "emu/emu.h"
 #include "programs/compiler/compiler.h"
+#include "programs/compiler/schedule/packed_code.h"
 
 /* One receiver of a message: where its words go. Never the sender. */
 struct exchange_dest {
@@ -41,25 +42,26 @@ struct exchange_problem {
 /* What one tile does from event 0, at which the sync releases it, until its `sync` RECV. */
 struct tile_schedule {
     uint32_t tile;
-    struct exchange_sequence sequence; /* owned */
-    uint32_t bytes;                    /* of its code; begins at a multiple of 8 */
-    uint32_t arrival;                  /* event at which its last word is in memory; 0: none */
+    uint32_t insns, end_event; /* its instructions, and the event after the last of them */
+    uint32_t first;            /* of its words in exchange_schedule.code */
+    uint32_t bytes;            /* of its code; begins at a multiple of 8 */
+    uint32_t arrival;          /* event at which its last word is in memory; 0: none */
     uint32_t words_in, words_out;
     uint32_t messages_in, messages_out; /* out: a multicast counts as often as it is sent */
 };
 
 struct exchange_schedule {
-    struct tile_schedule
-        *tile; /* ascending, only tiles that send or receive; owned unless shared */
+    const struct tile_schedule *tile; /* ascending, only tiles that send or receive; in block */
     uint32_t tiles;
     uint32_t events; /* release to the last word in memory, over all tiles */
     uint32_t bound;  /* B: the most words that a tile sends, that a tile receives, or that are sent
                         within a set of tiles that all listen to each other */
     uint64_t code_bytes;
-    /* Exchanges that differ only in their objects share one schedule (compile_exchange.c): */
-    uint32_t *object; /* owned; the object that each base in the sequences stands for. NULL: each
-                         base is the object */
-    uint8_t shared;   /* tile is owned by another schedule, which must be freed last */
+    const uint32_t *code; /* the instructions of all tiles (packed_code.h); in block */
+    /* Exchanges that differ only in their objects share one block (compile_exchange.c). */
+    struct schedule_block *block; /* owned together with other schedules (schedule_block.h) */
+    uint32_t *object; /* owned; the object that each base in the code stands for. NULL: each base is
+                         the object */
 };
 
 /* Schedules one exchange. target: EXCHANGE_CYCLES may split multicasts and repeat sends for fewer
@@ -71,6 +73,13 @@ struct exchange_schedule {
 enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchange_target target,
                                   struct exchange_schedule *out) EMU_MUST_CHECK;
 void exchange_schedule_free(struct exchange_schedule *s);
+
+/* Reads the instructions of one of its tiles, t->insns times packed_code_next(). */
+static inline struct packed_reader exchange_schedule_read(const struct exchange_schedule *s,
+                                                          const struct tile_schedule *t)
+{
+    return (struct packed_reader){ .at = s->code + t->first };
+}
 
 /* The schedule of a tile; NULL when the tile does nothing. */
 const struct tile_schedule *exchange_schedule_of(const struct exchange_schedule *s, uint32_t tile);

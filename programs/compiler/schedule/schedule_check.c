@@ -120,14 +120,22 @@ static enum emu_status check_length(const struct exchange_insn *c, uint32_t tile
     return EMU_OK;
 }
 
-static enum emu_status run_code(struct paper_tile *tile, const struct tile_schedule *t)
+/* An address of the code; bases stand for objects where the schedule says which. */
+static struct symbolic_addr addr_of(const struct exchange_schedule *s, struct symbolic_addr a)
 {
+    return (struct symbolic_addr){ s->object ? s->object[a.base] : a.base, a.bytes };
+}
+
+static enum emu_status run_code(struct paper_tile *tile, const struct exchange_schedule *s,
+                                const struct tile_schedule *t)
+{
+    struct packed_reader r = exchange_schedule_read(s, t);
     uint32_t event = 0, byte = 0, ctl = 0;
     int has_stream = 0;
     struct symbolic_addr stream = { .base = 0 };
 
-    for (size_t i = 0; i < t->sequence.count; i++) {
-        const struct exchange_insn *c = &t->sequence.code[i];
+    for (uint32_t i = 0; i < t->insns; i++) {
+        const struct exchange_insn insn = packed_code_next(&r), *c = &insn;
         int waits =
             c->op == EXCHANGE_DELAY || c->op == EXCHANGE_DELAYXPIC || c->op == EXCHANGE_DELAYPIC;
         uint32_t change = waits ? event + c->events - 1 : event;
@@ -135,7 +143,7 @@ static enum emu_status run_code(struct paper_tile *tile, const struct tile_sched
         TRY(check_length(c, t->tile, byte));
         byte += c->op == EXCHANGE_SENDPICP ? 8 : 4;
         if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP) {
-            stream = c->from;
+            stream = addr_of(s, c->from);
             has_stream = 1;
         }
         if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDOFF)
@@ -143,7 +151,7 @@ static enum emu_status run_code(struct paper_tile *tile, const struct tile_sched
         if (c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYXPIC)
             TRY(VEC_PUSH(&tile->mux, (struct mux_set){ change, c->source }));
         if (c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYPIC)
-            TRY(VEC_PUSH(&tile->pointer, (struct pointer_set){ change, c->to }));
+            TRY(VEC_PUSH(&tile->pointer, (struct pointer_set){ change, addr_of(s, c->to) }));
         if (!waits && !has_stream)
             return FAIL(BAD_EXCHANGE, "tile %u, event %u: sends from nowhere", t->tile, event);
         if (!waits && ctl)
@@ -152,7 +160,7 @@ static enum emu_status run_code(struct paper_tile *tile, const struct tile_sched
             stream.bytes += 4 * (int64_t)c->events;
         event += c->events;
     }
-    if (byte != t->bytes || event != t->sequence.end_event)
+    if (byte != t->bytes || event != t->end_event)
         return FAIL(BAD_EXCHANGE, "tile %u: code of %u bytes and %u events", t->tile, byte, event);
     return EMU_OK;
 }
@@ -298,7 +306,7 @@ static enum emu_status prove_with(struct paper *w, const struct exchange_schedul
         if (i && s->tile[i].tile <= s->tile[i - 1].tile)
             return FAIL(BAD_EXCHANGE, "tile %u stands after tile %u", s->tile[i].tile,
                         s->tile[i - 1].tile);
-        TRY(run_code(&w->tile[s->tile[i].tile], &s->tile[i]));
+        TRY(run_code(&w->tile[s->tile[i].tile], s, &s->tile[i]));
     }
     for (uint32_t t = 0; t < w->p->arch->tiles; t++)
         TRY(prove_tile(w, t, s->events));

@@ -88,59 +88,89 @@ static uint32_t arrival_of(const struct schedule *s, uint32_t k, const struct ti
     return (uint32_t)last;
 }
 
-static enum emu_status sequence_tile(const struct schedule *s, uint32_t k, struct tile_lists *l,
-                                     struct tile_schedule *out)
+/* A schedule while its tiles get their instructions one by one. */
+struct coding {
+    const struct schedule *s;
+    struct tile_lists lists;
+    struct exchange_sequence sequence; /* owned; of one tile after the other */
+    struct packed_code code;           /* owned; of all tiles so far */
+    struct tile_schedule *tile;        /* owned; [points] */
+};
+
+static enum emu_status sequence_tile(struct coding *c, uint32_t k)
 {
-    const struct endpoint *e = &s->point[k];
+    const struct endpoint *e = &c->s->point[k];
+    struct tile_lists *l = &c->lists;
     uint32_t count = l->first_send[k + 1] - l->first_send[k];
-    const struct sequence_options o = { .null_source = s->p->arch->null_source, .pic_lag = e->lag };
+    const struct sequence_options o = { .null_source = c->s->p->arch->null_source,
+                                        .pic_lag = e->lag };
     size_t culprit;
     uint32_t words_out = 0;
 
     for (uint32_t i = 0; i < count; i++)
         words_out += l->timed[l->first_send[k] + i].words;
-    *out = (struct tile_schedule){ .tile = e->tile,
-                                   .arrival = arrival_of(s, k, l),
-                                   .words_in = e->words_in,
-                                   .words_out = words_out,
-                                   .messages_in = e->messages_in,
-                                   .messages_out = e->messages_out + count - e->sends };
     TRY(exchange_sequence(&o, l->timed + l->first_send[k], count, l->receive + l->first_receive[k],
-                          l->first_receive[k + 1] - l->first_receive[k], &out->sequence, &culprit));
-    out->bytes = code_bytes(&out->sequence);
+                          l->first_receive[k + 1] - l->first_receive[k], &c->sequence, &culprit));
+    c->tile[k] = (struct tile_schedule){ .tile = e->tile,
+                                         .insns = (uint32_t)c->sequence.count,
+                                         .end_event = c->sequence.end_event,
+                                         .first = (uint32_t)c->code.word.count,
+                                         .bytes = code_bytes(&c->sequence),
+                                         .arrival = arrival_of(c->s, k, l),
+                                         .words_in = e->words_in,
+                                         .words_out = words_out,
+                                         .messages_in = e->messages_in,
+                                         .messages_out = e->messages_out + count - e->sends };
+    TRY(packed_code_add(&c->code, &c->sequence));
+    return c->code.word.count < UINT32_MAX ? EMU_OK : FAIL(NO_MEMORY, "the code of an exchange");
+}
+
+static enum emu_status code_tiles(struct coding *c, const struct send_list *j,
+                                  const struct timing *t)
+{
+    const struct schedule *s = c->s;
+
+    TRY(lists_alloc(&c->lists, s->points, j));
+    lists_count(&c->lists, s->points, j);
+    lists_fill(&c->lists, s, j, t);
+    c->tile = emu_alloc(s->points, sizeof(*c->tile));
+    if (!c->tile)
+        return FAIL(NO_MEMORY, "the code of an exchange");
+    for (uint32_t k = 0; k < s->points; k++)
+        TRY(sequence_tile(c, k));
     return EMU_OK;
 }
 
-static enum emu_status code_with(const struct schedule *s, const struct send_list *j,
-                                 const struct timing *t, struct tile_lists *l,
-                                 struct exchange_schedule *out)
+static enum emu_status make_block(const struct coding *c, uint32_t events,
+                                  struct exchange_schedule *out)
 {
-    TRY(lists_alloc(l, s->points, j));
-    lists_count(l, s->points, j);
-    lists_fill(l, s, j, t);
-    out->tile = emu_alloc(s->points, sizeof(*out->tile));
-    if (!out->tile)
-        return FAIL(NO_MEMORY, "the code of an exchange");
-    out->tiles = s->points;
-    for (uint32_t k = 0; k < s->points; k++) {
-        TRY(sequence_tile(s, k, l, &out->tile[k]));
-        out->code_bytes += out->tile[k].bytes;
-    }
-    out->events = t->events;
-    out->bound = s->bound;
+    struct schedule_head head = { .tiles = c->s->points,
+                                  .events = events,
+                                  .bound = c->s->bound,
+                                  .words = (uint32_t)c->code.word.count };
+    struct schedule_block *b;
+
+    for (uint32_t k = 0; k < head.tiles; k++)
+        head.code_bytes += c->tile[k].bytes;
+    TRY(schedule_block_new(&head, c->tile, c->code.word.at, &b));
+    schedule_block_use(b, out);
+    schedule_block_release(b);
     return EMU_OK;
 }
 
 enum emu_status schedule_code(const struct schedule *s, const struct send_list *j,
                               const struct timing *t, struct exchange_schedule *out)
 {
-    struct tile_lists l = { .timed = NULL };
+    struct coding c = { .s = s };
     enum emu_status st;
 
     *out = (struct exchange_schedule){ .tile = NULL };
-    st = code_with(s, j, t, &l, out);
-    lists_free(&l);
-    if (st != EMU_OK)
-        exchange_schedule_free(out);
+    st = code_tiles(&c, j, t);
+    if (st == EMU_OK)
+        st = make_block(&c, t->events, out);
+    lists_free(&c.lists);
+    exchange_sequence_free(&c.sequence);
+    packed_code_free(&c.code);
+    emu_free(c.tile);
     return st;
 }

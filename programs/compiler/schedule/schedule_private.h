@@ -5,6 +5,7 @@
 #define PROGRAMS_SCHEDULE_PRIVATE_H
 
 #include "programs/compiler/schedule/schedule.h"
+#include "programs/compiler/schedule/schedule_block.h"
 #include "programs/compiler/schedule/timeline.h"
 
 /* A tile that takes part. */
