@@ -74,6 +74,19 @@ static struct activation biased(struct lowering *l, struct activation x, uint32_
 
 /* ---- by weights ---- */
 
+struct tensor lower_gradient_of_blocks(struct lowering *l, const struct op_node *n,
+                                       struct tensor blocks)
+{
+    static const uint32_t one[] = { 1, 1, 1, 1, 1 };
+    struct turned_conv c;
+    int found = turned_of(l->og, n, &c);
+
+    EMU_ASSERT(found);
+    /* Of x only sizes are asked for, and that it is a field. */
+    c.x.t = tensor_reshape(l->g, tensor_slice(l->g, tensor_flatten(l->g, blocks), 0, 0, 1), 5, one);
+    return conv_weights_matrix(l->nn, &c.x, &c.layer, blocks);
+}
+
 enum emu_status lower_conv_back(struct lowering *l, const struct node_group *group,
                                 const struct op_node *n)
 {
@@ -88,7 +101,7 @@ enum emu_status lower_conv_back(struct lowering *l, const struct node_group *gro
     x = lower_field(l, n->in[0], 1, c.x.n, c.x.h, c.x.w);
     dy = lower_field(l, n->in[1], 1, c.y.n, c.y.h, c.y.w);
     t = op_conv_weight_gradient(l->nn, x, dy, &c.layer, n->name);
-    lower_set_view(l, n->out[0], conv_weights_matrix(l->nn, &x, &c.layer, t));
+    lower_set_view(l, n->out[0], lower_gradient_of_blocks(l, n, t));
     p->blocks = t;
     p->has_blocks = 1;
     return EMU_OK;

@@ -67,7 +67,7 @@ static enum emu_status with_tensors(struct lowering *l, const struct node_group 
     struct activation y;
 
     if (d->bias != OP_NONE)
-        b = l->at[d->bias].has_state ? l->at[d->bias].state : lower_view(l, d->bias);
+        b = lower_state_numbers(l, d->bias);
     if (p->has_blocks)
         w = p->blocks;
     d->conv.b = d->bias != OP_NONE ? &b : NULL;

@@ -224,8 +224,7 @@ static void set_channels(const struct norm *m, unsigned k, struct tensor data)
 static struct tensor columns_of(const struct norm *m, uint32_t value)
 {
     struct lowering *l = m->f.l;
-    const struct placed *p = &l->at[value];
-    struct tensor t = p->has_state ? p->state : fn_wide(&m->f, lower_view(l, value));
+    struct tensor t = fn_wide(&m->f, lower_state_numbers(l, value));
 
     t = filled_up(m, tensor_reshape(l->g, t, 2, (const uint32_t[]){ 1, m->channels }));
     if (m->kind == NORM_GROUP && m->items > 1)
@@ -258,8 +257,7 @@ static void set_running(const struct norm *m, unsigned k, struct tensor now)
     struct lowering *l = m->f.l;
     struct op_call c = lower_call(l, m->n);
     double momentum = op_float(&c, "momentum");
-    const struct placed *p = &l->at[m->n->in[2 + k]];
-    struct tensor before = p->has_state ? p->state : fn_wide(&m->f, lower_view(l, m->n->in[2 + k]));
+    struct tensor before = fn_wide(&m->f, lower_state_numbers(l, m->n->in[2 + k]));
 
     if (k >= m->n->outs || m->n->out[k] == OP_NONE)
         return;
@@ -351,7 +349,7 @@ static enum emu_status layer_backward(const struct norm *m)
     const struct activation *f = &x->field;
     struct norm_gradients r =
         op_norm_gradient(l->nn, *f, lower_field(l, m->n->in[2], 1, f->n, f->h, f->w), &layer,
-                         &x->statistics, m->f.name);
+                         lower_statistics(l, m->n->in[0]), m->f.name);
 
     TRY(graph_status(l->g));
     lower_set_field(l, m->n->out[0], r.x, 1);

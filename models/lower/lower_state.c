@@ -63,17 +63,22 @@ static struct tensor in_blocks(struct lowering *l, uint32_t state, struct tensor
     return tensor_reshape(l->g, flat, tensor_rank(l->g, home), tensor_shape(l->g, home));
 }
 
-struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
+struct tensor lower_of_blocks(struct lowering *l, uint32_t state, struct tensor blocks)
 {
-    uint32_t n = (uint32_t)op_shape_count(lower_shape(l, state));
     struct conv_layer layer;
     struct activation x;
 
+    layer_of(l, state, &layer, &x);
+    return lower_reshape(l, conv_weights_matrix(l->nn, &x, &layer, blocks), lower_shape(l, state));
+}
+
+struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
+{
+    uint32_t n = (uint32_t)op_shape_count(lower_shape(l, state));
+
     if (l->conv_of[state] == OP_NONE)
         return lower_reshape(l, tensor_slice(l->g, flat, 0, 0, n), lower_shape(l, state));
-    layer_of(l, state, &layer, &x);
-    return lower_reshape(l, conv_weights_matrix(l->nn, &x, &layer, in_blocks(l, state, flat)),
-                         lower_shape(l, state));
+    return lower_of_blocks(l, state, in_blocks(l, state, flat));
 }
 
 /* ---- places ---- */
@@ -101,6 +106,17 @@ static void set_state(struct lowering *l, uint32_t state, struct tensor flat)
     p->state = state_view(l, state, flat);
 }
 
+/* Memory like that of the weights of an equal block, on the same tiles. */
+static struct tensor like_blocks(struct lowering *l, uint32_t state)
+{
+    struct tensor like = l->at[l->like[state]].blocks;
+    struct tensor t = graph_variable(l->g, ELEM_F32, tensor_rank(l->g, like),
+                                     tensor_shape(l->g, like), l->og->value[state].name);
+
+    graph_map_like(l->g, t, like);
+    return t;
+}
+
 /* The weights of a convolution. */
 static void place_weights(struct lowering *l, uint32_t state)
 {
@@ -109,7 +125,11 @@ static void place_weights(struct lowering *l, uint32_t state)
     struct conv_home home;
 
     layer_of(l, state, &layer, &x);
-    home = conv_weights_home(l->nn, &x, &layer, ELEM_F32, l->og->value[state].name);
+    if (l->like[state] != OP_NONE && l->at[l->like[state]].has_state &&
+        l->conv_of[l->like[state]] != OP_NONE)
+        home.blocks = like_blocks(l, state);
+    else
+        home = conv_weights_home(l->nn, &x, &layer, ELEM_F32, l->og->value[state].name);
     if (tensor_elements(l->g, home.blocks) % STATE_ROW) { /* groups that are joined */
         l->conv_of[state] = OP_NONE;
         return;
@@ -139,6 +159,8 @@ static void place_others(struct lowering *l, const uint32_t *state, uint32_t cou
         if (l->at[state[k]].has_state)
             continue;
         set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
+        if (l->like[state[k]] != OP_NONE && l->at[l->like[state[k]]].has_state)
+            graph_map_like(l->g, l->at[state[k]].state_row, l->at[l->like[state[k]]].state_row);
         at += n;
     }
 }

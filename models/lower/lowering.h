@@ -8,6 +8,7 @@
 #ifndef MODELS_LOWERING_H
 #define MODELS_LOWERING_H
 
+#include "models/lower/equal_blocks.h"
 #include "models/lower/groups.h"
 #include "models/lower/op_lower.h"
 
@@ -30,6 +31,8 @@ struct placed {
     int has_blocks;
     struct norm_statistics statistics; /* by which a norm of the library normed it */
     uint32_t normed_by;                /* 1 + that norm's groups (0: batch norm); 0: none */
+    /* Whether somebody has asked for them since the value was placed. */
+    int view_is_read, state_is_read, statistics_are_read;
 };
 
 struct lowering {
@@ -46,6 +49,10 @@ struct lowering {
     uint8_t *is_kept;  /* by value */
     uint32_t *conv_of; /* by value: the convolution whose weights, a state, it is; OP_NONE: none */
     const struct lower_options *options;
+    const struct equal_blocks *blocks;
+    struct block_function *function; /* by class of blocks */
+    uint8_t *is_result;              /* by value: it must outlive the function that makes it */
+    uint32_t *like; /* by value: the state of an equal block that it lies like; OP_NONE: none */
     uint32_t storages;
     uint32_t group; /* that is lowered now */
     uint32_t conv;  /* the next one of out->plans */
@@ -82,6 +89,14 @@ void lower_set_field(struct lowering *l, uint32_t value, struct activation f, un
 void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct tensor t);
 /* From now on nothing overwrites a value: others are views of it. */
 void lower_pin(struct lowering *l, uint32_t value);
+/* The numbers of a state, f32, or a value as a view. */
+struct tensor lower_state_numbers(struct lowering *l, uint32_t value);
+/* The statistics by which a norm of the library normed a value. */
+const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t value);
+/* A value within a function: where its caller copies it to. reads: of the function. */
+void lower_set_formal(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads);
+/* A value has been read once. */
+void lower_read_once(struct lowering *l, uint32_t value);
 /* A value that has just been made, for reading after the run: where it was computed. */
 struct tensor lower_made_view(struct lowering *l, uint32_t value);
 /* Sets the first result of a node that only says which element of its first input goes where;
@@ -150,6 +165,16 @@ lower_obstacle conv_back_obstacle, recurrent_obstacle, dense_obstacle, binary_ob
 /* Whether a norm's parameters are no constants, or it is a batch norm that trains:
  * lower_norm_train() lowers it. */
 int norm_trains(const struct op_graph *g, const struct op_node *n);
+
+/* The gradient of weights that a node makes, from its form in blocks. */
+struct tensor lower_gradient_of_blocks(struct lowering *l, const struct op_node *n,
+                                       struct tensor blocks);
+
+/* The weights of a convolution from their form in blocks (lower_state.c). */
+struct tensor lower_of_blocks(struct lowering *l, uint32_t state, struct tensor blocks);
+
+/* Lowers a group of nodes. */
+enum emu_status lower_one(struct lowering *l, const struct node_group *group) EMU_MUST_CHECK;
 
 /* ConvTranspose, which belongs to the family of Conv. */
 enum emu_status lower_conv_transpose(struct lowering *l, const struct op_node *n);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "emu/arch/arch.h"
+#include "models/lower/lower_call.h"
 #include "models/lower/lower_state.h"
 #include "models/lower/op_live.h"
 
@@ -256,25 +257,19 @@ static void keep(struct lowering *l, uint32_t value)
 
 /* ---- groups ---- */
 
-static void read_once(struct lowering *l, uint32_t value)
-{
-    if (value != OP_NONE && l->at[value].has_storage)
-        l->storage_left[l->at[value].storage]--;
-}
-
 static void group_is_done(struct lowering *l, const struct node_group *group)
 {
     for (unsigned k = 0; k < group->nodes; k++) {
         const struct op_node *n = &l->og->node[group->node[k]];
 
         for (uint32_t i = 0; i < n->ins; i++)
-            read_once(l, n->in[i]);
+            lower_read_once(l, n->in[i]);
         for (uint32_t i = 0; i < n->outs; i++)
             keep(l, n->out[i]);
     }
 }
 
-static enum emu_status lower_one(struct lowering *l, const struct node_group *group)
+enum emu_status lower_one(struct lowering *l, const struct node_group *group)
 {
     const struct op_node *n = &l->og->node[group->node[0]];
     const struct lower_family *f = family_of(n);
@@ -294,6 +289,18 @@ static enum emu_status lower_one(struct lowering *l, const struct node_group *gr
     return EMU_OK;
 }
 
+static enum emu_status lower_groups(struct lowering *l)
+{
+    uint32_t called;
+
+    for (l->group = 0; l->group < l->groups->count; l->group += called ? called : 1) {
+        TRY(lower_call_stretch(l, &called));
+        if (!called)
+            TRY(lower_one(l, &l->groups->at[l->group]));
+    }
+    return EMU_OK;
+}
+
 static enum emu_status lower_all(struct lowering *l)
 {
     const struct op_graph *og = l->og;
@@ -304,11 +311,11 @@ static enum emu_status lower_all(struct lowering *l)
     for (uint32_t k = 0; k < og->inputs; k++)
         keep(l, og->input[k]);
     TRY(graph_status(l->g));
-    for (l->group = 0; l->group < l->groups->count; l->group++)
-        TRY(lower_one(l, &l->groups->at[l->group]));
+    TRY(lower_groups(l));
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, og->output[k], &l->out->out[k]);
     lower_update_states(l);
+    l->out->functions = l->blocks->classes;
     l->out->program = l->seq;
     if (!l->options->pixels)
         graph_set_program(l->g, l->seq);
@@ -317,8 +324,42 @@ static enum emu_status lower_all(struct lowering *l)
 
 /* ---- plans ---- */
 
+/* Convolutions of equal blocks get one plan, for the fullest moment of all of them. */
+static enum emu_status share_plans(const struct op_graph *og, const struct lower_options *o,
+                                   const struct equal_blocks *blocks,
+                                   const struct lowered_network *n, struct conv_request *request,
+                                   uint32_t convs)
+{
+    uint32_t *conv = emu_alloc(n->groups.count + 1, sizeof(*conv)), at = 0;
+    struct conv_shape shape;
+    struct dense_layer d;
+
+    if (!conv)
+        return FAIL(NO_MEMORY, "plans of %u convolutions", convs);
+    for (uint32_t i = 0; i < n->groups.count; i++)
+        conv[i] = node_group_conv(og, &n->groups.at[i], o, &d, &shape) ? at++ : OP_NONE;
+    for (unsigned pass = 0; pass < 2; pass++) { /* the first stretch gets the most, then all */
+        for (uint32_t i = 0; i < blocks->stretches; i++) {
+            const struct stretch *s = &blocks->stretch[i];
+            uint32_t first = blocks->stretch[blocks->class[s->class].first].begin;
+
+            for (uint32_t k = 0; k < s->groups; k++) {
+                uint32_t a = conv[first + k], b = conv[s->begin + k];
+
+                if (a != OP_NONE && request[b].live > request[a].live)
+                    request[a].live = request[b].live;
+                if (a != OP_NONE)
+                    request[b].live = request[a].live;
+            }
+        }
+    }
+    emu_free(conv);
+    return EMU_OK;
+}
+
 static enum emu_status choose_plans(const struct graph *g, const struct op_graph *og,
-                                    const struct lower_options *o, struct lowered_network *out)
+                                    const struct lower_options *o,
+                                    const struct equal_blocks *blocks, struct lowered_network *out)
 {
     const struct arch *a = graph_arch(g);
     uint32_t tiles = graph_compute_tiles(g);
@@ -330,6 +371,8 @@ static enum emu_status choose_plans(const struct graph *g, const struct op_graph
 
     if (s == EMU_OK)
         s = op_live_demand(og, &out->groups, o, tiles, request, &d);
+    if (s == EMU_OK)
+        s = share_plans(og, o, blocks, out, request, d.convs);
     d.fixed_bytes += conv_plans_fixed(a, op_live_nodes(og)) + o->reserve_bytes;
     if (s == EMU_OK)
         s = conv_plans_choose(a, tiles, &d, &out->plans);
@@ -356,39 +399,66 @@ static enum emu_status new_network(const struct op_graph *og, enum elem real,
     return s;
 }
 
+/* Equal blocks, if they are to be functions; values that are kept are those of one block only. */
+static enum emu_status find_blocks(const struct op_graph *og, const struct lower_options *o,
+                                   const struct lowered_network *n, struct equal_blocks *out)
+{
+    if (!o->share_blocks || o->keep_begin < o->keep_end)
+        return EMU_OK;
+    return equal_blocks_find(og, &n->groups, out);
+}
+
+static enum emu_status lowering_begin(struct lowering *l, struct equal_blocks *blocks)
+{
+    const struct op_graph *og = l->og;
+
+    TRY(find_blocks(og, l->options, l->out, blocks));
+    TRY(lower_calls_begin(l, blocks));
+    l->at = emu_alloc(og->values + 1, sizeof(*l->at));
+    l->storage_left = emu_alloc(lower_storages(l) + 1, sizeof(*l->storage_left));
+    l->storage_is_input = emu_alloc(lower_storages(l) + 1, sizeof(*l->storage_is_input));
+    l->is_kept = emu_alloc(og->values + 1, sizeof(*l->is_kept));
+    l->conv_of = emu_alloc(og->values + 1, sizeof(*l->conv_of));
+    l->out->call = emu_alloc(blocks->stretches + 1, sizeof(*l->out->call));
+    if (!l->at || !l->storage_left || !l->storage_is_input || !l->is_kept || !l->conv_of ||
+        !l->out->call)
+        return FAIL(NO_MEMORY, "a network of %u values", og->values);
+    lower_mark_kept(og, l->groups, l->options, l->is_kept);
+    TRY(choose_plans(l->g, og, l->options, blocks, l->out));
+    return nn_new(l->g, l->seq,
+                  (uint64_t)(l->options->memory_proportion * (double)graph_arch(l->g)->mem_bytes),
+                  &l->nn);
+}
+
+static void lowering_end(struct lowering *l, struct equal_blocks *blocks)
+{
+    nn_free(l->nn);
+    if (l->blocks)
+        lower_calls_end(l);
+    equal_blocks_free(blocks);
+    emu_free(l->at);
+    emu_free(l->storage_left);
+    emu_free(l->storage_is_input);
+    emu_free(l->is_kept);
+    emu_free(l->conv_of);
+}
+
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
                          struct lowered_network **out)
 {
-    struct lowering l = { .og = og, .g = g, .seq = program_sequence(g), .options = o };
+    struct lowering l = { .og = og, .g = g, .real = o->real, .options = o };
+    struct equal_blocks blocks = { .stretches = 0 };
     enum emu_status s = new_network(og, o->real, out);
 
-    l.real = o->real;
-    l.out = *out;
-    l.at = emu_alloc(og->values + 1, sizeof(*l.at));
-    l.storage_left = emu_alloc(og->values + 1, sizeof(*l.storage_left));
-    l.storage_is_input = emu_alloc(og->values + 1, sizeof(*l.storage_is_input));
-    l.is_kept = emu_alloc(og->values + 1, sizeof(*l.is_kept));
-    l.conv_of = emu_alloc(og->values + 1, sizeof(*l.conv_of));
-    if (s == EMU_OK &&
-        (!l.at || !l.storage_left || !l.storage_is_input || !l.is_kept || !l.conv_of))
-        s = FAIL(NO_MEMORY, "a network of %u values", og->values);
-    if (s == EMU_OK)
-        lower_mark_kept(og, &(*out)->groups, o, l.is_kept);
-    if (s == EMU_OK)
-        s = choose_plans(g, og, o, *out);
-    if (s == EMU_OK)
-        s = nn_new(g, l.seq, (uint64_t)(o->memory_proportion * (double)graph_arch(g)->mem_bytes),
-                   &l.nn);
+    l.seq = program_sequence(g);
     if (s == EMU_OK) {
+        l.out = *out;
         l.groups = &(*out)->groups;
-        s = lower_all(&l);
+        s = lowering_begin(&l, &blocks);
     }
-    nn_free(l.nn);
-    emu_free(l.at);
-    emu_free(l.storage_left);
-    emu_free(l.storage_is_input);
-    emu_free(l.is_kept);
-    emu_free(l.conv_of);
+    if (s == EMU_OK)
+        s = lower_all(&l);
+    lowering_end(&l, &blocks);
     if (s != EMU_OK) {
         op_lower_free(*out);
         *out = NULL;
@@ -403,6 +473,7 @@ void op_lower_free(struct lowered_network *n)
     node_groups_free(&n->groups);
     conv_plans_free(&n->plans);
     emu_free(n->group);
+    emu_free(n->call);
     emu_free(n->in);
     emu_free(n->out);
     emu_free(n->kept);

@@ -18,6 +18,7 @@ struct lower_options {
     /* Results of groups [keep_begin, keep_end), and what these read, can be read after a run; they
      * take memory to the end. Equal: none. */
     uint32_t keep_begin, keep_end;
+    int share_blocks; /* 1: equal blocks are one function of the program (lower_call.h) */
     /* NULL: the host writes pictures as the first layer takes them. Else the only input is pictures
      * in this format (lowered_network.raw), and the caller makes the graph's program out of
      * lowered_network.program. */
@@ -39,10 +40,19 @@ struct lowered_group {
     struct conv_plan plan; /* of a convolution; cut_n is 0 for others */
 };
 
+/* Groups that are a call of a function, which has been lowered for others. */
+struct lowered_call {
+    uint32_t first;         /* group: the first of those that it was lowered for */
+    uint32_t begin, groups; /* those of the call */
+    uint32_t function;
+};
+
 struct lowered_network {
     const struct op_graph *graph; /* borrowed */
     struct node_groups groups;    /* owned, like what follows */
     struct lowered_group *group;  /* by group */
+    struct lowered_call *call;    /* in order */
+    uint32_t calls, functions;
     struct lowered_value *in, *out;
     struct lowered_value *kept; /* those of lower_options.keep_begin, in the order they are made */
     uint32_t kepts;

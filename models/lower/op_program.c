@@ -42,6 +42,9 @@ static enum emu_status build_once(const struct arch *a, const struct op_graph *o
     if (o->prefetch)
         TRY(add_loop(p, o->prefetch));
     plans = &p->network->plans;
+    if (p->network->calls)
+        progress_report(&progress, "blocks", "%u blocks are calls of %u functions",
+                        p->network->calls, p->network->functions);
     progress_report(&progress, "graph",
                     "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes "
                     "a tile stay; expected: at most %s bytes",

@@ -28,8 +28,22 @@ static void new_storage(struct lowering *l, uint32_t value)
     l->at[value].has_storage = 1;
     l->storage_is_input[l->storages] = l->og->value[value].kind != OP_RESULT;
     l->storage_left[l->storages++] = l->og->value[value].readers;
-    if (l->is_kept[value])
+    if (l->is_kept[value] || l->is_result[value])
         lower_pin(l, value);
+}
+
+void lower_set_formal(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads)
+{
+    l->at[value] = *p;
+    new_storage(l, value);
+    l->storage_is_input[l->at[value].storage] = 0;
+    l->storage_left[l->at[value].storage] = reads;
+}
+
+void lower_read_once(struct lowering *l, uint32_t value)
+{
+    if (value != OP_NONE && l->at[value].has_storage)
+        l->storage_left[l->at[value].storage]--;
 }
 
 void lower_pin(struct lowering *l, uint32_t value)
@@ -287,6 +301,7 @@ struct tensor lower_view(struct lowering *l, uint32_t value)
 {
     struct placed *p = &l->at[value];
 
+    p->view_is_read = 1;
     if (!p->has_view && !p->has_field)
         place_constant(l, value);
     if (!p->has_view) {
@@ -296,6 +311,22 @@ struct tensor lower_view(struct lowering *l, uint32_t value)
             p->view = op_cast(l->g, l->seq, p->view, l->real, "wide");
     }
     return p->view;
+}
+
+struct tensor lower_state_numbers(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (!p->has_state)
+        return lower_view(l, value);
+    p->state_is_read = 1;
+    return p->state;
+}
+
+const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t value)
+{
+    l->at[value].statistics_are_read = 1;
+    return &l->at[value].statistics;
 }
 
 struct tensor lower_made_view(struct lowering *l, uint32_t value)

@@ -195,41 +195,22 @@ uint32_t gradient_sum_to(struct op_gradient *x, uint32_t a, struct op_shape to)
 
 /* --- backwards over the nodes --------------------------------------------------------------- */
 
-/* What has been contributed to the gradient of a value: a list. */
-struct parts {
-    uint32_t *value; /* owned */
-    uint32_t count;
-    size_t cap;
-};
-
 struct backwards {
     struct op_graph *g;
     uint32_t values; /* before */
     uint8_t *wanted; /* by value: it depends on what is asked for */
-    struct parts *parts;
+    uint32_t *sum;   /* by value: its gradient as far as it is known; OP_NONE: 0 */
 };
 
-static enum emu_status add_part(struct backwards *b, uint32_t of, uint32_t gradient)
+/* Adds what node x->n contributes to the gradient of a value. It is added up at once, and so is a
+ * part of the block that contributes: equal blocks have equal backward parts, whoever else reads
+ * what they read. */
+static void add_part(struct backwards *b, struct op_gradient *x, uint32_t of, uint32_t gradient)
 {
-    struct parts *p = &b->parts[of];
-
-    if (gradient == OP_NONE)
-        return EMU_OK;
+    if (gradient == OP_NONE || x->status != EMU_OK)
+        return;
     EMU_ASSERT(op_shape_equal(&b->g->value[of].shape, &b->g->value[gradient].shape));
-    TRY(emu_grow((void **)&p->value, p->count, &p->cap, sizeof(*p->value)));
-    p->value[p->count++] = gradient;
-    return EMU_OK;
-}
-
-/* The gradient of a value: its parts, added up; OP_NONE: there are none. */
-static uint32_t sum_parts(struct op_gradient *x, struct parts *p)
-{
-    if (p->count > 1) {
-        p->value[0] = p->count == 2 ? gradient_binary(x, "Add", p->value[0], p->value[1])
-                                    : gradient_node(x, "Sum", p->value, p->count, NULL, 0);
-        p->count = 1;
-    }
-    return p->count ? p->value[0] : OP_NONE;
+    b->sum[of] = b->sum[of] == OP_NONE ? gradient : gradient_binary(x, "Add", b->sum[of], gradient);
 }
 
 static int is_float(const struct op_graph *g, uint32_t value)
@@ -267,7 +248,7 @@ static enum emu_status node_back(struct backwards *b, const struct op_node *node
         any_in |= wanted[k];
     }
     for (uint32_t k = 0; k < node->outs; k++) {
-        out[k] = node->out[k] == OP_NONE ? OP_NONE : sum_parts(&x, &b->parts[node->out[k]]);
+        out[k] = node->out[k] == OP_NONE ? OP_NONE : b->sum[node->out[k]];
         any_out |= out[k] != OP_NONE;
     }
     if (!any_in || !any_out || x.status != EMU_OK)
@@ -276,9 +257,9 @@ static enum emu_status node_back(struct backwards *b, const struct op_node *node
         node->row->family->gradient(&x);
     else
         gradient_refuse(&x, "none is built for its kind");
-    for (uint32_t k = 0; x.status == EMU_OK && k < node->ins; k++) {
+    for (uint32_t k = 0; k < node->ins; k++) {
         if (wanted[k])
-            x.status = add_part(b, node->in[k], of[k]);
+            add_part(b, &x, node->in[k], of[k]);
     }
     return x.status;
 }
@@ -307,28 +288,6 @@ static enum emu_status seed_of(struct op_graph *g, uint32_t value, uint32_t *out
     return op_constant_new(g, &g->value[value].shape, &one, out);
 }
 
-/* The gradients of what is asked for. A sum that is still due is made by `last`, any node. */
-static enum emu_status collect(struct backwards *b, const uint32_t *by, uint32_t count,
-                               uint32_t *out)
-{
-    for (uint32_t k = 0; k < count; k++) {
-        struct op_node n = { .name = b->g->value[by[k]].name, .block = "" };
-        struct op_gradient x = { .g = b->g, .n = &n };
-
-        out[k] = sum_parts(&x, &b->parts[by[k]]);
-        TRY(x.status);
-    }
-    return EMU_OK;
-}
-
-static void backwards_free(struct backwards *b)
-{
-    for (uint32_t v = 0; b->parts && v < b->values; v++)
-        emu_free(b->parts[v].value);
-    emu_free(b->parts);
-    emu_free(b->wanted);
-}
-
 enum emu_status op_gradients(struct op_graph *g, uint32_t of, uint32_t seed, const uint32_t *by,
                              uint32_t count, uint32_t *out)
 {
@@ -341,19 +300,22 @@ enum emu_status op_gradients(struct op_graph *g, uint32_t of, uint32_t seed, con
     if (seed == OP_NONE)
         TRY(seed_of(g, of, &seed));
     b.wanted = emu_alloc(b.values + 1, 1);
-    b.parts = emu_alloc(b.values + 1, sizeof(*b.parts));
-    if (!b.wanted || !b.parts)
+    b.sum = emu_alloc(b.values + 1, sizeof(*b.sum));
+    if (!b.wanted || !b.sum)
         s = FAIL(NO_MEMORY, "gradients of %u values", b.values);
+    for (uint32_t v = 0; s == EMU_OK && v < b.values; v++)
+        b.sum[v] = OP_NONE;
     for (uint32_t k = 0; s == EMU_OK && k < count; k++)
         b.wanted[by[k]] = 1;
     if (s == EMU_OK) {
         mark_wanted(&b);
-        s = b.wanted[of] ? add_part(&b, of, seed) : EMU_OK;
+        b.sum[of] = b.wanted[of] ? seed : OP_NONE;
     }
     if (s == EMU_OK)
         s = walk_back(&b);
-    if (s == EMU_OK)
-        s = collect(&b, by, count, out);
-    backwards_free(&b);
+    for (uint32_t k = 0; s == EMU_OK && k < count; k++)
+        out[k] = b.sum[by[k]];
+    emu_free(b.wanted);
+    emu_free(b.sum);
     return s;
 }

@@ -258,10 +258,11 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
                                    const struct train_step *step, struct train_chip *chip)
 {
     const struct network_choice choice = network_choice_of(t->q);
-    const struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
-                                                       .compile = compile_options_of(t->q) },
-                                          .loss_scale = t->loss_scale };
+    struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
+                                                 .compile = compile_options_of(t->q) },
+                                    .loss_scale = t->loss_scale };
 
+    o.program.lower.share_blocks = !t->q->share_blocks;
     TRY(check_nodes(g));
     TRY(op_lower_check_machine(&t->arch, g));
     TRY(train_chip_new(&t->arch, g, step, &o, chip));

@@ -29,6 +29,8 @@ struct nn;
 enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes,
                        struct nn **out) EMU_MUST_CHECK;
 void nn_free(struct nn *nn);
+/* Layers are added to another sequence from now on; returns the one of before. */
+struct program nn_continue_in(struct nn *nn, struct program seq);
 /* Sets the price of a KiB of a convolution's parameters on a tile, in cycles; at first 0. A higher
  * price makes plans slower and the program smaller. */
 void nn_set_price(struct nn *nn, uint32_t kib_price);

@@ -18,6 +18,8 @@
 enum { BATCH = 6, CLASSES = 5, STEPS = 4 };
 
 static struct op_graph *graph;
+static const char *block; /* of nodes; NULL: none */
+static int share_blocks;
 static uint64_t seed;
 
 static double drawn(void)
@@ -68,6 +70,7 @@ static uint32_t parameter(double middle, double size, unsigned rank, const uint3
 static uint32_t node(const char *op, uint32_t ins, const uint32_t *in, struct op_named_attr attr)
 {
     const struct op_request r = { .op = op,
+                                  .block = block,
                                   .in = in,
                                   .ins = ins,
                                   .outs = 1,
@@ -166,6 +169,7 @@ static uint32_t conv(uint32_t x, uint32_t in, uint32_t out, uint32_t kernel, uin
     double size = sqrt(3.0 * groups / (in * kernel * kernel));
     uint32_t v[] = { x, parameter(0, size, DIMS(out, in / groups, kernel, kernel)), OP_NONE };
     const struct op_request r = { .op = "Conv",
+                                  .block = block,
                                   .in = v,
                                   .ins = biased ? 3 : 2,
                                   .outs = 1,
@@ -216,6 +220,45 @@ static void inverted_block(void)
     x = NODE_INT("GroupNormalization", "num_groups", 4, x, parameter(1, 0.2, DIMS(32)),
                  parameter(0, 0.2, DIMS(32)));
     assert_int_equal(op_graph_output(graph, scores(NODE("Swish", x), 32)), EMU_OK);
+}
+
+/* Blocks of EfficientNet's kind; all but the first two are equal. */
+static uint32_t mobile_block(uint32_t x, int group_norms)
+{
+    uint32_t y = x;
+
+    for (unsigned k = 0; k < 2; k++) {
+        y = k ? conv(y, 32, 32, 3, 1, 32, 0) : conv(y, 16, 32, 1, 1, 1, 0);
+        y = group_norms ? NODE_INT("GroupNormalization", "num_groups", 4, y,
+                                   parameter(1, 0.2, DIMS(32)), parameter(0, 0.2, DIMS(32)))
+                        : batch_norm(y, 32);
+        y = NODE("Swish", y);
+    }
+    x = NODE("Add", x, batch_norm(conv(y, 32, 16, 1, 1, 1, 0), 16));
+    return x;
+}
+
+static void repeated(unsigned blocks, int group_norms)
+{
+    static const char *const name[] = { "a", "b", "c", "d" };
+    uint32_t x = NODE("Swish", conv(input(DIMS(2, 3, 8, 8)), 3, 16, 3, 1, 1, 0));
+
+    for (unsigned k = 0; k < blocks; k++) {
+        block = name[k];
+        x = mobile_block(x, group_norms);
+    }
+    block = NULL;
+    assert_int_equal(op_graph_output(graph, scores(x, 16)), EMU_OK);
+}
+
+static void three_blocks(void)
+{
+    repeated(3, 0);
+}
+
+static void four_blocks_with_group_norms(void)
+{
+    repeated(4, 1);
 }
 
 static uint32_t pool(const char *op, uint32_t x, uint32_t kernel, uint32_t stride, uint32_t pad)
@@ -282,6 +325,7 @@ static void begin(struct pair *p, const struct arch *machine, void (*network)(vo
     if (train_step_make(graph, &opt, &step) != EMU_OK)
         fail_msg("%s", emu_error());
     o.program.lower.real = real;
+    o.program.lower.share_blocks = share_blocks;
     assert_int_equal(op_lower_check(graph), EMU_OK);
     if (graph->problems)
         fail_msg("%s: %s", graph->problem[0].op, graph->problem[0].why);
@@ -399,13 +443,62 @@ static void convolutions(void **state)
     steps_like_reference(&a, pools, "sgd", ELEM_F16, 0.05);
 }
 
+/* All states of two chips are equal, to the bit. */
+static void same_states(struct train_chip *a, struct train_chip *b)
+{
+    for (uint32_t k = 0; k < graph->inputs; k++) {
+        const struct op_value *v = &graph->value[graph->input[k]];
+        struct op_tensor x, y;
+
+        if (v->kind != OP_STATE)
+            continue;
+        assert_int_equal(train_chip_read(a, graph->input[k], &x), EMU_OK);
+        assert_int_equal(train_chip_read(b, graph->input[k], &y), EMU_OK);
+        if (memcmp(x.f, y.f, op_shape_count(&x.shape) * sizeof(*x.f)))
+            fail_msg("%s differs", v->name);
+        op_tensor_free(&x);
+        op_tensor_free(&y);
+    }
+}
+
+/* A step whose equal blocks are functions is the same step. */
+static void blocks_are_functions(void **state)
+{
+    struct arch a = *arch_preset("mk2");
+    struct op_graph *g[2];
+    struct pair p[2];
+    double loss;
+
+    (void)state;
+    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    share_blocks = 1;
+    steps_like_reference(&a, three_blocks, "sgd", ELEM_F16, 0.03);
+    for (share_blocks = 0; share_blocks < 2; share_blocks++) {
+        struct pair *q = &p[share_blocks];
+
+        begin(q, &a, four_blocks_with_group_norms, "sgd", ELEM_F16);
+        g[share_blocks] = graph;
+        assert_int_equal(q->chip.program.network->calls, share_blocks ? 8 : 0);
+        assert_int_equal(q->chip.program.network->functions, share_blocks ? 2 : 0);
+        draw(q);
+        for (unsigned k = 0; k < 2; k++) {
+            if (train_chip_step(&q->chip, &q->data, &q->targets, 0.05, &loss, NULL) != EMU_OK)
+                fail_msg("%s", emu_error());
+        }
+    }
+    share_blocks = 0;
+    same_states(&p[0].chip, &p[1].chip);
+    end(&p[1]);
+    graph = g[0];
+    end(&p[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_optimiser),
-        cmocka_unit_test(layers_in_f32),
-        cmocka_unit_test(layers_in_f16),
-        cmocka_unit_test(convolutions),
+        cmocka_unit_test(every_optimiser),      cmocka_unit_test(layers_in_f32),
+        cmocka_unit_test(layers_in_f16),        cmocka_unit_test(convolutions),
+        cmocka_unit_test(blocks_are_functions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

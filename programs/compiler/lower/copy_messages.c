@@ -175,32 +175,76 @@ static enum emu_status cut_overlaps(struct copy_run_list *m)
 
 /* ---- messages ---- */
 
-/* Makes messages of runs with equal sources. A tile receives one word at a time, so a second target
- * on the same tile needs a message of its own. */
-static enum emu_status add_messages(struct lowering *w, struct copy_run *m, size_t n,
-                                    enum phase phase)
+/* Makes a message of the runs of one round, [first, end) of order[]. */
+static enum emu_status add_message(struct lowering *w, const struct copy_run *m,
+                                   const uint32_t *order, size_t first, size_t end)
 {
-    TRY(lower_access(w, m->from, m->from_at, m->bytes, phase, 0));
-    while (n) {
-        struct message t = { m->from, m->from_at, m->bytes, (uint32_t)w->l->message_dest.count, 0 };
-        size_t left = 0;
+    struct message t = { m->from, m->from_at, m->bytes, (uint32_t)w->l->message_dest.count, 0 };
 
-        w->mark++;
-        for (size_t i = 0; i < n; i++) {
-            uint32_t tile = lower_object(w, m[i].to)->tile;
+    for (size_t i = first; i < end; i++) {
+        const struct copy_run *r = &m[order[i]];
 
-            if (w->tile_mark[tile] == w->mark) {
-                m[left++] = m[i];
-                continue;
-            }
-            w->tile_mark[tile] = w->mark;
-            TRY(VEC_PUSH(&w->l->message_dest, (struct message_dest){ m[i].to, m[i].to_at }));
-            t.dests++;
-        }
-        TRY(VEC_PUSH(&w->l->message, t));
-        n = left;
+        TRY(VEC_PUSH(&w->l->message_dest, (struct message_dest){ r->to, r->to_at }));
+        t.dests++;
     }
+    return VEC_PUSH(&w->l->message, t);
+}
+
+/* Numbers runs by rounds: how many earlier ones go to the same tile. Returns the rounds. */
+static uint32_t number_rounds(struct lowering *w, const struct copy_run *m, size_t n,
+                              uint32_t *round)
+{
+    uint32_t rounds = 0;
+
+    w->mark++;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t tile = lower_object(w, m[i].to)->tile;
+
+        if (w->tile_mark[tile] != w->mark) {
+            w->tile_mark[tile] = w->mark;
+            w->tile_value[tile] = 0;
+        }
+        round[i] = w->tile_value[tile]++;
+        if (round[i] >= rounds)
+            rounds = round[i] + 1;
+    }
+    return rounds;
+}
+
+/* Makes messages of runs with equal sources. A tile receives one word at a time, so a second target
+ * on the same tile needs a message of its own. room: for 3 n + 2 numbers. */
+static enum emu_status add_messages(struct lowering *w, const struct copy_run *m, size_t n,
+                                    enum phase phase, uint32_t *room)
+{
+    uint32_t *round = room, *order = room + n, *end = room + 2 * n, rounds;
+
+    TRY(lower_access(w, m->from, m->from_at, m->bytes, phase, 0));
+    rounds = number_rounds(w, m, n, round);
+    memset(end, 0, ((size_t)rounds + 1) * sizeof(*end));
+    for (size_t i = 0; i < n; i++)
+        end[round[i] + 1]++;
+    for (uint32_t r = 0; r < rounds; r++)
+        end[r + 1] += end[r];
+    for (size_t i = 0; i < n; i++)
+        order[end[round[i]]++] = (uint32_t)i;
+    for (uint32_t r = 0; r < rounds; r++)
+        TRY(add_message(w, m, order, r ? end[r - 1] : 0, end[r]));
     return EMU_OK;
+}
+
+static enum emu_status add_all_messages(struct lowering *w, const struct copy_run_list *m,
+                                        enum phase phase)
+{
+    uint32_t *room = emu_alloc(m->count + 1, 3 * sizeof(*room));
+    enum emu_status s = room ? EMU_OK : FAIL(NO_MEMORY, "messages of %zu runs", m->count);
+
+    for (size_t i = 0, end; s == EMU_OK && i < m->count; i = end) {
+        for (end = i + 1; end < m->count && same_source(&m->at[i], &m->at[end]);)
+            end++;
+        s = add_messages(w, m->at + i, end - i, phase, room);
+    }
+    emu_free(room);
+    return s;
 }
 
 enum emu_status messages_build(struct lowering *w, struct copy_run_list *m, enum phase phase)
@@ -214,11 +258,7 @@ enum emu_status messages_build(struct lowering *w, struct copy_run_list *m, enum
         TRY(lower_access(w, m->at[i].to, m->at[i].to_at, m->at[i].bytes, phase, 1));
     TRY(sort_by_source(m->at, m->count));
     TRY(cut_overlaps(m));
-    for (size_t i = 0, end; i < m->count; i = end) {
-        for (end = i + 1; end < m->count && same_source(&m->at[i], &m->at[end]);)
-            end++;
-        TRY(add_messages(w, m->at + i, end - i, phase));
-    }
+    TRY(add_all_messages(w, m, phase));
     if (w->l->message_dest.count >= UINT32_MAX)
         return FAIL(BAD_PROGRAM, "lowering: too many messages");
     action_set_step(w, phase, STEP_EXCHANGE, first, w->l->message.count - first);

@@ -42,6 +42,14 @@ void nn_free(struct nn *nn)
     emu_free(nn);
 }
 
+struct program nn_continue_in(struct nn *nn, struct program seq)
+{
+    struct program before = nn->seq;
+
+    nn->seq = seq;
+    return before;
+}
+
 void nn_set_price(struct nn *nn, uint32_t kib_price)
 {
     nn->kib_price = kib_price;
