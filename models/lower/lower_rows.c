@@ -72,24 +72,22 @@ static const struct reduce_row *reduction_of(const struct op_node *n)
     return NULL;
 }
 
-/* A mean or sum of a field over all of its positions, [n][c][1][1]: a field again. */
+/* A mean of a field over all of its positions, [n][c][1][1]: a field again. */
 static int over_positions(struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);
-    const struct formula f = { l, n->name };
     struct activation x;
 
-    if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4)
+    if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4 ||
+        !op_node_is(n, "ReduceMean"))
         return 0;
     x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
-    x = op_global_pool(l->nn, x, n->name);
-    if (op_node_is(n, "ReduceSum"))
-        x.t = fn_by(&f, BINARY_MUL, x.t, (double)s->dim[2] * s->dim[3]);
-    lower_set_field(l, n->out[0], x, 1);
+    lower_set_field(l, n->out[0], op_global_pool(l->nn, x, n->name), 1);
     return 1;
 }
 
-/* The same over all items, too: a list with a number for each channel. */
+/* A mean or sum over all items, too: a list with a number for each channel. In f32 up to the
+ * result, since the sum may be beyond f16 where the mean is not. */
 static int over_channels(struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);
@@ -99,10 +97,12 @@ static int over_channels(struct lowering *l, const struct op_node *n, uint32_t s
     if (set != (((1u << s->rank) - 1) & ~2u))
         return 0;
     t = op_reduce(l->g, l->seq, REDUCE_SUM, lower_field_columns(l, &l->at[n->in[0]].field, 0),
-                  l->real, n->name);
+                  ELEM_F32, n->name);
     t = tensor_slice(l->g, t, 0, 0, s->dim[1]);
     if (op_node_is(n, "ReduceMean"))
         t = fn_by(&f, BINARY_MUL, t, (double)s->dim[1] / (double)op_shape_count(s));
+    if (l->real != ELEM_F32)
+        t = op_cast(l->g, l->seq, t, l->real, n->name);
     lower_set_view(l, n->out[0], t);
     return 1;
 }

@@ -289,6 +289,10 @@ static enum emu_status compare_group(struct comparer *c, uint32_t i)
 
     how.elem =
         m.elem == ELEM_F32 || (m.elem != ELEM_F16 && c->o->real == ELEM_F32) ? ELEM_F32 : ELEM_F16;
+    if (s == EMU_OK && group->added != OP_NONE) {
+        s = read_value(c, group->added, how.elem);
+        how.added = &c->value[group->added];
+    }
     for (unsigned k = 0; s == EMU_OK && k < group->nodes; k++) {
         how.made = k + 1 == group->nodes ? m.at : NULL;
         s = compute_node(c, &c->g->node[group->node[k]], &how);

@@ -11,11 +11,11 @@
  *                 f16 once for every 16 channels and place, and up to four times more (sums of
  *                 several tiles, bias, residual, result). No sum of some of the products is larger
  *                 than P = (S + |y|) / 2, since the products of either sign add up to (S + y) / 2
- *                 and (S - y) / 2: roundings x (u P + t). With partial sums in f32 v P for every 16
- *                 channels, and two roundings of the result; depthwise ones are as before
- *   dense layer   as a convolution of one place; of few rows (op_linear) all sums are f32: n v P,
- *                 and a rounding of the result
- *   product       as a convolution of one place; in f32 (n + 4) v P + v S
+ *                 and (S - y) / 2: roundings x (u P + t). Sums may begin with the residual r: u |r|
+ *                 more for every 16 channels and place, and for the bias. With partial sums in f32
+ * v P for every 16 channels, and two roundings of the result; depthwise ones are as before dense
+ * layer   as a convolution of one place; of few rows (op_linear) all sums are f32: n v P, and a
+ * rounding of the result product       as a convolution of one place; in f32 (n + 4) v P + v S
  *   elementwise   kernel by kernel: bounded.h. What is made of several kernels is composed of them
  *                 (op_error_elementwise.c)
  *   max pool      exact
@@ -57,6 +57,8 @@ struct op_error {
     enum conv_partials partials;
     const struct op_tensor *made; /* by output: what the machine made of the node; any NULL: not
                                    * known. Cells take their state from it */
+    const struct bounded_value *added; /* of the result's shape: what sums of products may begin
+                                        * with; NULL: nothing */
 };
 
 /* Computes a node on given inputs; absent ones are NULL. out: by output of the node; free each with

@@ -6,9 +6,9 @@
 #include "models/run/op_error_rules.h"
 
 /* How the sums of a node are rounded: so often by u of partial sums P; by v of P; by v of S; and by
- * u of the result. */
+ * u of the result. Of the first, so many may be of P and what is added. */
 struct sums {
-    double halves, wides, within, results;
+    double halves, wides, within, results, with_added;
 };
 
 enum {
@@ -31,7 +31,9 @@ static struct sums conv_sums(const struct op_error *o, double channels, double p
 
     if (o->partials == PARTIALS_F32 && channels > 1)
         return (struct sums){ .wides = blocks, .within = block_sum, .results = 2 };
-    return (struct sums){ .halves = blocks + ROUNDS_MORE, .within = block_sum };
+    return (struct sums){ .halves = blocks + ROUNDS_MORE,
+                          .within = block_sum,
+                          .with_added = channels > 1 ? blocks + 1 : 0 };
 }
 
 static struct sums product_sums(const struct op_error *o, const struct op_node *n, double terms)
@@ -85,12 +87,15 @@ static enum emu_status add_run(const struct op_error *o, const struct op_node *n
 
 /* What all results have: roundings of P = (S + |y|) / 2 with y without its bias b, of b, and of the
  * result; and b's own error. S is added elsewhere. */
-static void add_roundings(const struct sums *s, const struct rounding *r, struct bounded b,
+static void add_roundings(const struct op_error *o, const struct sums *s, struct bounded b,
                           struct bounded_value *out, uint64_t i)
 {
+    const struct rounding rounding = rounding_of(o->elem), *r = &rounding;
     double y = fabs(out->t.f[i]), bias = fabs(b.v);
     double partial = s->halves * r->u + s->wides * F32_UNIT;
 
+    if (o->added)
+        out->e[i] += s->with_added * r->u * fabs(o->added->t.f[i]);
     out->e[i] += partial / 2 * (y + bias) + partial * bias + b.e;
     out->e[i] += s->results * (r->u * (y + bias) + r->t) + s->halves * r->t;
 }
@@ -121,7 +126,6 @@ enum emu_status conv_error(const struct op_error *o, const struct op_node *n,
 {
     const struct op_shape *w = &in[1]->t.shape;
     const struct sums s = conv_sums(o, w->dim[1], (double)op_shape_span(w, 2, w->rank));
-    const struct rounding r = rounding_of(o->elem);
     uint64_t plane = op_shape_span(&out->t.shape, 2, out->t.shape.rank);
     enum emu_status st;
     double *x_error;
@@ -130,7 +134,7 @@ enum emu_status conv_error(const struct op_error *o, const struct op_node *n,
     st = product_error(o, n, &s, in, x_error, out);
     emu_free(x_error);
     for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
-        add_roundings(&s, &r,
+        add_roundings(o, &s,
                       has_input(n, in, 2) ? bounded_at(in[2], i / plane % out->t.shape.dim[1])
                                           : exactly(0),
                       out, i);
@@ -188,7 +192,7 @@ enum emu_status matmul_error(const struct op_error *o, const struct op_node *n,
         st = product_error(o, n, &s, pair, in[0]->e, out);
     emu_free(scaled.e);
     for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
-        add_roundings(&s, &r,
+        add_roundings(o, &s,
                       gemm && has_input(n, in, 2) ? added_by(o, n, in, i / y->dim[1], i % y->dim[1])
                                                   : exactly(0),
                       out, i);

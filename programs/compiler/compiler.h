@@ -64,7 +64,9 @@ void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PR
 
 /* Opens a scope: the names of everything made between push and pop begin with "name/", and its
  * steps, memory and cycles are identified by the scope's number. The same name within the same
- * scope gives the same scope again. Returns 0, the number of the graph's own scope, after an error.
+ * scope gives the same scope again; the name of the scope that is open opens no other one, and a
+ * variable or step of that name is the scope's own. Returns 0, the number of the graph's own scope,
+ * after an error.
  */
 uint32_t graph_push(struct graph *g, const char *name);
 void graph_pop(struct graph *g);

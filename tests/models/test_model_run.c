@@ -268,7 +268,7 @@ static void test_steps_of_an_image(void **state)
     }
     assert_true(waited > 0); /* some skipped whole supersteps */
     assert_string_equal(json_string_value(json_object_get(json_array_get(steps, 1), "scope")),
-                        "stem/stem");
+                        "stem");
     assert_int_equal(end, session_cycles(r->session));
     json_decref(steps);
 }

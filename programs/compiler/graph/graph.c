@@ -62,7 +62,8 @@ enum emu_status graph_status(const struct graph *g)
 
 static enum emu_status scope_add(struct graph *g, const char *path, uint32_t parent)
 {
-    return path ? VEC_PUSH(&g->scope, (struct scope){ path, parent }) : EMU_NO_MEMORY;
+    return path ? VEC_PUSH(&g->scope, (struct scope){ .path = path, .parent = parent })
+                : EMU_NO_MEMORY;
 }
 
 enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
@@ -132,6 +133,10 @@ uint32_t graph_push(struct graph *g, const char *name)
 
     if (!path)
         return 0;
+    if (g->open_scope && path == g->scope.at[g->open_scope].path) {
+        g->scope.at[g->open_scope].again++;
+        return g->open_scope;
+    }
     while (id < g->scope.count &&
            (g->scope.at[id].parent != g->open_scope || strcmp(g->scope.at[id].path, path)))
         id++;
@@ -147,7 +152,9 @@ void graph_pop(struct graph *g)
 {
     if (!graph_works(g))
         return;
-    if (g->open_scope)
+    if (g->open_scope && g->scope.at[g->open_scope].again)
+        g->scope.at[g->open_scope].again--;
+    else if (g->open_scope)
         g->open_scope = g->scope.at[g->open_scope].parent;
     else
         GRAPH_FAIL(g, "graph_pop without graph_push");
@@ -170,12 +177,23 @@ const char *graph_scope_path(const struct graph *g, uint32_t scope)
     return g->scope.at[scope].path;
 }
 
+/* Whether a name is the last one of a path. */
+static int ends_path(const char *path, const char *name)
+{
+    size_t n = strlen(path), m = strlen(name);
+
+    return m && n >= m && !strcmp(path + n - m, name) && (n == m || path[n - m - 1] == '/');
+}
+
 const char *graph_path(struct graph *g, const char *name)
 {
     const char *scope = g->scope.at[g->open_scope].path;
     size_t bytes = strlen(scope) + strlen(name) + 2;
-    char *s = prog_alloc(&g->arena, bytes, 1);
+    char *s;
 
+    if (ends_path(scope, name))
+        return scope;
+    s = prog_alloc(&g->arena, bytes, 1);
     if (!s) {
         graph_fail_memory(g, "a name");
         return NULL;

@@ -107,6 +107,7 @@ struct vertex {
 struct scope {
     const char *path; /* with the names of its parents; "" of the graph's own */
     uint32_t parent;
+    uint32_t again; /* how often it is open within itself */
 };
 
 struct compute_set {
