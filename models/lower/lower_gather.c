@@ -54,8 +54,10 @@ const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
+    if (op_node_is(n, "TopK"))
+        return "integers, more than 1,024 numbers, or more than 4 million comparisons";
     if (!found)
-        return "no lowering of the operator is built yet";
+        return "places that are known at run time only, or a reduction";
     if (op_value_constant_kind(&g->value[n->in[1]]))
         return NULL;
     if (op_node_is(n, "Gather") && !op_int(&c, "axis") &&

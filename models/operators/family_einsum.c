@@ -7,28 +7,15 @@
  */
 #include <string.h>
 
+#include "models/operators/op_einsum.h"
 #include "models/operators/op_families.h"
 
 enum {
-    LETTERS = 52,
-    LABELS = LETTERS + OP_RANK_MAX, /* behind the letters the dimensions of "..." */
-    ELLIPSIS = LABELS,              /* in a term as it is read */
-    OPERANDS = 16,
+    LETTERS = EINSUM_LETTERS,
+    LABELS = EINSUM_LABELS,
+    ELLIPSIS = LABELS, /* in a term as it is read */
+    OPERANDS = EINSUM_OPERANDS,
     WORK_MAX = 1 << 12 /* products for each number of the operands and the result, at most */
-};
-
-/* Labels of an operand or of the result. */
-struct term {
-    unsigned n;
-    uint8_t label[OP_RANK_MAX + 1];
-};
-
-struct einsum {
-    unsigned operands, dots; /* dots: dimensions of "..." */
-    struct term in[OPERANDS], out;
-    int named_out;         /* "->" is there */
-    unsigned seen[LABELS]; /* how often it occurs in the operands */
-    uint32_t size[LABELS];
 };
 
 /* --- the equation ------------------------------------------------------------------------- */
@@ -48,13 +35,13 @@ static void skip_blanks(const char **at)
     *at += strspn(*at, " ");
 }
 
-static int has_dots(const struct term *t)
+static int has_dots(const struct einsum_term *t)
 {
     return memchr(t->label, ELLIPSIS, t->n) != NULL;
 }
 
 /* Reads labels up to what can be none. */
-static enum emu_status read_term(struct op_call *c, const char **at, struct term *t)
+static enum emu_status read_term(struct op_call *c, const char **at, struct einsum_term *t)
 {
     for (t->n = 0;; t->n++) {
         unsigned label;
@@ -100,10 +87,10 @@ static enum emu_status read_equation(struct op_call *c, struct einsum *e)
 /* --- labels ------------------------------------------------------------------------------- */
 
 /* Puts the last n labels of "..." where a term has it. */
-static enum emu_status expand_dots(struct op_call *c, const struct einsum *e, struct term *t,
+static enum emu_status expand_dots(struct op_call *c, const struct einsum *e, struct einsum_term *t,
                                    unsigned n)
 {
-    struct term all = { .n = 0 };
+    struct einsum_term all = { .n = 0 };
 
     for (unsigned k = 0; k < t->n; k++) {
         int dots = t->label[k] == ELLIPSIS;
@@ -201,7 +188,7 @@ static enum emu_status check_work(struct op_call *c, const struct einsum *e)
     return EMU_OK;
 }
 
-static enum emu_status einsum_of(struct op_call *c, struct einsum *e)
+enum emu_status op_einsum_of(struct op_call *c, struct einsum *e)
 {
     *e = (struct einsum){ .operands = 0 };
     for (uint32_t k = 0; k < c->ins; k++) {
@@ -218,7 +205,7 @@ static enum emu_status einsum_infer(struct op_call *c)
 {
     struct einsum e;
 
-    TRY(einsum_of(c, &e));
+    TRY(op_einsum_of(c, &e));
     c->out[0] = (struct op_shape){ .type = c->in[0]->type, .rank = e.out.n };
     for (unsigned d = 0; d < e.out.n; d++)
         c->out[0].dim[d] = e.size[e.out.label[d]];
@@ -235,8 +222,7 @@ struct loops {
     const struct op_tensor *const *in;
 };
 
-/* The step of an operand for a label: along the diagonal if it has the label twice. */
-static uint64_t label_stride(const struct term *t, const struct op_shape *s, unsigned label)
+uint64_t op_einsum_stride(const struct einsum_term *t, const struct op_shape *s, unsigned label)
 {
     uint64_t stride = 0;
 
@@ -251,7 +237,7 @@ static void add_loop(struct loops *l, const struct einsum *e, unsigned label)
 {
     l->size[l->inner] = e->size[label];
     for (unsigned k = 0; k < l->operands; k++)
-        l->stride[k][l->inner] = label_stride(&e->in[k], &l->in[k]->shape, label);
+        l->stride[k][l->inner] = op_einsum_stride(&e->in[k], &l->in[k]->shape, label);
     l->inner++;
 }
 
@@ -346,7 +332,7 @@ static enum emu_status einsum_ref(struct op_call *c, const struct op_tensor *con
     struct einsum e;
     struct loops l;
 
-    TRY(einsum_of(c, &e));
+    TRY(op_einsum_of(c, &e));
     make_loops(&l, &e, in);
     for (unsigned d = l.outer; d <= l.inner; d++) {
         if (!l.size[d])

@@ -1,5 +1,5 @@
 /* pass_expand.c - operators that tiles compute as several: losses with labels, LRN, CumSum, OneHot;
- * those of expand_weighted.c.
+ * those of the other files expand_*.c.
  *
  *   loss    - sum over classes of (label == class) weight log(probability), then over positions
  *   LRN     x (bias + alpha / size sum over a window of channels of x^2)^-beta, the sum a product
@@ -11,10 +11,6 @@
 #include <string.h>
 
 #include "models/pass/expand.h"
-
-enum {
-    SQUARE_MAX = 1024 /* channels of LRN, elements of a running sum: matrices have their square */
-};
 
 enum emu_status expand_put(struct op_pass *p, const struct op_node *n,
                            const struct expand_part *part, uint32_t *out)
@@ -57,6 +53,20 @@ enum emu_status expand_where(struct op_pass *p, const struct op_node *n, const c
     return expand_put(p, n, &part, out);
 }
 
+enum emu_status expand_cast(struct op_pass *p, const struct op_node *n, const char *suffix,
+                            uint32_t x, enum op_type to, uint32_t *out)
+{
+    const struct expand_part part = {
+        .op = "Cast",
+        .suffix = suffix,
+        .in = { x, OP_NONE, OP_NONE },
+        .attr = { { "to", { .kind = OP_ATTR_INT, .i = op_type_onnx_number(to) } } },
+        .attrs = 1
+    };
+
+    return expand_put(p, n, &part, out);
+}
+
 enum emu_status expand_reshape(struct op_pass *p, const struct op_node *n, uint32_t in,
                                const struct op_shape *to, uint32_t *out)
 {
@@ -72,8 +82,7 @@ enum emu_status expand_number(struct op_pass *p, enum op_type type, double v, ui
     return op_constant_new(p->g, &s, &v, out);
 }
 
-/* from, from + 1, .. along an axis of a shape that is 1 in all others. */
-static enum emu_status places(struct op_pass *p, enum op_type type, unsigned rank, unsigned axis,
+enum emu_status expand_places(struct op_pass *p, enum op_type type, unsigned rank, unsigned axis,
                               uint32_t count, int64_t from, uint32_t *out)
 {
     struct op_shape s = { .type = type, .rank = rank };
@@ -92,6 +101,51 @@ static enum emu_status places(struct op_pass *p, enum op_type type, unsigned ran
     st = op_value_constant(p->g, NULL, &t, out);
     op_tensor_free(&t);
     return st;
+}
+
+enum emu_status expand_reduce(struct op_pass *p, const struct op_node *n, const char *op,
+                              const char *suffix, uint32_t x, int64_t axis, uint32_t *out)
+{
+    struct expand_part part = { .op = op,
+                                .suffix = suffix,
+                                .in = { x, OP_NONE, OP_NONE },
+                                .attr = { { "keepdims", { .kind = OP_ATTR_INT, .i = 0 } } },
+                                .attrs = 1 };
+
+    if (axis >= 0) {
+        part.attr[1] =
+            (struct op_named_attr){ "axes", { .kind = OP_ATTR_INTS, .count = 1, .ints = &axis } };
+        part.attrs = 2;
+    }
+    return expand_put(p, n, &part, out);
+}
+
+enum emu_status expand_transpose(struct op_pass *p, const struct op_node *n, const char *suffix,
+                                 unsigned rank, const int64_t *perm, uint32_t x, uint32_t *out)
+{
+    const struct expand_part part = {
+        .op = "Transpose",
+        .suffix = suffix,
+        .in = { x, OP_NONE, OP_NONE },
+        .attr = { { "perm", { .kind = OP_ATTR_INTS, .count = rank, .ints = perm } } },
+        .attrs = 1
+    };
+    int moves = 0;
+
+    for (unsigned k = 0; k < rank; k++)
+        moves |= perm[k] != k;
+    *out = x;
+    return moves ? expand_put(p, n, &part, out) : EMU_OK;
+}
+
+enum emu_status expand_swap_last(struct op_pass *p, const struct op_node *n, const char *suffix,
+                                 unsigned rank, unsigned axis, uint32_t x, uint32_t *out)
+{
+    int64_t perm[OP_RANK_MAX];
+
+    for (unsigned k = 0; k < rank; k++)
+        perm[k] = k == axis ? rank - 1 : k == rank - 1 ? axis : k;
+    return expand_transpose(p, n, suffix, rank, perm, x, out);
 }
 
 /* ---- losses ---- */
@@ -133,7 +187,7 @@ static enum emu_status make_hot(struct op_pass *p, struct loss *l)
 
     column.dim[1] = 1;
     TRY(expand_reshape(p, l->n, labels, &column, &labels));
-    TRY(places(p, p->g->value[labels].shape.type, l->x.rank, 1, l->x.dim[1], 0, &classes));
+    TRY(expand_places(p, p->g->value[labels].shape.type, l->x.rank, 1, l->x.dim[1], 0, &classes));
     return expand_binary(p, l->n, "Equal", ".hot", labels, classes, &l->hot);
 }
 
@@ -176,24 +230,6 @@ static enum emu_status make_weight(struct op_pass *p, struct loss *l)
     return EMU_OK;
 }
 
-/* Sum or mean over an axis, or over all. */
-static enum emu_status reduce(struct op_pass *p, const struct op_node *n, const char *op,
-                              const char *suffix, uint32_t x, int64_t axis, uint32_t *out)
-{
-    struct expand_part part = { .op = op,
-                                .suffix = suffix,
-                                .in = { x, OP_NONE, OP_NONE },
-                                .attr = { { "keepdims", { .kind = OP_ATTR_INT, .i = 0 } } },
-                                .attrs = 1 };
-
-    if (axis >= 0) {
-        part.attr[1] =
-            (struct op_named_attr){ "axes", { .kind = OP_ATTR_INTS, .count = 1, .ints = &axis } };
-        part.attrs = 2;
-    }
-    return expand_put(p, n, &part, out);
-}
-
 static enum emu_status make_each(struct op_pass *p, struct loss *l)
 {
     int none = op_is(&l->c, "reduction", "none");
@@ -202,7 +238,7 @@ static enum emu_status make_each(struct op_pass *p, struct loss *l)
     TRY(expand_where(p, l->n, ".chosen", l->hot, l->logs, l->zero, &chosen));
     if (l->weight != OP_NONE)
         TRY(expand_binary(p, l->n, "Mul", ".weighted", chosen, l->weight, &chosen));
-    TRY(reduce(p, l->n, "ReduceSum", ".sum", chosen, 1, &chosen));
+    TRY(expand_reduce(p, l->n, "ReduceSum", ".sum", chosen, 1, &chosen));
     return expand_unary(p, l->n, "Neg", none ? "" : ".each", chosen, &l->each);
 }
 
@@ -214,13 +250,13 @@ static enum emu_status make_result(struct op_pass *p, struct loss *l, uint32_t *
     if (op_is(&l->c, "reduction", "none"))
         return EMU_OK;
     if (op_is(&l->c, "reduction", "sum"))
-        return reduce(p, l->n, "ReduceSum", "", l->each, -1, out);
+        return expand_reduce(p, l->n, "ReduceSum", "", l->each, -1, out);
     if (l->counts_all)
-        return reduce(p, l->n, "ReduceMean", "", l->each, -1, out);
+        return expand_reduce(p, l->n, "ReduceMean", "", l->each, -1, out);
     TRY(expand_where(p, l->n, ".counts", l->hot, l->weight == OP_NONE ? l->one : l->weight, l->zero,
                      &total));
-    TRY(reduce(p, l->n, "ReduceSum", ".total", total, -1, &total));
-    TRY(reduce(p, l->n, "ReduceSum", ".losses", l->each, -1, &sum));
+    TRY(expand_reduce(p, l->n, "ReduceSum", ".total", total, -1, &total));
+    TRY(expand_reduce(p, l->n, "ReduceSum", ".losses", l->each, -1, &sum));
     return expand_binary(p, l->n, "Div", "", sum, total, out);
 }
 
@@ -280,7 +316,7 @@ static enum emu_status expand_lrn(struct op_pass *p, const struct op_node *n, ui
     };
     uint32_t in = op_pass_now(p, n->in[0]), window, sum, by;
 
-    if (x.dim[1] > SQUARE_MAX)
+    if (x.dim[1] > EXPAND_SQUARE)
         return EMU_OK;
     TRY(expand_binary(p, n, "Mul", ".squares", in, in, &sum));
     TRY(expand_reshape(p, n, sum, &lists, &sum));
@@ -317,23 +353,6 @@ static enum emu_status triangle(struct op_pass *p, enum op_type type, uint32_t n
     return st;
 }
 
-enum emu_status expand_swap_last(struct op_pass *p, const struct op_node *n, const char *suffix,
-                                 unsigned rank, unsigned axis, uint32_t x, uint32_t *out)
-{
-    int64_t perm[OP_RANK_MAX];
-    const struct expand_part part = {
-        .op = "Transpose",
-        .suffix = suffix,
-        .in = { x, OP_NONE, OP_NONE },
-        .attr = { { "perm", { .kind = OP_ATTR_INTS, .count = rank, .ints = perm } } },
-        .attrs = 1
-    };
-
-    for (unsigned k = 0; k < rank; k++)
-        perm[k] = k == axis ? rank - 1 : k == rank - 1 ? axis : k;
-    return expand_put(p, n, &part, out);
-}
-
 static enum emu_status expand_cumsum(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
     const struct op_call c = op_attrs_of(p->g, n);
@@ -342,7 +361,7 @@ static enum emu_status expand_cumsum(struct op_pass *p, const struct op_node *n,
     unsigned axis = (unsigned)(given < 0 ? given + x.rank : given);
     uint32_t ones, now = op_pass_now(p, n->in[0]);
 
-    if (op_type_kind(x.type) != OP_KIND_FLOAT || x.dim[axis] > SQUARE_MAX)
+    if (op_type_kind(x.type) != OP_KIND_FLOAT || x.dim[axis] > EXPAND_SQUARE)
         return EMU_OK;
     TRY(triangle(p, x.type, x.dim[axis], &c, &ones));
     if (axis + 1 == x.rank)
@@ -367,9 +386,10 @@ static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n
     axis = axis < 0 ? axis + to.rank : axis;
     column.dim[axis] = 1;
     TRY(expand_reshape(p, n, op_pass_now(p, n->in[0]), &column, &at));
-    TRY(places(p, type, to.rank, (unsigned)axis, to.dim[axis], 0, &place));
+    TRY(expand_places(p, type, to.rank, (unsigned)axis, to.dim[axis], 0, &place));
     TRY(expand_binary(p, n, "Equal", ".hot", at, place, &hot));
-    TRY(places(p, type, to.rank, (unsigned)axis, to.dim[axis], -(int64_t)to.dim[axis], &place));
+    TRY(expand_places(p, type, to.rank, (unsigned)axis, to.dim[axis], -(int64_t)to.dim[axis],
+                      &place));
     TRY(expand_binary(p, n, "Equal", ".from_end", at, place, &other));
     TRY(expand_binary(p, n, "Or", ".either", hot, other, &hot));
     TRY(op_value_read(p->g, op_tensor_value(&c, "values"), &t)); /* off, on */
@@ -386,11 +406,12 @@ static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n
 
 /* ---- the pass ---- */
 
-static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
+/* How an operator is spelt; of most, by a formula or not at all. */
+static expand_op *spelling_of(const struct op_node *n)
 {
     static const struct {
         const char *op;
-        enum emu_status (*expand)(struct op_pass *p, const struct op_node *n, uint32_t *out);
+        expand_op *expand;
     } row[] = { { "NegativeLogLikelihoodLoss", expand_loss },
                 { "SoftmaxCrossEntropyLoss", expand_loss },
                 { "LRN", expand_lrn },
@@ -400,21 +421,35 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
                 { "LpNormalization", expand_lp_norm },
                 { "GlobalLpPool", expand_global_lp_pool },
                 { "LpPool", expand_lp_pool },
-                { "Trilu", expand_triangle } };
+                { "Trilu", expand_triangle },
+                { "IsInf", expand_is_inf },
+                { "Pow", expand_power },
+                { "Dropout", expand_dropout },
+                { "ScatterElements", expand_scatter },
+                { "ScatterND", expand_scatter },
+                { "TopK", expand_top_k },
+                { "Einsum", expand_einsum } };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
+        if (op_node_is(n, row[k].op))
+            return row[k].expand;
+    }
+    return expand_function;
+}
+
+static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
+{
     const struct op_node *n = &p->old[node];
     uint32_t by[2] = { OP_NONE, OP_NONE };
 
-    for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
-        if (!op_node_is(n, row[k].op) || !op_shape_count(&p->g->value[n->in[0]].shape))
-            continue;
-        TRY(row[k].expand(p, n, by));
-        for (uint32_t i = 0; by[0] != OP_NONE && i < n->outs; i++) {
-            if (n->out[i] != OP_NONE)
-                op_pass_replace(p, n->out[i], by[i]);
-        }
-        *replaced = by[0] != OP_NONE;
+    if (!n->ins || n->in[0] == OP_NONE || !op_shape_count(&p->g->value[n->in[0]].shape))
         return EMU_OK;
+    TRY(spelling_of(n)(p, n, by));
+    for (uint32_t i = 0; by[0] != OP_NONE && i < n->outs && i < EMU_COUNT_OF(by); i++) {
+        if (n->out[i] != OP_NONE)
+            op_pass_replace(p, n->out[i], by[i]);
     }
+    *replaced = by[0] != OP_NONE;
     return EMU_OK;
 }
 

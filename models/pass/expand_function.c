@@ -1,0 +1,164 @@
+/* expand_function.c - functions of numbers that tiles compute as several (pass_expand()): a row
+ * each.
+ *
+ * A formula is read from left to right, as on a calculator with a stack: a number is put on it, x
+ * and y are the operands, =a takes what is on top under a name of one letter, a puts it there
+ * again, and an operator takes its operands, the last one from the top, and puts its result. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/pass/expand.h"
+
+enum { STACK = 8, NAMES = 26, TOKEN = 32 };
+
+/* atan of what is on top, which is in [-1, 1]: 2 atan(u) with u = v / (1 + root(1 + v^2)), and u
+ * p(u^2) for atan(u), off by at most 2.2e-7 (Chebyshev's polynomial of degree 3 in u^2 up to tan(pi
+ * / 8)^2). */
+#define ATAN_OF_TOP                                                                                \
+    " =v v 1 v v Mul Add Sqrt 1 Add Div =u u u Mul =s"                                             \
+    " s -0.11111472336 Mul 0.19680585584 Add s Mul -0.33322714654 Add"                             \
+    " s Mul 0.99999944130 Add u Mul 2 Mul"
+
+/* asin(x) = 2 atan(x / (1 + root(1 - x^2))) */
+#define ASIN "x 1 1 x Sub 1 x Add Mul Sqrt Add Div" ATAN_OF_TOP " 2 Mul"
+
+static const struct formula_row {
+    const char *op, *formula;
+} formulas[] = {
+    { "Acos", "1.5707963267948966 " ASIN " Sub" },
+    { "Asin", ASIN },
+    /* of 1 / |x| beyond 1 */
+    { "Atan", "x Abs =a a a Reciprocal Min" ATAN_OF_TOP " =t "
+              "1 a Less 1.5707963267948966 t Sub t Where x Sign Mul" },
+    /* a - floor(a / b) b of magnitudes; the quotient is rounded, so that this may be off by b */
+    { "Mod", "x Abs =a y Abs =b a a b Div Floor b Mul Sub =r "
+             "r 0 Less r b Add r Where =r b r LessOrEqual r b Sub r Where x Sign Mul" },
+};
+
+/* A formula that is being read. */
+struct reader {
+    struct op_pass *p;
+    const struct op_node *n;
+    enum op_type type;
+    uint32_t stack[STACK], named[NAMES];
+    unsigned depth, nodes;
+};
+
+static void put(struct reader *r, uint32_t value)
+{
+    EMU_ASSERT(r->depth < STACK);
+    r->stack[r->depth++] = value;
+}
+
+/* An operator with as many operands as its row has inputs. */
+static enum emu_status apply(struct reader *r, const char *op)
+{
+    const struct op_row *row = op_row_find(op, 0);
+    char *suffix = op_graph_text(r->p->g, ".%s%u", op, r->nodes++);
+    struct expand_part part = { .op = op, .suffix = suffix };
+    unsigned ins = row->ins_max <= EXPAND_INS ? row->ins_max : 2;
+    uint32_t out;
+
+    if (!suffix)
+        return FAIL(NO_MEMORY, "a node");
+    EMU_ASSERT(r->depth >= ins);
+    r->depth -= ins;
+    for (unsigned k = 0; k < EXPAND_INS; k++)
+        part.in[k] = k < ins ? r->stack[r->depth + k] : OP_NONE;
+    TRY(expand_put(r->p, r->n, &part, &out));
+    put(r, out);
+    return EMU_OK;
+}
+
+static enum emu_status read_token(struct reader *r, const char *token)
+{
+    uint32_t v;
+
+    if (isupper(token[0]))
+        return apply(r, token);
+    if (token[0] == '=') {
+        r->named[token[1] - 'a'] = r->stack[--r->depth];
+    } else if (islower(token[0]) && !token[1]) {
+        put(r, r->named[token[0] - 'a']);
+    } else {
+        TRY(expand_number(r->p, r->type, strtod(token, NULL), &v));
+        put(r, v);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status read_formula(struct op_pass *p, const struct op_node *n, const char *formula,
+                                    uint32_t *out)
+{
+    struct reader r = { .p = p, .n = n, .type = p->g->value[n->in[0]].shape.type };
+    char token[TOKEN];
+
+    for (uint32_t k = 0; k < n->ins && k < 2; k++)
+        r.named['x' - 'a' + k] = op_pass_now(p, n->in[k]);
+    for (const char *at = formula; *(at += strspn(at, " "));) {
+        size_t length = strcspn(at, " ");
+
+        EMU_ASSERT(length < TOKEN);
+        memcpy(token, at, length);
+        token[length] = '\0';
+        TRY(read_token(&r, token));
+        at += length;
+    }
+    EMU_ASSERT(r.depth == 1);
+    *out = r.stack[0];
+    return EMU_OK;
+}
+
+enum emu_status expand_function(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(formulas); k++) {
+        if (op_node_is(n, formulas[k].op) &&
+            op_type_kind(p->g->value[n->in[0]].shape.type) == OP_KIND_FLOAT)
+            return read_formula(p, n, formulas[k].formula, out);
+    }
+    return EMU_OK;
+}
+
+enum emu_status expand_is_inf(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    const struct op_call c = op_attrs_of(p->g, n);
+    int above = op_int(&c, "detect_positive") != 0, below = op_int(&c, "detect_negative") != 0;
+    static const char *const formula[2][2] = { { "x x Less",
+                                                 "x inf Equal" }, /* none is below itself */
+                                               { "x -inf Equal", "x Abs inf Equal" } };
+
+    return read_formula(p, n, formula[below][above], out);
+}
+
+/* A float to the power of an integer. */
+enum emu_status expand_power(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    enum op_type type = p->g->value[n->in[0]].shape.type;
+    uint32_t exponent;
+
+    if (op_type_kind(type) != OP_KIND_FLOAT ||
+        op_type_kind(p->g->value[n->in[1]].shape.type) != OP_KIND_INT)
+        return EMU_OK;
+    TRY(expand_cast(p, n, ".exponent", op_pass_now(p, n->in[1]), type, &exponent));
+    return expand_binary(p, n, "Pow", "", op_pass_now(p, n->in[0]), exponent, out);
+}
+
+/* Inference keeps everything. */
+enum emu_status expand_dropout(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    struct op_shape s = p->g->value[n->in[0]].shape;
+    struct op_tensor t;
+    enum emu_status st;
+
+    if (n->outs < 2)
+        return EMU_OK;
+    s.type = OP_TYPE_BOOL;
+    TRY(op_tensor_new(&s, &t));
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        t.i[k] = 1;
+    st = op_value_constant(p->g, NULL, &t, &out[1]);
+    op_tensor_free(&t);
+    TRY(st);
+    return expand_unary(p, n, "Identity", "", op_pass_now(p, n->in[0]), &out[0]);
+}
