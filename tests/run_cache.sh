@@ -81,6 +81,40 @@ check "timing: takes a network with parameters" reused
 run run "${everything[@]}"
 check "after that: the same answer" same plain answer
 
+# ONNX files: what they hold and what is asked of them counts, not where they are
+file=$tmp/net.onnx
+"$program" models efficientnet-b0 --resolution 32 -o "$file" >/dev/null 2>"$tmp/messages"
+run_file() { "$program" run "$file" --outputs block1a.project.norm --set tiles=128 "$@" >"$tmp/answer" 2>"$tmp/messages"; }
+run_file --json --no-cache --save "$tmp/scores.npy"
+mv "$tmp/answer" "$tmp/file_plain"
+run_file --json
+check "a file: the first run compiles" compiled
+check "a file: the first run gives the answer" same file_plain answer
+run_file --json --save "$tmp/scores2.npy" -o "$tmp/file_image"
+check "a file: the second run does not compile" reused
+check "a file: the second run gives the same answer" same file_plain answer
+check "a file: the second run saves the same outputs" same scores.npy scores2.npy
+run_file --json -o "$tmp/file_image2" --no-cache
+check "a file: the second run writes the same image" same file_image file_image2
+run_file --engine timing --json
+check "a file: timing takes it, too" reused
+run_file --precision f32
+check "a file: another precision compiles" compiled
+run_file --outputs block1a.dw.act
+check "a file: other outputs compile" compiled
+cp "$file" "$tmp/other.onnx"
+file=$tmp/other.onnx
+run_file --image models/pictures/landscape.png
+check "a file: a copy does not compile" reused
+printf '\x01' | dd of="$file" bs=1 seek=$(($(wc -c <"$file") / 2)) conv=notrunc status=none
+run_file
+check "a file: another byte in its weights compiles" compiled
+"$program" cache >"$tmp/answer" 2>"$tmp/messages"
+check "a file: cache lists it" grep -q 'net.onnx, on mk2, parameters of the file' "$tmp/answer"
+"$program" cache --clear >/dev/null
+run run "${everything[@]}"
+check "after the files: the same answer" same plain answer
+
 # damage
 for at in 9999; do # tests/emu/test_disk_cache.c damages every byte of an entry
     cp "$tmp/entry" "$entry"

@@ -144,8 +144,7 @@ static uint64_t pixel_at(const struct op_shape *s, uint64_t k)
     return (k / plane / s->dim[1] * plane + k % plane) * 4 + c;
 }
 
-/* The elements of an input; *out: owned by the caller. name: for messages. */
-static enum emu_status pack_all(enum elem e, int pixels, const char *name,
+enum emu_status op_numbers_pack(enum elem e, int pixels, const char *name,
                                 const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
 {
     uint64_t n = op_shape_count(&t->shape), size = elem_bytes(e);
@@ -165,18 +164,35 @@ static enum emu_status pack_all(enum elem e, int pixels, const char *name,
     return EMU_OK;
 }
 
+enum emu_status op_numbers_unpack(enum elem e, const void *data, const struct op_shape *shape,
+                                  struct op_tensor *out)
+{
+    const uint8_t *at = data;
+
+    TRY(op_tensor_new(shape, out));
+    for (uint64_t i = 0; i < op_shape_count(shape); i++) {
+        double v = unpack(e, at + i * elem_bytes(e));
+
+        if (op_type_kind(shape->type) == OP_KIND_FLOAT)
+            out->f[i] = v;
+        else
+            out->i[i] = (int64_t)v;
+    }
+    return EMU_OK;
+}
+
 static enum emu_status elements_of(const struct op_program *p, uint32_t k,
                                    const struct op_tensor *t, uint8_t **out)
 {
     const struct lowered_value *in = &p->network->in[k];
     uint64_t bytes;
 
-    return pack_all(in->elem, in->pixels, in->name, t, out, &bytes);
+    return op_numbers_pack(in->elem, in->pixels, in->name, t, out, &bytes);
 }
 
 enum emu_status op_pixels_pack(const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
 {
-    return pack_all(ELEM_F16, 1, "of pictures", t, out, bytes);
+    return op_numbers_pack(ELEM_F16, 1, "of pictures", t, out, bytes);
 }
 
 enum emu_status op_program_write(const struct op_program *p, struct session *s, uint32_t k,
@@ -218,8 +234,7 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
                                       const struct lowered_value *o, struct op_tensor *out)
 {
     const struct op_shape *shape = &p->network->graph->value[o->value].shape;
-    uint64_t n = op_shape_count(shape), size = elem_bytes(o->elem);
-    uint8_t *data = emu_alloc(n + 1, size);
+    uint8_t *data = emu_alloc(op_shape_count(shape) + 1, elem_bytes(o->elem));
     enum emu_status st;
 
     memset(out, 0, sizeof(*out));
@@ -227,15 +242,7 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
         return FAIL(NO_MEMORY, "%s", o->name);
     st = session_read(s, o->view, data);
     if (st == EMU_OK)
-        st = op_tensor_new(shape, out);
-    for (uint64_t i = 0; st == EMU_OK && i < n; i++) {
-        double v = unpack(o->elem, data + i * size);
-
-        if (op_type_kind(shape->type) == OP_KIND_FLOAT)
-            out->f[i] = v;
-        else
-            out->i[i] = (int64_t)v;
-    }
+        st = op_numbers_unpack(o->elem, data, shape, out);
     emu_free(data);
     return st;
 }

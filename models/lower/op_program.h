@@ -53,6 +53,14 @@ enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
 enum emu_status op_program_fill(const struct op_program *p, uint32_t k,
                                 const struct op_tensor *t) EMU_MUST_CHECK;
 
+/* Numbers as the chip has them, and back. pixels: as op_pixels_pack(). name: for messages. *out is
+ * owned by the caller. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY. */
+enum emu_status op_numbers_pack(enum elem e, int pixels, const char *name,
+                                const struct op_tensor *t, uint8_t **out,
+                                uint64_t *bytes) EMU_MUST_CHECK;
+enum emu_status op_numbers_unpack(enum elem e, const void *data, const struct op_shape *shape,
+                                  struct op_tensor *out) EMU_MUST_CHECK;
+
 /* Pictures [n][c][h][w] as the chip takes them: f16 [n][h][w][4], to the nearest, channels from c
  * on 0. *out is owned by the caller; *bytes: its size. EMU_USAGE (a number beyond f16),
  * EMU_NO_MEMORY. */

@@ -8,6 +8,7 @@
 #ifndef MODELS_ONNX_H
 #define MODELS_ONNX_H
 
+#include "emu/base/hash.h"
 #include "models/operators/operators.h"
 
 /* A size for a dimension that the file leaves open, by the name that it has there, or
@@ -68,6 +69,9 @@ enum emu_status onnx_read_bytes(const void *data, size_t bytes, const char *name
                                 const struct onnx_options *options,
                                 struct onnx_model **out) EMU_MUST_CHECK;
 void onnx_model_free(struct onnx_model *m); /* accepts NULL */
+/* A hash of all bytes of the file and of those in other files that were mapped for it, with their
+ * names. A model of bytes has none. Reads all of them. */
+struct hash128 onnx_model_hash(const struct onnx_model *m);
 
 /* Writes a graph as an ONNX file of version 17 of the operator set, weights included; whoever owns
  * f asks it for errors. EMU_USAGE: a node is of an operator that is newer (what passes recognise);

@@ -313,6 +313,19 @@ void onnx_model_free(struct onnx_model *m)
     emu_free(m);
 }
 
+struct hash128 onnx_model_hash(const struct onnx_model *m)
+{
+    const struct onnx_folder *d = &m->files->folder;
+    struct hash128 all[3] = { hash128(m->files->main.at, m->files->main.bytes) };
+
+    for (size_t k = 0; k < d->files; k++) {
+        all[1] = hash128(d->file[k].location, strlen(d->file[k].location));
+        all[2] = hash128(d->file[k].at, d->file[k].bytes);
+        all[0] = hash128(all, sizeof(all));
+    }
+    return all[0];
+}
+
 /* --- one tensor --------------------------------------------------------------------------- */
 
 static enum emu_status read_tensor(struct wire_source *src, struct op_tensor *out)

@@ -8,6 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/job/run_image.h"
 #include "models/run/compare_graph.h"
+#include "models/run/kept_image.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_dump.h"
 #include "models/run/model_output.h"
@@ -95,17 +96,13 @@ static enum emu_status read_inputs(struct model_run *m)
 /* Into tile memory, before a run. */
 static enum emu_status write_inputs(struct model_run *m)
 {
+    const struct op_graph *g = m->source.graph;
+    const struct image *kept = m->entry.image;
     enum emu_status s = EMU_OK;
-    uint64_t bytes;
-    uint8_t *data;
 
-    for (uint32_t k = 0; !m->entry.image && s == EMU_OK && k < m->source.graph->inputs; k++)
-        s = op_program_write(&m->p, m->session, k, &m->in[k].numbers);
-    if (!m->entry.image)
-        return s;
-    TRY(op_pixels_pack(&m->in[0].numbers, &data, &bytes));
-    s = run_input_write(session_run_image(m->session), NET_IMAGE_INPUT, data, bytes);
-    emu_free(data);
+    for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
+        s = kept ? kept_input_write(g, k, &m->in[k].numbers, kept, session_run_image(m->session))
+                 : op_program_write(&m->p, m->session, k, &m->in[k].numbers);
     return s;
 }
 
@@ -121,19 +118,14 @@ static enum emu_status describe_image(struct model_run *m)
 static enum emu_status write_image(struct model_run *m)
 {
     const struct image *im = m->entry.image ? m->entry.image : compiled_image(m->p.compiled);
+    const struct op_graph *g = m->source.graph;
     enum emu_status s = EMU_OK;
-    uint64_t bytes;
-    uint8_t *data;
 
-    for (uint32_t k = 0; !m->entry.image && s == EMU_OK && k < m->source.graph->inputs; k++)
-        s = op_program_fill(&m->p, k, &m->in[k].numbers);
-    if (m->source.net)
-        TRY(describe_image(m));
-    if (m->entry.image) {
-        TRY(op_pixels_pack(&m->in[0].numbers, &data, &bytes));
-        s = image_fill_input(m->entry.image, NET_IMAGE_INPUT, data);
-        emu_free(data);
-    }
+    for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
+        s = m->entry.image ? kept_input_fill(g, k, &m->in[k].numbers, m->entry.image)
+                           : op_program_fill(&m->p, k, &m->in[k].numbers);
+    if (s == EMU_OK && m->source.net)
+        s = describe_image(m);
     if (s == EMU_OK)
         s = image_write_to(im, m->files.image);
     return output_finish(&m->files.image, s);
@@ -150,9 +142,6 @@ static enum emu_status read_scores(struct model_run *m)
     m->scores = emu_alloc(n, sizeof(*m->scores));
     if (!m->scores)
         return FAIL(NO_MEMORY, "scores");
-    if (m->entry.image)
-        return run_output_read(session_run_image(m->session), NET_IMAGE_OUTPUT, m->scores,
-                               n * sizeof(*m->scores));
     for (uint64_t k = 0; k < n; k++)
         m->scores[k] = (float)m->out[0].f[k];
     return EMU_OK;
@@ -160,8 +149,12 @@ static enum emu_status read_scores(struct model_run *m)
 
 static enum emu_status read_outputs(struct model_run *m)
 {
-    for (uint32_t k = 0; !m->entry.image && k < m->source.graph->outputs; k++)
-        TRY(op_program_read(&m->p, m->session, k, &m->out[k]));
+    const struct op_graph *g = m->source.graph;
+    const struct image *kept = m->entry.image;
+
+    for (uint32_t k = 0; k < g->outputs; k++)
+        TRY(kept ? kept_output_read(g, k, kept, session_run_image(m->session), &m->out[k])
+                 : op_program_read(&m->p, m->session, k, &m->out[k]));
     return read_scores(m);
 }
 
@@ -437,7 +430,8 @@ static void keep_program(struct model_run *m)
         return;
     fflush(stdout); /* people read the answer meanwhile */
     progress_skip(&m->progress);
-    if (net_cache_keep(&m->cache, m->p.compiled, &m->layers, m->source.weights->names) == EMU_OK)
+    if (net_cache_keep(&m->cache, m->p.compiled, &m->layers,
+                       m->source.weights ? m->source.weights->names : NULL) == EMU_OK)
         progress_report(&m->progress, "cache", "kept for the next run");
     else
         progress_report(&m->progress, "cache", "not kept: %s", emu_error());
@@ -449,22 +443,25 @@ static int needs_no_values(const struct request *q)
     return q->engine && q->use & USE_RUN && !q->output && !q->write_weights && !q->weights;
 }
 
-/* Takes a network by name from the cache. Returns 0 when it is not there. Where values are not
+/* Takes a network from the cache. Returns 0 when it is not there. Where values are not
  * needed, an entry that has them will do, too. */
 static int find_program(struct model_run *m)
 {
     struct network_choice *choice = &m->source.choice;
-    const struct net_cache_input in = { choice, m->source.net, &m->arch,
-                                        compile_options_of(m->q).exchange };
+    const struct net_cache_input in = { .choice = choice,
+                                        .net = m->source.net,
+                                        .model = m->source.model,
+                                        .request = m->q,
+                                        .arch = &m->arch,
+                                        .exchange = compile_options_of(m->q).exchange };
     char label[TEXT_MAX];
     int cycles_only = needs_no_values(m->q), found;
 
-    if (!m->source.net || m->q->compare_layers || m->q->ranges || m->q->logits ||
-        m->q->save.count || m->q->write_weights)
+    if (m->q->compare_layers || m->q->ranges || m->q->logits || m->q->write_weights)
         return 0; /* that needs weights, a graph, or what the compiler knows of steps */
     net_cache_open(&in, &m->cache);
     found = net_cache_find(&m->cache, cycles_only, &m->entry);
-    if (!found && cycles_only) {
+    if (!found && cycles_only && m->source.net) {
         choice->blank = 1;
         net_cache_open(&in, &m->cache);
         found = net_cache_find(&m->cache, cycles_only, &m->entry);
@@ -475,11 +472,13 @@ static int find_program(struct model_run *m)
     m->memory = m->entry.memory;
     m->entry.layers = (struct layer_cycles){ .row = NULL };
     m->entry.memory = (struct memory_facts){ .compiled = NULL };
-    model_weights_text(choice, m->entry.names, m->source.weights_text,
-                       sizeof(m->source.weights_text));
+    if (m->source.net)
+        model_weights_text(choice, m->entry.names, m->source.weights_text,
+                           sizeof(m->source.weights_text));
     net_cache_label(&in, label, sizeof(label));
     progress_report(&m->progress, "cache",
-                    "reused: weights, graph, lower, exchange, place, emit; ran: load; %s", label);
+                    "reused: %sgraph, lower, exchange, place, emit; ran: load; %s",
+                    m->source.net ? "weights, " : "", label);
     return 1;
 }
 

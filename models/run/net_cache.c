@@ -20,13 +20,36 @@ static void print_machine(const struct arch *a, FILE *f)
     }
 }
 
-static void print_network(const struct net_cache_input *in, FILE *f)
+static void print_file(const struct net_cache_input *in, FILE *f)
+{
+    const struct request *q = in->request;
+    char digits[33];
+
+    hash128_text(onnx_model_hash(in->model), digits);
+    fprintf(f, "onnx %s batch %" PRIu64 "\n", digits, (uint64_t)q->batch);
+    for (size_t k = 0; k < q->dim.count; k++)
+        fprintf(f, "dim %s\n", q->dim.item[k]);
+    for (size_t k = 0; k < q->outputs.count; k++)
+        fprintf(f, "output %s\n", q->outputs.item[k]);
+}
+
+static void print_name(const struct net_cache_input *in, FILE *f)
 {
     const struct network_choice *c = in->choice;
     const struct net *n = in->net;
 
     fprintf(f, "%s batch %u resolution %u classes %u padding %d norm %s\n", n->name, n->batch,
             n->resolution, n->classes, n->torch_padding, c->net.norm ? c->net.norm : "");
+}
+
+static void print_network(const struct net_cache_input *in, FILE *f)
+{
+    const struct network_choice *c = in->choice;
+
+    if (in->net)
+        print_name(in, f);
+    else
+        print_file(in, f);
     fprintf(f, "exchange %d memory %a parameters %a depthwise %d real %d partials %d\n",
             (int)in->exchange, c->memory_proportion, c->parameter_proportion, (int)c->depthwise,
             (int)c->real, (int)c->partials);
@@ -80,13 +103,16 @@ void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes)
 {
     const struct network_choice *c = in->choice;
     const struct net *n = in->net;
-    int at = snprintf(out, bytes, "%s, %ux%u, batch %u, on %s, ", n->name, n->resolution,
-                      n->resolution, n->batch, in->arch->name);
+    int at = n ? snprintf(out, bytes, "%s, %ux%u, batch %u, on %s, ", n->name, n->resolution,
+                          n->resolution, n->batch, in->arch->name)
+               : snprintf(out, bytes, "%s, on %s, ", c->name, in->arch->name);
 
     if (at < 0 || (size_t)at >= bytes)
         return;
     if (c->weights)
         snprintf(out + at, bytes - (size_t)at, "%s", c->weights);
+    else if (!n)
+        snprintf(out + at, bytes - (size_t)at, "parameters of the file");
     else if (c->blank)
         snprintf(out + at, bytes - (size_t)at, "without parameters");
     else

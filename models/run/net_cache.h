@@ -1,8 +1,9 @@
 /* net_cache.h - compiled networks in the cache on disk: what makes two of them the same, finding
  * one, keeping one.
  *
- * The key holds all that the compiler reads: the network with its options, where its parameters
- * come from (of a file its contents), the options of the compiler, the fields of the machine that
+ * The key holds all that the compiler reads: the network with its options, or the contents of an
+ * ONNX file and of those beside it with the sizes and outputs that were asked for; where parameters
+ * come from (of a file its contents); the options of the compiler, the fields of the machine that
  * compiling reads (arch_fields.def), and the program's own file. Pictures and all other fields are
  * inputs of the run.
  */
@@ -10,13 +11,16 @@
 #define MODELS_NET_CACHE_H
 
 #include "emu/base/disk_cache.h"
+#include "models/onnx/onnx.h"
 #include "models/run/net_entry.h"
 #include "models/run/network_choice.h"
 
 /* What is to be compiled; all borrowed. */
 struct net_cache_input {
     const struct network_choice *choice;
-    const struct net *net;
+    const struct net *net;          /* NULL: a file */
+    const struct onnx_model *model; /* of the file, read as the request says */
+    const struct request *request;
     const struct arch *arch;
     enum exchange_target exchange;
 };
@@ -37,7 +41,8 @@ int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *
  * without a file. Errors: EMU_IO, EMU_NO_MEMORY: it is not kept. */
 enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
                                const struct layer_cycles *k, const char *names) EMU_MUST_CHECK;
-/* One line: "efficientnet-b4, 380x380, batch 1, on mk2, seed 1". */
+/* One line: "efficientnet-b4, 380x380, batch 1, on mk2, seed 1"; "FILE.onnx, on mk2, parameters of
+ * the file". */
 void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes);
 
 #endif
