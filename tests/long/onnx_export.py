@@ -4,6 +4,7 @@ onnx_export.py FOLDER [NAME...]   all of them without names; prints the names of
 import sys
 import warnings
 
+import numpy
 import torch
 import torchvision.models as models
 from onnx import numpy_helper
@@ -61,6 +62,7 @@ def export(folder, name):
     with torch.no_grad():
         save(path + '.y.pb', model(x))
     save(path + '.x.pb', x)
+    numpy.save(path + '.x.npy', x.numpy())
     print(name, flush=True)
 
 

@@ -1,7 +1,8 @@
 """Networks of sequences with drawn weights as ONNX, beside torch's answer in f32: a Transformer with encoder and decoder (6 + 6 layers of
-512, 64 + 64 tokens), and LSTMs with attention of GNMT's size (1,024 wide, 4 + 4 layers, 32,000 words), 1 step and 20.
+512, 64 + 64 tokens), the encoder of BERT-base's size (12 layers of 768, 12 heads) for 128 and 384 tokens, and LSTMs with attention of GNMT's size (1,024 wide, 4 + 4 layers, 32,000 words), 1 step and 20.
 
-sequences_export.py FOLDER NAME    writes NAME.onnx, NAME.a.npy, NAME.b.npy, NAME.y.npy; NAME: transformer, lstm1 or lstm20
+sequences_export.py FOLDER NAME    writes NAME.onnx, NAME.a.npy, NAME.b.npy, NAME.y.npy; NAME: transformer, encoder128, encoder384,
+                                   lstm1 or lstm20; an encoder has no b
 sequences_export.py FOLDER NAME compare    compares NAME.chip.npy with torch's: the largest error, as a part of the largest number"""
 import sys
 import warnings
@@ -37,13 +38,18 @@ def export():
     if name == 'transformer':
         model, version = torch.nn.Transformer(512, 8, 6, 6, 2048, batch_first=True), 14
         a, b = torch.randn(1, 64, 512), torch.randn(1, 64, 512)
+    elif name.startswith('encoder'):
+        layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, activation='gelu', batch_first=True)
+        model, version = torch.nn.TransformerEncoder(layer, 12), 14
+        a, b = torch.randn(1, int(name[7:]), 768), None
     else:
         model, version, steps = Lstms(), 13, int(name[4:])
         a, b = torch.randn(steps, 1, 1024), torch.randn(steps, 1, 1024)
-    y = model.eval()(a, b)
-    torch.onnx.export(model, (a, b), path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False, input_names=['a', 'b'], output_names=['y'])
-    for part, value in (('a', a), ('b', b), ('y', y)):
+    inputs = [x for x in (a, b) if x is not None]
+    y = model.eval()(*inputs)
+    torch.onnx.export(model, tuple(inputs), path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
+                      do_constant_folding=False, input_names=['a', 'b'][:len(inputs)], output_names=['y'])
+    for part, value in [*zip('ab', inputs), ('y', y)]:
         np.save(f'{path}.{part}.npy', value.detach().numpy())
 
 
