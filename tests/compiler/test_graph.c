@@ -63,6 +63,34 @@ static void scopes_have_numbers(void **state)
     graph_free(g);
 }
 
+/* The name of the open scope opens no other one, and names nothing within it. */
+static void scopes_within_themselves(void **state)
+{
+    struct graph *g = graph_on("toy4");
+    uint32_t conv = graph_push(g, "a/conv");
+
+    (void)state;
+    assert_int_equal(graph_push(g, "a/conv"), conv);
+    graph_variable(g, ELEM_F16, SHAPE(3), "w");
+    graph_variable(g, ELEM_F16, SHAPE(3), "a/conv");
+    assert_true(graph_push(g, "conv") > conv); /* another name */
+    assert_int_equal(graph_push(g, "a/conv"), conv + 2);
+    graph_pop(g);
+    graph_pop(g);
+    graph_pop(g);
+    graph_variable(g, ELEM_F16, SHAPE(3), "b");
+    graph_pop(g);
+    graph_variable(g, ELEM_F16, SHAPE(3), "c");
+    assert_int_equal(graph_status(g), EMU_OK);
+    assert_string_equal(g->variable.at[0].name, "a/conv/w");
+    assert_string_equal(g->variable.at[1].name, "a/conv");
+    assert_string_equal(g->variable.at[2].name, "a/conv/b");
+    assert_string_equal(g->variable.at[3].name, "c");
+    graph_pop(g);
+    builder_says(g, "graph_pop without graph_push");
+    graph_free(g);
+}
+
 /* The first error stays; what is built afterwards is harmless. */
 static void errors_are_sticky(void **state)
 {
@@ -609,6 +637,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_paths),
         cmocka_unit_test(scopes_have_numbers),
+        cmocka_unit_test(scopes_within_themselves),
         cmocka_unit_test(errors_are_sticky),
         cmocka_unit_test(contents_and_keeping),
         cmocka_unit_test(one_copy_of_a_repeated_constant_is_kept),

@@ -177,12 +177,13 @@ const char *graph_scope_path(const struct graph *g, uint32_t scope)
     return g->scope.at[scope].path;
 }
 
-/* Whether a name is the last one of a path. */
-static int ends_path(const char *path, const char *name)
+/* The name that the open scope has within its parent. */
+static const char *own_name(const struct graph *g)
 {
-    size_t n = strlen(path), m = strlen(name);
+    const struct scope *s = &g->scope.at[g->open_scope];
+    const char *parent = g->scope.at[s->parent].path;
 
-    return m && n >= m && !strcmp(path + n - m, name) && (n == m || path[n - m - 1] == '/');
+    return *parent ? s->path + strlen(parent) + 1 : s->path;
 }
 
 const char *graph_path(struct graph *g, const char *name)
@@ -191,7 +192,7 @@ const char *graph_path(struct graph *g, const char *name)
     size_t bytes = strlen(scope) + strlen(name) + 2;
     char *s;
 
-    if (ends_path(scope, name))
+    if (g->open_scope && !strcmp(own_name(g), name))
         return scope;
     s = prog_alloc(&g->arena, bytes, 1);
     if (!s) {
