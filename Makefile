@@ -16,7 +16,7 @@ ARCHF    ?= -march=x86-64-v3
 SHARE    := -fPIC -fvisibility=hidden -fno-semantic-interposition
 CPPFLAGS += -I. -D_GNU_SOURCE
 CFLAGS   += -std=gnu11 -g $(OPT) $(ARCHF) $(FP) $(WARN) $(SHARE) -fopenmp -MMD -MP
-LDLIBS   += -ljansson -lzstd -lsqlite3 -ljpeg -lpng -lm
+LDLIBS   += -ljansson -lzstd -lsqlite3 -ljpeg -lpng -lz -lm
 ifeq ($(MODE),asan)
 CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT      := -O1
@@ -67,7 +67,7 @@ $(SHARED): $(LIB_OBJ)
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
 KERNELS  := $(wildcard programs/library/*/*.S)
 LAB_JSON := $(wildcard programs/lab/*.bsp.json)
-EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/*.html)
+EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/page/*)
 
 $(O)/embed_%: $(O)/emu/asm/embed_%.o $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)

@@ -46,6 +46,7 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
     struct machine *m = emu_alloc(1, sizeof(*m));
     struct exchange_options xo = { .threads = thread_count(o),
                                    .check = o->check,
+                                   .pairs = o->record && record_wants_exchanges(o->record),
                                    .figures = o->replay && !o->check };
     enum emu_status s;
 

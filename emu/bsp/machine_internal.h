@@ -52,6 +52,7 @@ struct group {
     uint64_t superstep;
     uint64_t release;        /* the last one, cycle */
     uint64_t end;            /* of the last superstep in the record, cycle */
+    uint32_t exchange;       /* of the running superstep, in the record; 0: none */
     uint32_t at_tile, at_pc; /* one of the tiles released last, and its sync */
 };
 

@@ -16,8 +16,22 @@ struct record_entry {
     uint16_t *index;     /* owned [step.tiles] into cost; NULL when there is but one */
 };
 
+/* An exchange and its key. */
+struct exchange_entry {
+    struct hash128 key;
+    struct exchange_pair *pair; /* owned, like the following */
+    uint32_t *messages;         /* [2][tiles]: in, out */
+    size_t pairs;
+};
+
 struct record {
     uint32_t tiles;
+    struct record_options options;
+    uint64_t left_out;
+    struct exchange_entry *exchange; /* owned; id - 1 */
+    size_t exchanges, exchange_cap;
+    uint32_t *known;            /* owned; ids of exchanges, by their keys */
+    size_t knowns;              /* a power of two */
     struct record_entry *entry; /* owned */
     size_t entries, cap, bytes;
     uint32_t *bucket;       /* scratch: cost number + 1 */
@@ -26,7 +40,7 @@ struct record {
     uint16_t *index;        /* scratch [tiles] */
 };
 
-enum emu_status record_new(uint32_t tiles, struct record **out)
+enum emu_status record_new(uint32_t tiles, const struct record_options *o, struct record **out)
 {
     struct record *r = emu_alloc(1, sizeof(*r));
 
@@ -35,6 +49,8 @@ enum emu_status record_new(uint32_t tiles, struct record **out)
         return FAIL(NO_MEMORY, "a record of supersteps");
     EMU_ASSERT(tiles <= UINT16_MAX + 1u);
     r->tiles = tiles;
+    if (o)
+        r->options = *o;
     for (r->buckets = 64; r->buckets < 2 * tiles; r->buckets *= 2)
         ;
     r->bucket = emu_alloc(r->buckets, sizeof(*r->bucket));
@@ -61,6 +77,12 @@ void record_free(struct record *r)
         return;
     for (size_t i = 0; i < r->entries; i++)
         entry_free(&r->entry[i]);
+    for (size_t i = 0; i < r->exchanges; i++) {
+        emu_free(r->exchange[i].pair);
+        emu_free(r->exchange[i].messages);
+    }
+    emu_free(r->exchange);
+    emu_free(r->known);
     emu_free(r->entry);
     emu_free(r->bucket);
     emu_free(r->cost);
@@ -100,6 +122,10 @@ enum emu_status record_add(struct record *r, const struct record_step *s, const 
     int consecutive = s->tiles && tile[s->tiles - 1] - tile[0] == s->tiles - 1;
 
     EMU_ASSERT(s->tiles <= r->tiles);
+    if (r->options.supersteps && r->entries >= r->options.supersteps) {
+        r->left_out++;
+        return EMU_OK;
+    }
     TRY(emu_grow((void **)&r->entry, r->entries, &r->cap, sizeof(*r->entry)));
     memset(r->bucket, 0, r->buckets * sizeof(*r->bucket));
     for (uint32_t i = 0; i < s->tiles; i++)
@@ -183,4 +209,94 @@ struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, ui
 size_t record_bytes(const struct record *r)
 {
     return r->bytes + r->cap * sizeof(*r->entry);
+}
+
+uint64_t record_left_out(const struct record *r)
+{
+    return r->left_out;
+}
+
+/* ---- exchanges ---- */
+
+int record_wants_exchanges(const struct record *r)
+{
+    return r->options.exchanges && (!r->options.supersteps || r->entries < r->options.supersteps);
+}
+
+/* Where the id of an exchange stands, or has its place. */
+static uint32_t *find_known(const struct record *r, struct hash128 key)
+{
+    size_t h = key.lo & (r->knowns - 1);
+
+    while (r->known[h] && !hash128_equal(r->exchange[r->known[h] - 1].key, key))
+        h = (h + 1) & (r->knowns - 1);
+    return &r->known[h];
+}
+
+static enum emu_status grow_known(struct record *r)
+{
+    size_t n = r->knowns ? 2 * r->knowns : 1024;
+    uint32_t *known = emu_alloc(n, sizeof(*known));
+
+    if (!known)
+        return FAIL(NO_MEMORY, "exchanges of the record");
+    emu_free(r->known);
+    r->known = known;
+    r->knowns = n;
+    for (size_t i = 0; i < r->exchanges; i++)
+        *find_known(r, r->exchange[i].key) = (uint32_t)i + 1;
+    return EMU_OK;
+}
+
+static enum emu_status keep_exchange(struct record *r, const struct exchange_phase *p)
+{
+    struct exchange_entry e = { .key = p->key, .pairs = p->pairs };
+
+    TRY(emu_grow((void **)&r->exchange, r->exchanges, &r->exchange_cap, sizeof(*r->exchange)));
+    e.pair = copy_of(r, p->pair, p->pairs, sizeof(*p->pair));
+    e.messages = emu_alloc(2 * (size_t)r->tiles, sizeof(*e.messages));
+    if (!e.pair || !e.messages) {
+        emu_free(e.pair);
+        emu_free(e.messages);
+        return FAIL(NO_MEMORY, "an exchange of %zu pairs", p->pairs);
+    }
+    memcpy(e.messages, p->messages_in, r->tiles * sizeof(*e.messages));
+    memcpy(e.messages + r->tiles, p->messages_out, r->tiles * sizeof(*e.messages));
+    r->bytes += 2 * (size_t)r->tiles * sizeof(*e.messages);
+    r->exchange[r->exchanges++] = e;
+    return EMU_OK;
+}
+
+enum emu_status record_add_exchange(struct record *r, const struct exchange_phase *p, uint32_t *id)
+{
+    uint32_t *known;
+
+    *id = 0;
+    if (!p->pairs)
+        return EMU_OK;
+    if (2 * (r->exchanges + 1) > r->knowns)
+        TRY(grow_known(r));
+    known = find_known(r, p->key);
+    if (!*known) {
+        TRY(keep_exchange(r, p));
+        *known = (uint32_t)r->exchanges;
+    }
+    *id = *known;
+    return EMU_OK;
+}
+
+size_t record_exchange_count(const struct record *r)
+{
+    return r->exchanges;
+}
+
+struct record_exchange record_exchange_at(const struct record *r, uint32_t id)
+{
+    const struct exchange_entry *e = &r->exchange[id - 1];
+
+    EMU_ASSERT(id && id <= r->exchanges);
+    return (struct record_exchange){ .pairs = e->pairs,
+                                     .pair = e->pair,
+                                     .messages_in = e->messages,
+                                     .messages_out = e->messages + r->tiles };
 }

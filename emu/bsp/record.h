@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "emu/base/fail.h"
+#include "emu/exchange/exchange.h"
 
 /* One tile in one superstep of its group; cycles are tile clock cycles. exchange + compute + wait =
  * end - release, on every tile: a tile that has voted ahead for the sync that ends the superstep
@@ -36,11 +37,28 @@ struct record_step {
                              spent by the host */
     uint32_t tile, pc;    /* where the sync that began it stands, on one of the tiles that waited in
                              it; at the beginning, where that tile starts */
+    uint32_t exchange; /* what was exchanged: record_exchange_at(); 0: nothing, or it is not kept.
+                          Groups that exchange together have the same one */
+};
+
+/* An exchange: who sent to whom, and per tile, [tiles], the messages received and sent. Borrowed
+ * from the record. */
+struct record_exchange {
+    size_t pairs;
+    const struct exchange_pair *pair; /* ascending by to, then by from */
+    const uint32_t *messages_in, *messages_out;
 };
 
 struct record;
 
-enum emu_status record_new(uint32_t tiles, struct record **out) EMU_MUST_CHECK;
+struct record_options {
+    int exchanges;     /* keep who sends to whom; equal exchanges are kept once */
+    size_t supersteps; /* keep so many, and count the others (record_left_out()); 0: keep all */
+};
+
+/* o: NULL for none of them. */
+enum emu_status record_new(uint32_t tiles, const struct record_options *o,
+                           struct record **out) EMU_MUST_CHECK;
 void record_free(struct record *r);
 
 /* Adds one superstep. tile[k] is the logical number of step[k], ascending. */
@@ -56,5 +74,16 @@ struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, ui
 /* Whether a tile took part in superstep i. */
 int record_has_tile(const struct record *r, size_t i, uint32_t tile);
 size_t record_bytes(const struct record *r); /* memory held */
+
+/* Supersteps that came after the last one that is kept. */
+uint64_t record_left_out(const struct record *r);
+/* Whether exchanges are wanted, now: the record may be full. */
+int record_wants_exchanges(const struct record *r);
+/* Keeps an exchange with its pairs. *id: for record_step.exchange; 0 when nobody sent anything. */
+enum emu_status record_add_exchange(struct record *r, const struct exchange_phase *p,
+                                    uint32_t *id) EMU_MUST_CHECK;
+size_t record_exchange_count(const struct record *r);
+/* 0 < id <= record_exchange_count(r). */
+struct record_exchange record_exchange_at(const struct record *r, uint32_t id);
 
 #endif

@@ -92,6 +92,7 @@ static void finish_receive(struct machine *m, const struct exchange_phase *x)
 static int resolve_phase(struct machine *m, unsigned phase)
 {
     const struct exchange_phase *x;
+    uint32_t exchange = 0;
     enum emu_status s;
 
     if (!phase_members(m, phase))
@@ -104,9 +105,14 @@ static int resolve_phase(struct machine *m, unsigned phase)
     if (!m->options.replay)
         deliver(m, x);
     finish_receive(m, x);
+    if (m->options.record && record_wants_exchanges(m->options.record) &&
+        record_add_exchange(m->options.record, x, &exchange) != EMU_OK)
+        return -1;
     for (unsigned k = 0; k < m->groups; k++) {
-        if (m->group[k].phase == phase)
-            m->group[k].resolved = 1;
+        if (m->group[k].phase != phase)
+            continue;
+        m->group[k].resolved = 1;
+        m->group[k].exchange = exchange;
     }
     return 1;
 }
@@ -204,9 +210,11 @@ static int record_group(struct machine *m, struct group *g, unsigned index, uint
                              .pc = g->at_pc,
                              .sync_cycles =
                                  (uint32_t)(end - (latest > g->release ? latest : g->release)),
-                             .host_cycles = g->release - g->end };
+                             .host_cycles = g->release - g->end,
+                             .exchange = g->exchange };
 
     g->end = end;
+    g->exchange = 0;
     if (!m->options.record)
         return 0;
     for (uint32_t i = 0; i < g->tiles; i++)

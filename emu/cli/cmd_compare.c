@@ -3,11 +3,24 @@
 
 #include "emu/cli/commands.h"
 #include "emu/profile/profile_compare.h"
+#include "emu/profile/report_page.h"
 
-static enum emu_status compare(const struct request *q, struct profile *a, const struct profile *b)
+static enum emu_status write_page(const struct request *q, struct profile *a, struct profile *b)
+{
+    struct output_file *page = NULL;
+
+    for (size_t i = 0; i < q->argument.count; i++)
+        TRY(output_not_input(q->html, q->argument.item[i]));
+    TRY(output_open(q->html, &page));
+    return output_finish(&page, report_page_write(a, b, output_stream(page)));
+}
+
+static enum emu_status compare(const struct request *q, struct profile *a, struct profile *b)
 {
     json_t *o;
 
+    if (q->html)
+        return write_page(q, a, b);
     if (!q->json)
         return profile_compare(a, b, stdout);
     TRY(profile_compare_json(a, b, &o));

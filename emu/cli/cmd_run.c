@@ -94,14 +94,18 @@ static enum emu_status list_tiles(const struct request *q, const struct run *run
 static enum emu_status print_answer(const struct request *q, const struct run *run,
                                     const struct tile_list *tiles, json_t *report)
 {
+    int steps = q->steps || q->tiles;
+
     if (!q->json) {
-        if (q->steps || q->tiles)
+        if (steps)
             run_print_steps(run, tiles, stdout);
+        if (steps)
+            TRY(run_print_bsp(run, stdout));
         run_print(report, stdout);
         return EMU_OK;
     }
-    if ((q->steps || q->tiles) && json_object_set_new(report, "steps", run_steps_json(run, tiles)))
-        return FAIL(NO_MEMORY, "the answer");
+    if (steps)
+        TRY(run_put_steps(run, tiles, report));
     run_print_json(report, stdout);
     return EMU_OK;
 }
@@ -163,6 +167,7 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
         .plain = q->plain,
         .check = q->check,
         .digests = digests,
+        .record_exchanges = request_profiles(q),
         .host = { .keep_transfers = request_profiles(q) },
         .max_cycles = request_has(q, OPTION_max_cycles) ? q->max_cycles
                       : m                               ? m->max_cycles

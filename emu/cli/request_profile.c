@@ -114,10 +114,21 @@ static enum emu_status add_bsp(struct profile *p, const struct request *q, const
 static enum emu_status fill(struct profile *p, const struct request *q, struct run *r,
                             const struct profile_extras *x)
 {
+    if (x && x->first)
+        TRY(x->first(x->ctx, p));
     TRY(add_request(p, q));
     TRY(add_bsp(p, q, r));
     TRY(run_profile(p, r, x ? x->layer : NULL, x ? x->layers : 0));
     return x && x->add ? x->add(x->ctx, p) : EMU_OK;
+}
+
+static enum emu_status fill_unfit(struct profile *p, const struct request *q, const struct arch *a,
+                                  const struct profile_extras *x)
+{
+    TRY(add_request(p, q));
+    PROFILE_ROW(p, "meta", PROFILE_T("status"), PROFILE_T("out_of_memory"));
+    profile_add_machine(p, a);
+    return x->add(x->ctx, p);
 }
 
 /* ---- files ---- */
@@ -181,7 +192,8 @@ enum emu_status request_pictures(const struct request *q, struct profile *p,
                                  struct profile_files *f)
 {
     TRY(write_trace(q, p, f));
-    return f->page ? output_finish(&f->page, report_page_write(p, output_stream(f->page))) : EMU_OK;
+    return f->page ? output_finish(&f->page, report_page_write(p, NULL, output_stream(f->page)))
+                   : EMU_OK;
 }
 
 static enum emu_status write_files(const struct request *q, struct profile *p,
@@ -189,6 +201,28 @@ static enum emu_status write_files(const struct request *q, struct profile *p,
 {
     TRY(request_pictures(q, p, f));
     return f->store ? output_finish(&f->store, profile_write(p, output_stream(f->store))) : EMU_OK;
+}
+
+enum emu_status request_profile_unfit(const struct request *q, const struct arch *a,
+                                      const struct profile_extras *x, struct profile_files *f)
+{
+    struct profile *p = NULL;
+    enum emu_status s = EMU_OK;
+
+    if (f->trace)
+        fprintf(stderr, "superstep %s: %s is not written: the program does not fit\n",
+                q->command->name, q->trace_out);
+    output_discard(f->trace);
+    f->trace = NULL;
+    if (!f->store && !f->page)
+        return EMU_OK;
+    s = profile_new(&p);
+    if (s == EMU_OK)
+        s = fill_unfit(p, q, a, x);
+    if (s == EMU_OK)
+        s = write_files(q, p, f);
+    profile_free(p);
+    return s;
 }
 
 enum emu_status request_profile(const struct request *q, struct run *r,

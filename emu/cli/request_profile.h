@@ -15,7 +15,9 @@ struct run;
 struct profile_extras {
     const uint32_t *layer; /* as profile_add_record() has it */
     size_t layers;
-    /* Adds rows, of layers and the like. NULL: there are none. */
+    /* Add rows: first() those whose names have ids already (profile_take()), add() those of layers
+     * and the like. NULL: there are none. */
+    enum emu_status (*first)(void *ctx, struct profile *p);
     enum emu_status (*add)(void *ctx, struct profile *p);
     void *ctx;
 };
@@ -38,6 +40,12 @@ int request_profiles(const struct request *q);
 enum emu_status request_profile(const struct request *q, struct run *r,
                                 const struct profile_extras *x,
                                 struct profile_files *f) EMU_MUST_CHECK;
+/* Writes them for a program that does not fit: everything but cycles. a: the machine. Says on
+ * stderr that there is no timeline. Errors: as above. */
+struct arch;
+enum emu_status request_profile_unfit(const struct request *q, const struct arch *a,
+                                      const struct profile_extras *x,
+                                      struct profile_files *f) EMU_MUST_CHECK;
 /* Writes what is wanted of a profile besides itself: its trace and its page. EMU_USAGE: tiles that
  * the machine does not have. */
 enum emu_status request_pictures(const struct request *q, struct profile *p,

@@ -100,6 +100,12 @@ struct exchange_copy {
     uint32_t from_off, to_off, words;
 };
 
+/* All that one tile sends to another in a phase (logical numbers). A message is a run of words that
+ * lie one after the other at both ends. */
+struct exchange_pair {
+    uint32_t from, to, words, messages;
+};
+
 /* The outcome of a phase. Borrowed from the fabric's cache of phases, valid until the next
  * exchange_resolve(). */
 struct exchange_phase {
@@ -110,6 +116,11 @@ struct exchange_phase {
     /* Per tile, [tiles]. end_event: when the last word is in memory, 0 if none comes. pointer: byte
      * address of the incoming pointer after the last word, where words_in is not 0. */
     const uint32_t *end_event, *words_in, *words_out, *pointer;
+    /* With exchange_options.pairs, else NULL: who sends to whom, ascending by to, then by from; and
+     * per tile, [tiles], the messages received, and those sent (to many tiles: counted once). */
+    size_t pairs;
+    const struct exchange_pair *pair;
+    const uint32_t *messages_in, *messages_out;
     int overlaps;      /* some tile receives into bytes it sends: gather all words, then store */
     uint32_t *staging; /* when overlaps: room for all words; owned by the fabric */
     struct hash128 key;
@@ -134,6 +145,7 @@ struct exchange_clashes {
 
 struct exchange_options {
     unsigned threads; /* that may resolve a phase together; 0: one */
+    int pairs;        /* phases know who sends to whom */
     int figures;      /* phases have no copies, only what is known per tile: no words are moved */
     int check; /* also resolve word by word with the simple second implementation, and compare; note
                   unheard words and clashes */

@@ -93,19 +93,25 @@ static const uint32_t *put_sums(uint32_t **at, const uint32_t *size, size_t n)
 
 /* The phase and its arrays in one block. */
 static struct exchange_cached *build(const struct exchange *x, struct hash128 key, size_t copies,
-                                     size_t bytes)
+                                     size_t pairs, size_t bytes)
 {
     const struct exchange_figures *f = &x->figures;
     struct exchange_cached *c = emu_alloc(1, bytes);
     struct exchange_copy *copy;
+    struct exchange_pair *pair;
     uint32_t *at;
 
     if (!c)
         return NULL;
     copy = (struct exchange_copy *)(c + 1);
-    at = (uint32_t *)(copy + copies);
+    pair = (struct exchange_pair *)(copy + copies);
+    at = (uint32_t *)(pair + pairs);
     c->bytes = bytes;
     c->phase = (struct exchange_phase){ .copies = copies, .copy = copy, .key = key };
+    if (x->options.pairs) {
+        c->phase.pairs = pairs;
+        c->phase.pair = pair;
+    }
     for (unsigned i = 0; i < x->options.threads; i++) {
         const struct exchange_resolver *r = &x->resolver[i];
 
@@ -113,6 +119,9 @@ static struct exchange_cached *build(const struct exchange *x, struct hash128 ke
         if (r->copies)
             memcpy(copy, r->copy, r->copies * sizeof(*copy));
         copy += r->copies;
+        if (r->pairs)
+            memcpy(pair, r->pair, r->pairs * sizeof(*pair));
+        pair += r->pairs;
     }
     c->phase.first_copy = put_sums(&at, f->copies, x->tiles);
     c->phase.first_word = put_sums(&at, f->words_in, x->tiles);
@@ -120,24 +129,31 @@ static struct exchange_cached *build(const struct exchange *x, struct hash128 ke
     c->phase.words_in = put_numbers(&at, f->words_in, x->tiles);
     c->phase.words_out = put_numbers(&at, f->words_out, x->tiles);
     c->phase.pointer = put_numbers(&at, f->pointer, x->tiles);
+    if (x->options.pairs) {
+        c->phase.messages_in = put_numbers(&at, f->messages_in, x->tiles);
+        c->phase.messages_out = put_numbers(&at, f->messages_out, x->tiles);
+    }
     return c;
 }
 
 enum emu_status exchange_cache_add(struct exchange *x, struct hash128 key,
                                    struct exchange_phase **out)
 {
-    size_t copies = 0, bytes;
+    size_t copies = 0, pairs = 0, lists = x->options.pairs ? 8 : 6, bytes;
     struct exchange_cached *c;
 
-    for (unsigned i = 0; i < x->options.threads; i++)
+    for (unsigned i = 0; i < x->options.threads; i++) {
         copies += x->resolver[i].copies;
+        pairs += x->resolver[i].pairs;
+    }
     bytes = sizeof(*c) + copies * sizeof(struct exchange_copy) +
-            (6 * (size_t)x->tiles + 2) * sizeof(uint32_t);
+            pairs * sizeof(struct exchange_pair) +
+            (lists * (size_t)x->tiles + 2) * sizeof(uint32_t);
     if (x->counts.cache_phases && x->counts.cache_bytes + bytes > x->options.cache_bytes) {
         exchange_cache_clear(x);
         x->counts.evictions++;
     }
-    c = build(x, key, copies, bytes);
+    c = build(x, key, copies, pairs, bytes);
     if (!c)
         return FAIL(NO_MEMORY, "a phase of %zu copies", copies);
     c->next = x->bucket[key.lo % EXCHANGE_CACHE_BUCKETS];

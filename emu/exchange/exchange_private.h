@@ -28,6 +28,8 @@ struct exchange_resolver {
     struct exchange_copy *copy;
     uint32_t *arrive; /* event at which the first word of a copy reaches the mux */
     size_t copies, capacity;
+    struct exchange_pair *pair; /* of all its tiles; only with options.pairs */
+    size_t pairs, pair_capacity;
     uint64_t *received; /* a bit per word of one tile's memory */
     struct exchange_order {
         uint32_t off, copy; /* copies of one tile by the offset they go to */
@@ -39,6 +41,7 @@ struct exchange_resolver {
 /* What is found per tile, as in struct exchange_phase; but copies are counted. */
 struct exchange_figures {
     uint32_t *copies, *end_event, *words_in, *words_out, *pointer; /* owned [tiles] */
+    uint32_t *messages_in, *messages_out;
 };
 
 enum { EXCHANGE_CACHE_BUCKETS = 4096 };
@@ -136,6 +139,10 @@ struct exchange_notes {
     uint64_t *unheard; /* [tiles], grows by the words of each sender that no tile received */
     struct exchange_clashes *clashes;
 };
+
+/* exchange_pairs.c: adds to r what tile d receives by n copies, sender by sender. */
+enum emu_status exchange_add_pairs(struct exchange_resolver *r, uint32_t d,
+                                   const struct exchange_copy *copy, size_t n) EMU_MUST_CHECK;
 
 /* exchange_check.c: word by word. Compares with p unless it is NULL.
  *

@@ -28,7 +28,8 @@ struct receiver {
 static enum emu_status figures_new(struct exchange *x)
 {
     struct exchange_figures *f = &x->figures;
-    uint32_t **per_tile[] = { &f->copies, &f->end_event, &f->words_in, &f->words_out, &f->pointer };
+    uint32_t **per_tile[] = { &f->copies,  &f->end_event,   &f->words_in,    &f->words_out,
+                              &f->pointer, &f->messages_in, &f->messages_out };
 
     for (size_t i = 0; i < EMU_COUNT_OF(per_tile); i++) {
         *per_tile[i] = emu_alloc(x->tiles, sizeof(uint32_t));
@@ -59,6 +60,7 @@ void exchange_resolvers_free(struct exchange *x)
         struct exchange_resolver *r = &x->resolver[i];
 
         emu_free(r->copy);
+        emu_free(r->pair);
         emu_free(r->arrive);
         emu_free(r->received);
         emu_free(r->order);
@@ -70,6 +72,8 @@ void exchange_resolvers_free(struct exchange *x)
     emu_free(x->figures.words_in);
     emu_free(x->figures.words_out);
     emu_free(x->figures.pointer);
+    emu_free(x->figures.messages_in);
+    emu_free(x->figures.messages_out);
 }
 
 /* --- faults --- */
@@ -483,6 +487,7 @@ static void set_figures(const struct receiver *v)
     for (size_t i = v->first; i < r->copies; i++)
         words += r->copy[i].words;
     f->copies[v->d] = (uint32_t)(r->copies - v->first);
+    f->messages_in[v->d] = f->copies[v->d];
     f->words_in[v->d] = words;
     f->end_event[v->d] =
         r->arrive[r->copies - 1] + r->copy[r->copies - 1].words - 1 + (uint32_t)v->lag;
@@ -513,6 +518,8 @@ enum emu_status exchange_resolve_tile(struct exchange *x, struct exchange_resolv
     check_clash(&v);
     clear_marks(&v);
     set_figures(&v);
+    if (s == EMU_OK && x->options.pairs)
+        s = exchange_add_pairs(r, d, r->copy + v.first, r->copies - v.first);
     return s;
 }
 
@@ -521,14 +528,16 @@ static enum emu_status resolve_part(struct exchange *x, struct exchange_resolver
 {
     struct exchange_figures *f = &x->figures;
 
-    r->copies = 0;
+    r->copies = r->pairs = 0;
     r->overlaps = 0;
     r->fault.kind = EXCHANGE_FAULT_NONE;
     for (uint32_t d = r->from; d < r->to; d++) {
         f->copies[d] = f->end_event[d] = f->words_in[d] = f->words_out[d] = f->pointer[d] = 0;
+        f->messages_in[d] = f->messages_out[d] = 0;
         if (!tile[d])
             continue;
         f->words_out[d] = x->log[d].words_out;
+        f->messages_out[d] = (uint32_t)x->log[d].sends;
         TRY(exchange_resolve_tile(x, r, tile, d, &r->fault));
         if (r->fault.kind != EXCHANGE_FAULT_NONE)
             return EMU_OK;

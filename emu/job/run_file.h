@@ -73,7 +73,9 @@ struct run_options {
     FILE *digests;    /* borrowed; NULL: none are written */
     uint64_t runs;    /* how often the host answers the host sync */
     uint64_t max_cycles;
-    int unrecorded; /* do not keep what every superstep cost */
+    int unrecorded;        /* do not keep what every superstep cost */
+    int record_exchanges;  /* keep who sends to whom, too, for profiles */
+    uint64_t record_limit; /* supersteps that are kept; 0: all */
     struct host_options host;
     void (*watch)(void *ctx, const struct machine_superstep *s); /* NULL allowed */
     void *watch_ctx;

@@ -17,13 +17,15 @@ static size_t find_stream(const struct image *im, uint32_t id)
 static enum emu_status run_open(struct run *r)
 {
     const struct arch *a = image_arch(r->im);
+    const struct record_options record = { .exchanges = r->options.record_exchanges,
+                                           .supersteps = r->options.record_limit };
     struct machine_options mo = { .threads = r->options.threads,
                                   .plain = r->options.plain,
                                   .check = r->options.check,
                                   .watch = r->options.watch,
                                   .watch_ctx = r->options.watch_ctx };
 
-    TRY(record_new(a->tiles, &r->record));
+    TRY(record_new(a->tiles, &record, &r->record));
     if (r->options.digests)
         TRY(digests_new(a, r->options.digests, &r->digests));
     mo.record = r->options.unrecorded ? NULL : r->record;

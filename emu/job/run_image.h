@@ -36,7 +36,15 @@ uint64_t run_check_reports(const struct run *r);
 /* The tables of supersteps; with tiles (may be NULL) also what each of them did in every superstep.
  */
 void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f);
-/* The same as a new JSON array, NULL when out of memory. */
-json_t *run_steps_json(const struct run *r, const struct tile_list *tiles);
+/* The same in a report: "steps", and "bsp" (run_bsp_json()). Errors: EMU_NO_MEMORY, those of the
+ * probe. */
+enum emu_status run_put_steps(const struct run *r, const struct tile_list *tiles,
+                              json_t *report) EMU_MUST_CHECK;
+
+/* run_bsp.c: w + g h + l of all supersteps of sync group 0 beside what they took, on one line, or
+ * as a new object; g and l are fitted by a probe on the machine of the run (bsp_probe.h), whose
+ * errors these are. Of a run without supersteps nothing is printed. */
+enum emu_status run_print_bsp(const struct run *r, FILE *f) EMU_MUST_CHECK;
+enum emu_status run_bsp_json(const struct run *r, json_t **out) EMU_MUST_CHECK;
 
 #endif

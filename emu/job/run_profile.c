@@ -25,6 +25,7 @@ static void add_end(struct profile *p, const struct run *r)
     PROFILE_ROW(p, "meta", PROFILE_T("cycles"), PROFILE_I(cycles));
     PROFILE_ROW(p, "meta", PROFILE_T("seconds"),
                 PROFILE_R((double)cycles / ((double)a->clock_mhz * 1e6)));
+    PROFILE_ROW(p, "meta", PROFILE_T("supersteps_left_out"), PROFILE_I(record_left_out(r->record)));
     PROFILE_ROW(p, "meta", PROFILE_T("engine"), PROFILE_T(run_has_values(r) ? "values" : "timing"));
     if (!run_has_values(r))
         return;

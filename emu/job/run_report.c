@@ -400,9 +400,16 @@ void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f
     bill_print_tiles(r->record, tiles->tile, tiles->count, f);
 }
 
-json_t *run_steps_json(const struct run *r, const struct tile_list *tiles)
+enum emu_status run_put_steps(const struct run *r, const struct tile_list *tiles, json_t *report)
 {
-    return bill_steps_json(r->record, r->im, tiles ? tiles->tile : NULL, tiles ? tiles->count : 0);
+    json_t *steps = bill_steps_json(r->record, r->im, tiles ? tiles->tile : NULL,
+                                    tiles ? tiles->count : 0),
+           *bsp;
+
+    if (json_object_set_new(report, "steps", steps))
+        return FAIL(NO_MEMORY, "the answer");
+    TRY(run_bsp_json(r, &bsp));
+    return json_object_set_new(report, "bsp", bsp) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
 }
 
 /* ---- lines ---- */

@@ -7,12 +7,13 @@
 
 json_t *bill_json(const struct bill *b)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles",
                      (json_int_t)b->total, "exchange_cycles", (json_int_t)b->exchange,
                      "compute_cycles", (json_int_t)b->compute, "wait_cycles", (json_int_t)b->wait,
                      "sync_cycles", (json_int_t)b->sync, "host_cycles", (json_int_t)b->host,
-                     "imbalance_cycles", (json_int_t)b->imbalance, "h_words",
-                     (json_int_t)b->h_words);
+                     "imbalance_cycles", (json_int_t)b->imbalance, "largest_compute_cycles",
+                     (json_int_t)b->largest_compute, "mean_compute_cycles",
+                     (json_int_t)b->mean_compute, "h_words", (json_int_t)b->h_words);
 }
 
 static json_t *tile_json(uint32_t tile, const struct tile_step *t)

@@ -12,6 +12,13 @@ static void print_parts(const struct bill *b, uint64_t cycles, FILE *f)
     fprintf(f, PARTS, cycles, b->exchange, b->compute, b->wait, b->sync, b->imbalance);
 }
 
+/* w, the mean of w, and h. */
+static void print_model(const struct bill *b, FILE *f)
+{
+    fprintf(f, " %10" PRIu64 " %10" PRIu64 " %9" PRIu64, b->largest_compute, b->mean_compute,
+            b->h_words);
+}
+
 static void print_step(const struct record *r, size_t i, const struct image *im, FILE *f)
 {
     const struct record_step *s = record_at(r, i);
@@ -20,7 +27,8 @@ static void print_step(const struct record *r, size_t i, const struct image *im,
 
     fprintf(f, "%5u %9" PRIu64 " %12" PRIu64, s->group, s->index, s->release);
     print_parts(&b, s->end - s->release, f);
-    fprintf(f, " %8" PRIu32 " %9" PRIu64, bill_slowest_tile(r, i), b.h_words);
+    fprintf(f, " %8" PRIu32, bill_slowest_tile(r, i));
+    print_model(&b, f);
     if (*name.operation)
         fprintf(f, "  %s", name.operation);
     fprintf(f, "\n");
@@ -34,17 +42,20 @@ static void print_sum(const struct record *r, unsigned group, FILE *f)
         return;
     fprintf(f, "%5u %9s %12s", group, "all", "");
     print_parts(&b, b.total - b.host, f);
-    fprintf(f, " %8s %9" PRIu64 "\n", "", b.h_words);
+    fprintf(f, " %8s", "");
+    print_model(&b, f);
+    fprintf(f, "\n");
 }
 
 void bill_print_steps(const struct record *r, const struct image *im, FILE *f)
 {
     fprintf(f,
             "cycles of every superstep: exchange + compute + wait + sync; imbalance is a part of "
-            "compute, h the most words that one tile sends or receives\n");
-    fprintf(f, "%5s %9s %12s %10s %10s %10s %10s %10s %10s %8s %9s\n", "group", "superstep",
-            "starts", "cycles", "exchange", "compute", "wait", "sync", "imbalance", "slowest",
-            "h_words");
+            "compute; w is the most that one tile computes, h the most words that one sends or "
+            "receives\n");
+    fprintf(f, "%5s %9s %12s %10s %10s %10s %10s %10s %10s %8s %10s %10s %9s\n", "group",
+            "superstep", "starts", "cycles", "exchange", "compute", "wait", "sync", "imbalance",
+            "slowest", "w", "mean_w", "h_words");
     for (size_t i = 0; i < record_count(r); i++)
         print_step(r, i, im, f);
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)

@@ -1,4 +1,4 @@
--- profile.sql - the tables of a profile, version 1 (docs/profile.md). A program that reads a profile compares its tables with these.
+-- profile.sql - the tables of a profile, version 2 (docs/profile.md). A program that reads a profile compares its tables with these.
 -- Cycles are those of the tile clock, words have 4 bytes. Ids of names are only good within one file.
 
 CREATE TABLE meta ( -- what ran, and how it ended
@@ -26,12 +26,16 @@ CREATE TABLE names ( -- texts that other tables name by their id
 CREATE TABLE tiles (
     tile INTEGER PRIMARY KEY NOT NULL,  -- logical number
     sync_group INTEGER NOT NULL,
+    row INTEGER NOT NULL,               -- where it lies on the chip, in tiles
+    column INTEGER NOT NULL,
     used_bytes INTEGER NOT NULL,        -- that have a purpose; the rest of the memory is gaps and free
     exchange INTEGER NOT NULL,          -- cycles and words of all its supersteps
     compute INTEGER NOT NULL,
     wait INTEGER NOT NULL,
     words_in INTEGER NOT NULL,
-    words_out INTEGER NOT NULL
+    words_out INTEGER NOT NULL,
+    messages_in INTEGER NOT NULL,       -- runs of words that lie one after the other at both ends
+    messages_out INTEGER NOT NULL       -- one to many tiles counts once
 ) STRICT;
 
 CREATE TABLE tile_bytes ( -- what the memory of a tile is for
@@ -87,6 +91,26 @@ CREATE TABLE lifetimes ( -- in use in the steps first .. last
     last_step INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE tile_needs ( -- what a compiled program needs of each tile
+    tile INTEGER PRIMARY KEY NOT NULL,
+    need_bytes INTEGER NOT NULL,        -- more than the memory: it does not fit
+    code_bytes INTEGER NOT NULL,        -- of them in region 0 for code; more than region 0: it does not fit
+    peak_step INTEGER NOT NULL,         -- of the program, at which most bytes are in use
+    peak_bytes INTEGER NOT NULL         -- then
+) STRICT;
+
+CREATE TABLE peak_owners ( -- what is in use on the five tiles that need most, each at its peak_step
+    tile INTEGER NOT NULL,
+    owner INTEGER NOT NULL,             -- a name
+    category INTEGER NOT NULL,          -- a name
+    bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE advice ( -- of a program that does not fit: what to change, the most useful first
+    position INTEGER PRIMARY KEY NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE layers ( -- of a network, in its order; the last has what belongs to no layer
     layer INTEGER PRIMARY KEY NOT NULL,
     name TEXT NOT NULL,
@@ -124,6 +148,9 @@ CREATE TABLE supersteps ( -- of all sync groups, in the order in which they ende
     h_words INTEGER NOT NULL,           -- h of the BSP model: the most that one tile sends or receives
     words_in INTEGER NOT NULL,          -- of all tiles
     words_out INTEGER NOT NULL,         -- the same, a word to many tiles counted once
+    messages_in INTEGER NOT NULL,
+    messages_out INTEGER NOT NULL,
+    exchange_id INTEGER,                -- who sent to whom: exchanges.exchange; NULL: nobody
     slowest_tile INTEGER NOT NULL,
     operation INTEGER NOT NULL,         -- a name: what begins it
     scope TEXT NOT NULL,                -- path of the part of the program that the operation belongs to
@@ -132,7 +159,23 @@ CREATE TABLE supersteps ( -- of all sync groups, in the order in which they ende
 
 CREATE TABLE superstep_tiles ( -- what every tile of a superstep did
     superstep INTEGER PRIMARY KEY NOT NULL, -- id in supersteps
-    cycles BLOB NOT NULL -- zstd of u32, little-endian: [5][tiles] exchange, compute, wait, words in, words out; tiles of the group, ascending
+    cycles BLOB NOT NULL -- zstd of u32, little-endian: [7][tiles] exchange, compute, wait, words in, words out, messages in, messages out; tiles of the group, ascending
+) STRICT;
+
+CREATE TABLE exchanges ( -- who sent to whom; supersteps that exchange the same have one together
+    exchange INTEGER PRIMARY KEY NOT NULL,
+    pairs INTEGER NOT NULL,
+    words INTEGER NOT NULL,             -- received by all tiles
+    messages INTEGER NOT NULL,
+    list BLOB NOT NULL -- as superstep_tiles.cycles: [4][pairs] receiver, sender, words, messages; by receiver, then by sender
+) STRICT;
+
+CREATE TABLE saturations ( -- supersteps that left results beyond the range of f16
+    superstep INTEGER NOT NULL,         -- number in sync group 0
+    layer INTEGER,                      -- NULL: no network, or none
+    tiles INTEGER NOT NULL,             -- in which that was seen for the first time
+    numbers INTEGER,                    -- results of its codelets, and how many of them are at the end of the range or no
+    saturated INTEGER                   -- numbers; NULL without --ranges
 ) STRICT;
 
 CREATE TABLE streams ( -- between host and tiles

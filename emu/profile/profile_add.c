@@ -1,5 +1,5 @@
 /* profile_add.c - what the machine knows of a program and its run, as rows of a profile. */
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 #include "emu/bsp/record.h"
 #include "emu/load/image.h"
@@ -10,7 +10,7 @@ enum { PLANES = PROFILE_PLANES };
 
 /* ---- the machine ---- */
 
-static void add_machine(struct profile *p, const struct arch *a)
+void profile_add_machine(struct profile *p, const struct arch *a)
 {
     char text[ARCH_TEXT_MAX], mark[2] = "";
 
@@ -29,36 +29,69 @@ static void add_machine(struct profile *p, const struct arch *a)
 
 /* ---- tiles ---- */
 
-static void planes_of(const struct tile_step *t, uint32_t out[PLANES])
+/* A row of the chip has groups of tiles, which lie beside each other; without a geometry tiles are
+ * a square. */
+struct profile_place profile_place_of(const struct arch *a, uint32_t tile)
+{
+    uint32_t across = 1, physical = arch_tile_physical(a, tile);
+
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT) {
+        while (across * across < a->tiles)
+            across++;
+    } else {
+        across = arch_physical_count(a) / a->exchange_rows;
+    }
+    return (struct profile_place){ physical / across, physical % across };
+}
+
+/* x: what the superstep exchanged; its lists are NULL where it is not known. */
+static void planes_of(const struct tile_step *t, const struct record_exchange *x, uint32_t tile,
+                      uint32_t out[PLANES])
 {
     out[0] = t->exchange_cycles;
     out[1] = t->compute_cycles;
     out[2] = t->wait_cycles;
     out[3] = t->words_in;
     out[4] = t->words_out;
+    out[5] = x->messages_in ? x->messages_in[tile] : 0;
+    out[6] = x->messages_out ? x->messages_out[tile] : 0;
+}
+
+static struct record_exchange exchange_of(const struct record *r, size_t i)
+{
+    uint32_t id = record_at(r, i)->exchange;
+
+    return id ? record_exchange_at(r, id) : (struct record_exchange){ .pair = NULL };
 }
 
 /* Adds what each tile did in all supersteps to sum[tile][PLANES]. */
 static void add_up(const struct record *r, uint64_t *sum)
 {
     for (size_t i = 0; i < record_count(r); i++) {
+        const struct record_exchange x = exchange_of(r, i);
+
         for (uint32_t k = 0; k < record_at(r, i)->tiles; k++) {
             uint32_t tile, v[PLANES];
             struct tile_step t = record_tile_at(r, i, k, &tile);
 
-            planes_of(&t, v);
+            planes_of(&t, &x, tile, v);
             for (unsigned j = 0; j < PLANES; j++)
                 sum[(size_t)tile * PLANES + j] += v[j];
         }
     }
 }
 
-static void add_tile(struct profile *p, const struct image_tile *t, uint64_t used,
-                     const uint64_t *v)
+void profile_add_tile(struct profile *p, const struct arch *a, uint32_t tile, uint32_t group,
+                      uint64_t used, const uint64_t *v)
 {
-    PROFILE_ROW(p, "tiles", PROFILE_I(t->tile), PROFILE_I(t->group), PROFILE_I(used),
-                PROFILE_I(v[0]), PROFILE_I(v[1]), PROFILE_I(v[2]), PROFILE_I(v[3]),
-                PROFILE_I(v[4]));
+    static const uint64_t nothing[PLANES];
+    struct profile_place at = profile_place_of(a, tile);
+
+    v = v ? v : nothing;
+    PROFILE_ROW(p, "tiles", PROFILE_I(tile), PROFILE_I(group), PROFILE_I(at.row),
+                PROFILE_I(at.column), PROFILE_I(used), PROFILE_I(v[0]), PROFILE_I(v[1]),
+                PROFILE_I(v[2]), PROFILE_I(v[3]), PROFILE_I(v[4]), PROFILE_I(v[5]),
+                PROFILE_I(v[6]));
 }
 
 static enum emu_status add_tiles(struct profile *p, const struct image *im, const uint64_t *sum)
@@ -74,7 +107,8 @@ static enum emu_status add_tiles(struct profile *p, const struct image *im, cons
             continue;
         s = profile_memory_tile(&m, t, &used);
         if (s == EMU_OK)
-            add_tile(p, t, used, sum + (size_t)t->tile * PLANES);
+            profile_add_tile(p, image_arch(im), t->tile, t->group, used,
+                             sum + (size_t)t->tile * PLANES);
     }
     if (s == EMU_OK)
         profile_memory_owners(&m);
@@ -101,7 +135,7 @@ enum emu_status profile_add_image(struct profile *p, const struct image *im, con
     if (!sum)
         return FAIL(NO_MEMORY, "tiles of a profile");
     add_up(r, sum);
-    add_machine(p, arch);
+    profile_add_machine(p, arch);
     add_scopes(p, im);
     s = add_tiles(p, im, sum);
     emu_free(sum);
@@ -110,18 +144,41 @@ enum emu_status profile_add_image(struct profile *p, const struct image *im, con
 
 /* ---- supersteps ---- */
 
+/* Messages of the tiles of superstep i. */
+struct message_counts {
+    uint64_t in, out;
+};
+
+static struct message_counts messages_of(const struct record *r, size_t i)
+{
+    const struct record_exchange x = exchange_of(r, i);
+    struct message_counts sum = { 0, 0 };
+
+    for (uint32_t k = 0; x.pair && k < record_at(r, i)->tiles; k++) {
+        uint32_t tile;
+
+        record_tile_at(r, i, k, &tile);
+        sum.in += x.messages_in[tile];
+        sum.out += x.messages_out[tile];
+    }
+    return sum;
+}
+
 static void add_step(struct profile *p, const struct record *r, size_t i, const struct image *im,
                      struct profile_value layer)
 {
     const struct record_step *s = record_at(r, i);
     const struct bill b = bill_of_step(r, i);
     const struct bill_name name = bill_name_of_step(r, i, im);
+    const struct message_counts messages = messages_of(r, i);
 
     PROFILE_ROW(p, "supersteps", PROFILE_I(i), PROFILE_I(s->group), PROFILE_I(s->index),
                 PROFILE_I(s->release), PROFILE_I(s->end), PROFILE_I(s->tiles), PROFILE_I(b.host),
                 PROFILE_I(b.exchange), PROFILE_I(b.compute), PROFILE_I(b.wait), PROFILE_I(b.sync),
                 PROFILE_I(b.imbalance), PROFILE_I(b.largest_compute), PROFILE_I(b.mean_compute),
                 PROFILE_I(b.h_words), PROFILE_I(b.words_in), PROFILE_I(b.words_out),
+                PROFILE_I(messages.in), PROFILE_I(messages.out),
+                s->exchange ? PROFILE_I(s->exchange) : PROFILE_N,
                 PROFILE_I(bill_slowest_tile(r, i)), PROFILE_I(profile_name(p, name.operation)),
                 PROFILE_T(name.scope), layer);
 }
@@ -130,17 +187,56 @@ static enum emu_status add_step_tiles(struct profile *p, const struct record *r,
                                       uint32_t *plane)
 {
     uint32_t tiles = record_at(r, i)->tiles;
+    const struct record_exchange x = exchange_of(r, i);
 
     for (uint32_t k = 0; k < tiles; k++) {
         uint32_t tile, v[PLANES];
         struct tile_step t = record_tile_at(r, i, k, &tile);
 
-        planes_of(&t, v);
+        planes_of(&t, &x, tile, v);
         for (unsigned j = 0; j < PLANES; j++)
             plane[(size_t)j * tiles + k] = v[j];
     }
     return profile_put_numbers(p, "superstep_tiles", (const struct profile_value[]){ PROFILE_I(i) },
                                1, plane, (size_t)PLANES * tiles);
+}
+
+/* ---- exchanges ---- */
+
+static enum emu_status add_exchange(struct profile *p, uint32_t id, const struct record_exchange *x)
+{
+    uint32_t *plane = emu_alloc(x->pairs, PROFILE_PAIR_PLANES * sizeof(*plane));
+    uint64_t words = 0, messages = 0;
+    enum emu_status s;
+
+    if (!plane)
+        return FAIL(NO_MEMORY, "exchanges of a profile");
+    for (size_t i = 0; i < x->pairs; i++) {
+        const struct exchange_pair *e = &x->pair[i];
+
+        plane[i] = e->to;
+        plane[x->pairs + i] = e->from;
+        plane[2 * x->pairs + i] = e->words;
+        plane[3 * x->pairs + i] = e->messages;
+        words += e->words;
+        messages += e->messages;
+    }
+    s = profile_put_numbers(p, "exchanges",
+                            (const struct profile_value[]){ PROFILE_I(id), PROFILE_I(x->pairs),
+                                                            PROFILE_I(words), PROFILE_I(messages) },
+                            4, plane, PROFILE_PAIR_PLANES * x->pairs);
+    emu_free(plane);
+    return s;
+}
+
+static enum emu_status add_exchanges(struct profile *p, const struct record *r)
+{
+    for (uint32_t id = 1; id <= record_exchange_count(r); id++) {
+        const struct record_exchange x = record_exchange_at(r, id);
+
+        TRY(add_exchange(p, id, &x));
+    }
+    return EMU_OK;
 }
 
 enum emu_status profile_add_record(struct profile *p, const struct record *r,
@@ -157,5 +253,5 @@ enum emu_status profile_add_record(struct profile *p, const struct record *r,
         s = add_step_tiles(p, r, i, plane);
     }
     emu_free(plane);
-    return s;
+    return s == EMU_OK ? add_exchanges(p, r) : s;
 }

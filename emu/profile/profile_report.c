@@ -12,7 +12,8 @@
 
 #define STEP_COLUMNS                                                                               \
     "supersteps.sync_group, number, starts, ends - starts AS cycles, supersteps.exchange, "        \
-    "supersteps.compute, wait, supersteps.sync, supersteps.imbalance, h_words, slowest_tile, "     \
+    "supersteps.compute, wait, supersteps.sync, supersteps.imbalance, largest_compute AS w, "      \
+    "mean_compute AS mean_w, h_words, slowest_tile, "                                              \
     "layers.name AS layer, names.text AS operation "                                               \
     "FROM supersteps JOIN names ON names.id = supersteps.operation LEFT JOIN layers USING "        \
     "(layer) "
@@ -42,8 +43,21 @@ static const struct profile_section sections[] = {
       "(SELECT sum(largest_compute) AS w, sum(h_words) AS h_words, count(*) AS supersteps, "
       "sum(exchange + compute + sync) AS measured, (SELECT value FROM meta WHERE key = 'bsp_g') AS "
       "g, "
-      "(SELECT value FROM meta WHERE key = 'bsp_l') AS l FROM supersteps WHERE sync_group = 0)",
+      "(SELECT value FROM meta WHERE key = 'bsp_l') AS l FROM supersteps WHERE sync_group = 0) "
+      "WHERE supersteps",
       NULL },
+    { "needs", "Tiles that do not fit; code_bytes: of them in region 0, for code",
+      "SELECT tile, need_bytes, m.value AS memory_bytes, code_bytes, r.value AS region0_bytes, "
+      "peak_bytes FROM tile_needs, machine m, machine r WHERE m.field = 'mem_bytes' AND r.field = "
+      "'region0_bytes' AND (need_bytes > m.value OR code_bytes > r.value) "
+      "ORDER BY need_bytes DESC, tile LIMIT 10",
+      NULL },
+    { "peak_owners", "What fills the fullest of them at its worst moment",
+      "SELECT p.tile, o.text AS owner, c.text AS category, bytes FROM peak_owners p JOIN names o "
+      "ON o.id = owner JOIN names c ON c.id = category WHERE p.rowid < 16 AND p.tile = (SELECT "
+      "tile FROM peak_owners LIMIT 1) AND EXISTS (SELECT * FROM advice) ORDER BY p.rowid LIMIT 10",
+      NULL },
+    { "advice", "What would help", "SELECT text FROM advice ORDER BY position", NULL },
     { "layers",
       "Slowest layers; bytes on the fullest tile meanwhile, and held on all tiles all the time",
       LAYER_COLUMNS "ORDER BY cycles DESC, layer LIMIT 10", LAYER_COLUMNS "ORDER BY layer" },
@@ -62,6 +76,11 @@ static const struct profile_section sections[] = {
       "SELECT tile, used_bytes, (SELECT value FROM machine WHERE field = 'mem_bytes') AS "
       "memory_bytes, compute, exchange, wait FROM tiles ORDER BY used_bytes DESC, tile LIMIT 5",
       NULL },
+    { "saturations", "Supersteps with results beyond the range of f16, first seen on so many tiles",
+      "SELECT superstep, layers.name AS layer, tiles, numbers, saturated FROM saturations LEFT "
+      "JOIN layers USING (layer) ORDER BY superstep LIMIT 20",
+      "SELECT superstep, layers.name AS layer, tiles, numbers, saturated FROM saturations LEFT "
+      "JOIN layers USING (layer) ORDER BY superstep" },
     { "streams", "Streams between host and tiles", "SELECT * FROM streams", NULL },
     { "faults", "Faults", "SELECT * FROM faults", NULL },
 };
@@ -72,13 +91,14 @@ static const char *const csv[] = {
         "SELECT supersteps.id, supersteps.sync_group, number, starts, ends, tiles, host, "
         "supersteps.exchange, supersteps.compute, wait, supersteps.sync, supersteps.imbalance, "
         "largest_compute, mean_compute, round(largest_compute + l.value + h_words * g.value) AS "
-        "predicted, h_words, words_in, words_out, slowest_tile, "
+        "predicted, h_words, words_in, words_out, messages_in, messages_out, slowest_tile, "
         "text AS operation, scope, layers.name AS layer "
         "FROM supersteps JOIN names ON names.id = supersteps.operation "
         "LEFT JOIN layers USING (layer) LEFT JOIN meta g ON g.key = 'bsp_g' "
         "LEFT JOIN meta l ON l.key = 'bsp_l' ORDER BY supersteps.id",
     [PROFILE_CSV_TILES] = "SELECT tile, sync_group, used_bytes, exchange, compute, wait, words_in, "
-                          "words_out FROM tiles ORDER BY tile",
+                          "words_out, messages_in, messages_out, \"row\", \"column\" "
+                          "FROM tiles ORDER BY tile",
 };
 
 enum emu_status profile_report_csv(struct profile *p, enum profile_csv which, FILE *f)
@@ -149,9 +169,12 @@ static enum emu_status print_head(struct profile *p, FILE *f)
     profile_meta(p, "program_version", text);
     fprintf(f, "superstep %s; ", text);
     profile_meta(p, "engine", text);
-    fprintf(f, "engine %s; ", text);
+    if (*text)
+        fprintf(f, "engine %s; ", text);
     profile_meta(p, "status", text);
     fprintf(f, "status %s\n", text);
+    if (!strcmp(text, "out_of_memory"))
+        return EMU_OK;
     profile_meta(p, "cycles", text);
     profile_meta(p, "seconds", seconds);
     fprintf(f, "%s cycles, %.6f s on the chip\n", text, strtod(seconds, NULL));

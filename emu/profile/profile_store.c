@@ -16,7 +16,7 @@
 #include "emu/base/embedded.h"
 #include "emu/base/hash.h"
 
-enum { TABLES_MAX = 24, READ_BYTES = 1 << 20 };
+enum { TABLES_MAX = 32, READ_BYTES = 1 << 20, COLUMNS_MAX = 32 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 /* A prepared INSERT. */
@@ -111,8 +111,8 @@ enum emu_status profile_new(struct profile **out)
     if (s == EMU_OK)
         s = run_sql(*out, schema());
     if (s == EMU_OK)
-        s = run_sql(*out, "PRAGMA journal_mode = OFF; PRAGMA user_version = 1; BEGIN");
-    EMU_ASSERT(PROFILE_VERSION == 1); /* as the line above says */
+        s = run_sql(*out, "PRAGMA journal_mode = OFF; PRAGMA user_version = 2; BEGIN");
+    EMU_ASSERT(PROFILE_VERSION == 2); /* as the line above says */
     if (s == EMU_OK)
         return EMU_OK;
     profile_free(*out);
@@ -193,7 +193,7 @@ void profile_put(struct profile *p, const char *table, const struct profile_valu
     sqlite3_reset(t->row);
 }
 
-enum { NUMBERS_COLUMNS = 4, LEVEL = 1 /* of zstd */ };
+enum { NUMBERS_COLUMNS = 5, LEVEL = 1 /* of zstd */ };
 
 enum emu_status profile_put_numbers(struct profile *p, const char *table,
                                     const struct profile_value *v, size_t n, const uint32_t *number,
@@ -261,6 +261,57 @@ uint32_t profile_name(struct profile *p, const char *text)
     if (p->status == EMU_OK && !p->bucket[place_of(p, text)])
         keep(p, add_name(p, text));
     return p->status == EMU_OK ? p->bucket[place_of(p, text)] : 0;
+}
+
+static enum emu_status take_name(void *ctx, const struct profile_cursor *c)
+{
+    struct profile *p = ctx;
+
+    return profile_name(p, profile_text(c, 1)) == profile_integer(c, 0)
+               ? p->status
+               : FAIL(BAD_FILE, "names of a profile");
+}
+
+/* A row as it is; its columns are those of the table here. */
+struct row_copy {
+    struct profile *p;
+    const char *table;
+};
+
+static enum emu_status copy_row(void *ctx, const struct profile_cursor *c)
+{
+    const struct row_copy *r = ctx;
+    struct profile_value v[COLUMNS_MAX];
+    unsigned n = profile_columns(c);
+
+    EMU_ASSERT(n <= COLUMNS_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        v[i] = (struct profile_value){ .kind = profile_kind_of(c, i),
+                                       .integer = profile_integer(c, i),
+                                       .real = profile_real(c, i) };
+        if (v[i].kind == PROFILE_TEXT) {
+            v[i].data = profile_text(c, i);
+        } else if (v[i].kind == PROFILE_BLOB) {
+            v[i].data = sqlite3_column_blob(c->row, (int)i);
+            v[i].integer = (uint64_t)sqlite3_column_bytes(c->row, (int)i);
+        }
+    }
+    profile_put(r->p, r->table, v, n);
+    return r->p->status;
+}
+
+enum emu_status profile_take(struct profile *p, struct profile *other, const char *const *tables)
+{
+    EMU_ASSERT(!p->names);
+    TRY(profile_query(other, "SELECT id, text FROM names ORDER BY id", take_name, p));
+    for (; *tables; tables++) {
+        struct row_copy r = { p, *tables };
+        char sql[80];
+
+        snprintf(sql, sizeof(sql), "SELECT * FROM %s", *tables);
+        TRY(profile_query(other, sql, copy_row, &r));
+    }
+    return EMU_OK;
 }
 
 enum emu_status profile_write(struct profile *p, FILE *f)

@@ -21,7 +21,7 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 1 };
+enum { PROFILE_VERSION = 2 };
 
 /* ---- writing ---- */
 
@@ -58,9 +58,23 @@ enum emu_status profile_put_numbers(struct profile *p, const char *table,
 /* The id of a text in the table of names, which gets it where it does not have it. */
 uint32_t profile_name(struct profile *p, const char *text);
 
-/* Numbers of a tile in a superstep: exchange, compute, wait, words in, words out. */
-enum { PROFILE_PLANES = 5 };
+/* Numbers of a tile in a superstep: exchange, compute, wait, words in, words out, messages in,
+ * messages out. */
+enum { PROFILE_PLANES = 7 };
+/* Numbers of a pair of tiles in an exchange: receiver, sender, words, messages. */
+enum { PROFILE_PAIR_PLANES = 4 };
 
+/* The machine; and where a tile lies on the chip, in tiles. */
+struct arch;
+void profile_add_machine(struct profile *p, const struct arch *a);
+struct profile_place {
+    uint32_t row, column;
+};
+struct profile_place profile_place_of(const struct arch *a, uint32_t tile);
+
+/* A tile with sums of the run [PROFILE_PLANES]; NULL: there was none. */
+void profile_add_tile(struct profile *p, const struct arch *a, uint32_t tile, uint32_t group,
+                      uint64_t used_bytes, const uint64_t *sum);
 /* Machine, tiles with their sums of the run, their memory, scopes. EMU_NO_MEMORY. */
 enum emu_status profile_add_image(struct profile *p, const struct image *im,
                                   const struct record *r) EMU_MUST_CHECK;
@@ -69,6 +83,12 @@ enum emu_status profile_add_image(struct profile *p, const struct image *im,
 enum emu_status profile_add_record(struct profile *p, const struct record *r,
                                    const struct image *im, const uint32_t *layer,
                                    size_t layers) EMU_MUST_CHECK;
+
+/* Adds the rows of another profile to these tables, which are empty; its names come first, so that
+ * ids stay good: before any name is given. tables: NULL at the end. other: read. EMU_BAD_FILE,
+ * EMU_NO_MEMORY. */
+enum emu_status profile_take(struct profile *p, struct profile *other,
+                             const char *const *tables) EMU_MUST_CHECK;
 
 /* Writes the file. Errors: the first of any row, EMU_NO_MEMORY, EMU_IO. */
 enum emu_status profile_write(struct profile *p, FILE *f) EMU_MUST_CHECK;

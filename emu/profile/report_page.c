@@ -1,7 +1,7 @@
-/* report_page.c - the data of report_page.html, which draws them: JSON in the place of its mark. */
+/* report_page.c - the page of emu/profile/page: its style, its scripts, and the data that these
+ * draw, each in the place of its mark. */
 #include "emu/profile/report_page.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ static enum emu_status put_tiles(struct profile *p, json_t *o)
                          &t);
 }
 
-/* ---- all of it ---- */
+/* ---- a run ---- */
 
 static enum emu_status put_pair(void *ctx, const struct profile_cursor *c)
 {
@@ -107,57 +107,165 @@ static enum emu_status put_pairs(struct profile *p, json_t *o, const char *key, 
     return profile_query(p, sql, put_pair, pairs);
 }
 
-static enum emu_status put_all(struct profile *p, json_t *o)
+/* The texts of the table names: id 1 first. */
+static enum emu_status put_names(struct profile *p, json_t *o)
+{
+    json_t *names = json_array();
+
+    if (json_object_set_new(o, "names", names))
+        return FAIL(NO_MEMORY, "a page");
+    return profile_query(p, "SELECT text FROM names ORDER BY id", add_category, names);
+}
+
+static const struct {
+    const char *key, *sql;
+} tables[] = {
+    { "options", "SELECT name, value FROM options" },
+    { "supersteps",
+      "SELECT supersteps.id, sync_group, number, starts, ends, tiles, host, exchange, compute, "
+      "wait, sync, "
+      "imbalance, largest_compute, mean_compute, h_words, words_in, words_out, messages_in, "
+      "messages_out, exchange_id, slowest_tile, text AS operation, scope, layer FROM supersteps "
+      "JOIN names ON names.id = operation ORDER BY supersteps.id" },
+    { "layers", "SELECT * FROM layers ORDER BY layer" },
+    { "faults", "SELECT * FROM faults" },
+    { "saturations", "SELECT * FROM saturations ORDER BY superstep" },
+    { "streams", "SELECT * FROM streams ORDER BY stream" },
+    { "transfers", "SELECT * FROM transfers ORDER BY rowid LIMIT 20000" },
+    { "program",
+      "SELECT position, step, superstep, kind, text AS name, fullest_tile, fullest_bytes FROM "
+      "program JOIN names ON id = name ORDER BY position" },
+    { "lifetimes", "SELECT * FROM lifetimes" },
+    { "needs", "SELECT * FROM tile_needs ORDER BY need_bytes DESC, tile" },
+    { "peaks",
+      "SELECT tile, o.text AS owner, c.text AS category, bytes FROM peak_owners p JOIN names o ON "
+      "o.id = owner JOIN names c ON c.id = category ORDER BY p.rowid" },
+    { "advice", "SELECT text FROM advice ORDER BY position" },
+};
+
+static enum emu_status put_run(struct profile *p, json_t *o)
 {
     TRY(put_pairs(p, o, "meta", "SELECT key, value FROM meta"));
     TRY(put_pairs(p, o, "machine", "SELECT field, value FROM machine"));
+    TRY(put_names(p, o));
     TRY(put_tiles(p, o));
-    TRY(put_table(
-        p, o, "supersteps",
-        "SELECT number, starts, ends, host, supersteps.exchange, supersteps.compute, wait, "
-        "supersteps.sync, supersteps.imbalance, largest_compute, h_words, slowest_tile, "
-        "text AS operation, layers.name AS layer FROM supersteps JOIN names ON names.id "
-        "= supersteps.operation LEFT JOIN layers USING (layer) WHERE sync_group = 0 "
-        "ORDER BY supersteps.id"));
-    TRY(put_table(p, o, "layers", "SELECT * FROM layers ORDER BY layer"));
-    return put_table(p, o, "faults", "SELECT kind, text FROM faults");
+    for (size_t i = 0; i < EMU_COUNT_OF(tables); i++)
+        TRY(put_table(p, o, tables[i].key, tables[i].sql));
+    return EMU_OK;
 }
 
-/* Inside a script element a '<' could end it. */
-static void print_data(const char *json, FILE *f)
+/* ---- the page ---- */
+
+/* A page being written. */
+struct page {
+    struct profile *run[2]; /* the second may be NULL */
+    json_t *data;           /* owned: a list of runs */
+    FILE *f;
+};
+
+static void print_embedded(const char *const *file, FILE *f)
 {
-    for (; *json; json++) {
-        if (*json == '<')
-            fputs("\\u003c", f);
-        else
-            fputc(*json, f);
+    for (; *file; file++) {
+        const struct embedded_file *e = embedded_find(*file);
+
+        EMU_ASSERT(e);
+        fputs((const char *)e->data, f);
     }
 }
 
-static enum emu_status print_page(const json_t *o, FILE *f)
+static enum emu_status print_style(struct page *x)
 {
-    static const char mark[] = "@DATA@";
-    const struct embedded_file *page = embedded_find("emu/profile/report_page.html");
-    const char *text = page ? (const char *)page->data : "", *at = strstr(text, mark);
-    char *json = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
+    static const char *const file[] = { "emu/profile/page/page.css", NULL };
 
-    EMU_ASSERT(at);
+    print_embedded(file, x->f);
+    return EMU_OK;
+}
+
+/* In the order in which one uses what another declares. */
+static enum emu_status print_script(struct page *x)
+{
+#define PAGE(name) "emu/profile/page/" name ".js"
+    static const char *const file[] = { PAGE("data"),
+                                        PAGE("draw"),
+                                        PAGE("summary"),
+                                        PAGE("oom"),
+                                        PAGE("compare"),
+                                        PAGE("floor"),
+                                        PAGE("tile"),
+                                        PAGE("memory"),
+                                        PAGE("time"),
+                                        PAGE("layers"),
+                                        PAGE("traffic"),
+                                        PAGE("main"),
+                                        NULL };
+#undef PAGE
+
+    print_embedded(file, x->f);
+    return EMU_OK;
+}
+
+static enum emu_status print_blobs(struct page *x)
+{
+    for (int i = 0; i < 2 && x->run[i]; i++) {
+        json_t *o = json_object(), *lists;
+        enum emu_status s = report_blobs_write(x->run[i], (char)('A' + i), &lists, x->f);
+
+        if (json_object_set_new(o, "lists", lists) && s == EMU_OK)
+            s = FAIL(NO_MEMORY, "a page");
+        if (json_array_append_new(x->data, o) && s == EMU_OK)
+            s = FAIL(NO_MEMORY, "a page");
+        TRY(s);
+        TRY(put_run(x->run[i], o));
+    }
+    return EMU_OK;
+}
+
+/* Inside a script element a '<' could end it. */
+static enum emu_status print_data(struct page *x)
+{
+    char *json = json_dumps(x->data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
+
     if (!json)
         return FAIL(NO_MEMORY, "a page");
-    fwrite(text, 1, (size_t)(at - text), f);
-    print_data(json, f);
-    fputs(at + strlen(mark), f);
+    for (const char *c = json; *c; c++) {
+        if (*c == '<')
+            fputs("\\u003c", x->f);
+        else
+            fputc(*c, x->f);
+    }
     free(json); /* allocated by jansson */
     return EMU_OK;
 }
 
-enum emu_status report_page_write(struct profile *p, FILE *f)
+static enum emu_status print_page(struct page *x)
 {
-    json_t *o = json_object();
-    enum emu_status s = o ? put_all(p, o) : FAIL(NO_MEMORY, "a page");
+    static const struct {
+        const char *mark;
+        enum emu_status (*print)(struct page *x);
+    } part[] = { { "@STYLE@", print_style },
+                 { "@BLOBS@", print_blobs },
+                 { "@DATA@", print_data },
+                 { "@SCRIPT@", print_script } };
+    const struct embedded_file *page = embedded_find("emu/profile/page/page.html");
+    const char *text = page ? (const char *)page->data : "";
 
-    if (s == EMU_OK)
-        s = print_page(o, f);
-    json_decref(o);
+    for (size_t i = 0; i < EMU_COUNT_OF(part); i++) {
+        const char *at = strstr(text, part[i].mark);
+
+        EMU_ASSERT(at);
+        fwrite(text, 1, (size_t)(at - text), x->f);
+        TRY(part[i].print(x));
+        text = at + strlen(part[i].mark);
+    }
+    fputs(text, x->f);
+    return EMU_OK;
+}
+
+enum emu_status report_page_write(struct profile *a, struct profile *b, FILE *f)
+{
+    struct page x = { .run = { a, b }, .data = json_array(), .f = f };
+    enum emu_status s = x.data ? print_page(&x) : FAIL(NO_MEMORY, "a page");
+
+    json_decref(x.data);
     return s;
 }

@@ -33,13 +33,34 @@ static void add_overflow(struct profile *p, const struct session *s)
                 PROFILE_I(o.superstep), PROFILE_N);
 }
 
+/* A profile being made. */
+struct network_rows {
+    const struct model_profile *m;
+    const uint32_t *layer; /* by superstep */
+    size_t layers;
+};
+
+static enum emu_status take_program(void *ctx, struct profile *p)
+{
+    const struct model_profile *m = ((const struct network_rows *)ctx)->m;
+
+    return m->kept ? program_profile_unpack(p, m->kept, m->kept_bytes) : EMU_OK;
+}
+
 static enum emu_status add_network(void *ctx, struct profile *p)
 {
-    const struct model_profile *m = ctx;
+    const struct network_rows *n = ctx;
 
-    add_layers(p, m->layers);
-    add_overflow(p, m->session);
-    return m->compiled ? program_profile_rows(p, m->compiled) : EMU_OK;
+    add_layers(p, n->m->layers);
+    add_overflow(p, n->m->session);
+    TRY(program_profile_overflows(p, n->m->session, n->layer, n->layers));
+    return n->m->compiled ? program_profile_rows(p, n->m->compiled) : EMU_OK;
+}
+
+static enum emu_status add_unfit(void *ctx, struct profile *p)
+{
+    add_layers(p, ((const struct model_profile *)ctx)->layers);
+    return EMU_OK;
 }
 
 /* By superstep of sync group 0 the first layer that computes in it. EMU_NO_MEMORY; emu_free it. */
@@ -62,17 +83,25 @@ static enum emu_status layers_of_steps(const struct layer_cycles *k, uint32_t **
 
 enum emu_status model_profile_write(const struct model_profile *m, struct profile_files *f)
 {
-    struct model_profile copy = *m;
-    struct profile_extras x = { .add = add_network, .ctx = &copy };
+    struct network_rows rows = { .m = m };
+    struct profile_extras x = { .first = take_program, .add = add_network, .ctx = &rows };
     uint32_t *layer = NULL;
     enum emu_status s;
 
     if (!request_profiles(m->request))
         return EMU_OK;
     s = layers_of_steps(m->layers, &layer, &x.layers);
-    x.layer = layer;
+    x.layer = rows.layer = layer;
+    rows.layers = x.layers;
     if (s == EMU_OK)
         s = request_profile(m->request, session_run_image(m->session), &x, f);
     emu_free(layer);
     return s;
+}
+
+enum emu_status model_profile_unfit(const struct model_profile *m, struct profile_files *f)
+{
+    struct model_profile copy = *m;
+
+    return program_profile_unfit(m->request, m->compiled, add_unfit, &copy, f);
 }

@@ -220,12 +220,14 @@ static void print_labels(const struct model_run *m, const struct model_answer *a
 }
 
 /* Prints one screen, and the reports that were asked for. */
-static void print_text(const struct model_run *m, const struct model_answer *a)
+static enum emu_status print_text(const struct model_run *m, const struct model_answer *a)
 {
     if (m->q->report)
         model_report(a, stdout);
     else if (m->q->plan)
         model_report_plans(a, stdout);
+    if (m->q->report && a->run)
+        TRY(run_print_bsp(a->run, stdout));
     if (m->ranges)
         model_report_ranges(a, stdout);
     if (a->run && run_has_values(a->run))
@@ -233,6 +235,7 @@ static void print_text(const struct model_run *m, const struct model_answer *a)
     if (!m->q->report)
         model_summary(a, stdout);
     print_labels(m, a);
+    return EMU_OK;
 }
 
 static enum emu_status print_answer(const struct model_run *m)
@@ -240,10 +243,8 @@ static enum emu_status print_answer(const struct model_run *m)
     struct model_answer a = answer_of(m);
     json_t *o;
 
-    if (!m->q->json) {
-        print_text(m, &a);
-        return EMU_OK;
-    }
+    if (!m->q->json)
+        return print_text(m, &a);
     o = model_report_json(&a);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
@@ -278,6 +279,8 @@ static enum emu_status write_profile(struct model_run *m)
     return model_profile_write(&(struct model_profile){ .request = m->q,
                                                         .layers = &m->layers,
                                                         .compiled = m->p.compiled,
+                                                        .kept = m->entry.profile,
+                                                        .kept_bytes = m->entry.profile_bytes,
                                                         .session = m->session },
                                &m->files.profile);
 }
@@ -372,7 +375,7 @@ static enum emu_status build_and_compile(struct model_run *m)
     const struct op_program_options o = {
         .lower = network_lowering(&m->source.choice),
         .compile = compile_options_of(m->q),
-        .give_up = !m->q->report && !m->q->allow_oom,
+        .give_up = !m->q->report && !m->q->allow_oom && !request_profiles(m->q),
     };
 
     TRY(model_source_finish(&m->source, &m->progress));
@@ -517,6 +520,17 @@ static enum emu_status report_hopeless(struct model_run *m)
     return EMU_OK;
 }
 
+static enum emu_status report_unfit(struct model_run *m)
+{
+    TRY(program_out_of_memory(m->q, m->p.compiled, stdout, &m->code));
+    if (!request_profiles(m->q))
+        return EMU_OK;
+    TRY(op_bill_init(m->p.network, m->p.compiled, &m->arch, &m->layers));
+    return model_profile_unfit(
+        &(struct model_profile){ .request = m->q, .layers = &m->layers, .compiled = m->p.compiled },
+        &m->files.profile);
+}
+
 static enum emu_status with_compiled(struct model_run *m)
 {
     int writes = m->files.image != NULL;
@@ -524,7 +538,7 @@ static enum emu_status with_compiled(struct model_run *m)
     if (!m->p.compiled)
         return report_hopeless(m);
     if (!compiled_fits(m->p.compiled))
-        return program_out_of_memory(m->q, m->p.compiled, stdout, &m->code);
+        return report_unfit(m);
     TRY(op_bill_init(m->p.network, m->p.compiled, &m->arch, &m->layers));
     m->memory.compiled = m->p.compiled;
     TRY(op_program_describe(&m->p));

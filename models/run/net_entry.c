@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "programs/cli/program_request.h"
 
 enum { ROW_NUMBERS = 8, PLAN_NUMBERS = 8, STEP_NUMBERS = 4 };
 
@@ -111,15 +112,22 @@ enum emu_status net_entry_write(const struct compiled *c, const struct layer_cyc
                                 const char *names, const struct output_file *out)
 {
     char *text = object_text(c, k, names);
-    uint64_t bytes = text ? strlen(text) : 0;
+    uint64_t bytes[2] = { text ? strlen(text) : 0, 0 };
     FILE *f = output_stream(out);
+    void *profile = NULL;
+    size_t n;
+    enum emu_status s;
     int good;
 
     if (!text)
         return FAIL(NO_MEMORY, "an entry of the cache");
-    good = fwrite(&bytes, sizeof(bytes), 1, f) == 1 && fwrite(text, 1, bytes, f) == bytes &&
-           !fflush(f);
+    s = program_profile_pack(c, &profile, &n);
+    bytes[1] = n;
+    good = s == EMU_OK && fwrite(bytes, sizeof(bytes), 1, f) == 1 &&
+           fwrite(text, 1, bytes[0], f) == bytes[0] && fwrite(profile, 1, n, f) == n && !fflush(f);
     free(text); /* allocated by jansson */
+    emu_free(profile);
+    TRY(s);
     return good ? image_write_to(compiled_image(c), out)
                 : FAIL(IO, "%.200s: cannot be written", output_path(out));
 }
@@ -282,17 +290,25 @@ enum emu_status net_entry_read(const void *body, size_t bytes, const struct arch
 {
     const uint8_t *at = body;
     enum emu_status s;
-    uint64_t text = 0;
+    uint64_t n[2] = { 0, 0 }, left = bytes;
 
     memset(out, 0, sizeof(*out));
-    if (bytes >= sizeof(text))
-        memcpy(&text, at, sizeof(text));
-    if (bytes < sizeof(text) || text > bytes - sizeof(text))
+    if (bytes >= sizeof(n)) {
+        memcpy(n, at, sizeof(n));
+        left -= sizeof(n);
+    }
+    if (bytes < sizeof(n) || n[0] > left || n[1] > left - n[0])
         return FAIL(BAD_IMAGE, "an entry of the cache: %zu bytes are too few", bytes);
-    at += sizeof(text);
-    TRY(net_entry_read_object((const char *)at, text, a, out));
-    s = (for_timing ? image_read_bytes_for_timing : image_read_bytes)(
-        at + text, bytes - sizeof(text) - text, "an entry of the cache", &out->image);
+    at += sizeof(n);
+    TRY(net_entry_read_object((const char *)at, n[0], a, out));
+    out->profile = emu_alloc(n[1] + 1, 1);
+    out->profile_bytes = n[1];
+    s = out->profile ? EMU_OK : FAIL(NO_MEMORY, "an entry of the cache");
+    if (s == EMU_OK) {
+        memcpy(out->profile, at + n[0], n[1]);
+        s = (for_timing ? image_read_bytes_for_timing : image_read_bytes)(
+            at + n[0] + n[1], left - n[0] - n[1], "an entry of the cache", &out->image);
+    }
     if (s == EMU_OK)
         s = image_set_arch(out->image, a);
     if (s != EMU_OK)
@@ -306,6 +322,7 @@ void net_entry_free(struct net_entry *e)
     layer_cycles_free(&e->layers);
     memory_facts_free(&e->memory);
     emu_free(e->names);
+    emu_free(e->profile);
     json_decref(e->rows);
     memset(e, 0, sizeof(*e));
 }

@@ -2,8 +2,9 @@
  * what the answer says of the program besides. From these a run gives the same answer as from the
  * compiler's own objects.
  *
- * The body of an entry: u64 n; n bytes of JSON, an object (net_entry.c); the image file
- * (docs/image.md), whose input has no pictures.
+ * The body of an entry: u64 n, u64 k; n bytes of JSON, an object (net_entry.c); k bytes, what
+ * profiles say of the program (program_profile_pack()); the image file (docs/image.md), whose input
+ * has no pictures.
  */
 #ifndef MODELS_NET_ENTRY_H
 #define MODELS_NET_ENTRY_H
@@ -19,6 +20,8 @@ struct net_entry { /* all owned */
     struct image *image;
     struct layer_cycles layers; /* without cycles */
     struct memory_facts memory;
+    void *profile; /* for program_profile_unpack(), which trusts nothing in it */
+    size_t profile_bytes;
     json_t *rows; /* holds the texts of layers */
     char *names;  /* struct weights: of the tensors in the file; NULL: there is no file */
 };

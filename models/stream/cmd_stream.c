@@ -41,6 +41,7 @@ struct streaming {
     struct picture_stream *stream;
     struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
+    struct profile_files profile;
     const char **path;       /* borrowed names */
     struct pending *pending; /* ring of pending_cap */
     size_t pending_cap;
@@ -69,6 +70,7 @@ static void close_results(struct streaming *x)
 
 static void streaming_free(struct streaming *x)
 {
+    profile_files_close(&x->profile);
     feed_close(x->feed);
     close_results(x); /* still open only after an earlier error */
     stream_free(x->stream);
@@ -321,6 +323,7 @@ static enum emu_status compile(struct streaming *x)
     /* Files come first, because mistakes in them show at once. The file of an earlier run says
      * which pictures are left; it is not changed before the network is ready to make more results.
      */
+    TRY(profile_files_open(x->q, &x->profile));
     TRY(open_results(x));
     TRY(open_feed(x));
     TRY(model_source_finish(&x->source, &progress));
@@ -407,8 +410,10 @@ static enum emu_status run(struct streaming *x)
 {
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
 
-    if (!compiled_fits(stream_compiled(x->stream)))
-        return program_out_of_memory(x->q, stream_compiled(x->stream), answer_file(x), &x->code);
+    if (!compiled_fits(stream_compiled(x->stream))) {
+        TRY(program_out_of_memory(x->q, stream_compiled(x->stream), answer_file(x), &x->code));
+        return program_profile_unfit(x->q, stream_compiled(x->stream), NULL, NULL, &x->profile);
+    }
     interrupt_defer(stop_feed, x->feed);
     if (x->results)
         TRY(results_begin(x->results));
@@ -420,7 +425,9 @@ static enum emu_status run(struct streaming *x)
         return EMU_OK;
     if (x->options.session.check)
         TRY(print_checks(x));
-    return print_answer(x);
+    TRY(print_answer(x));
+    return program_profile(x->q, stream_compiled(x->stream), stream_session(x->stream),
+                           &x->profile);
 }
 
 /* The first argument is the network, the others are pictures. */

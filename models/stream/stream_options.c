@@ -21,5 +21,7 @@ struct stream_options stream_options_of(const struct request *q)
 
     o.session.host.jitter_ns = (uint32_t)q->host_jitter;
     o.session.host.seed = q->host_seed;
+    o.session.record = o.session.record_exchanges;
+    o.session.record_limit = PROFILE_SUPERSTEPS;
     return o;
 }

@@ -23,6 +23,7 @@ enum { BATCH = 32, EPOCHS = 5, LOSS_SCALE = 1024, LOSS_SCALE_MAX = 32768 };
 
 static void training_free(struct training *t)
 {
+    profile_files_close(&t->profile);
     for (unsigned k = 0; k < TRAINING_CURVES; k++)
         output_discard(t->curve[k]);
     output_discard(t->parameters);
@@ -90,6 +91,7 @@ static enum emu_status open_outputs(struct training *t)
     const struct request *q = t->q;
 
     TRY(output_open(q->output, &t->parameters));
+    TRY(profile_files_open(q, &t->profile));
     for (size_t k = 0; k < q->curve.count; k++) {
         const char *name = q->curve.item[k], *dot = strrchr(name, '.');
 
@@ -284,9 +286,12 @@ static enum emu_status compile(struct training *t)
 
 static enum emu_status begin_machines(struct training *t)
 {
-    const struct session_options o = session_options_of(t->q);
+    struct session_options o = session_options_of(t->q);
 
+    o.record = o.record_exchanges;
+    o.record_limit = PROFILE_SUPERSTEPS;
     TRY(train_chip_begin(&t->chip, &o));
+    o.record = 0;
     if (t->test_data)
         TRY(train_chip_begin(&t->test_chip, &o));
     return EMU_OK;
@@ -334,19 +339,31 @@ static enum emu_status judge(struct training *t, enum emu_status s)
     return EMU_OK;
 }
 
+static enum emu_status report_unfit(struct training *t, const struct compiled *c)
+{
+    TRY(program_out_of_memory(t->q, c, stdout, &t->code));
+    return program_profile_unfit(t->q, c, NULL, NULL, &t->profile);
+}
+
+static enum emu_status write_profile(struct training *t)
+{
+    return program_profile(t->q, t->chip.program.compiled, t->chip.session, &t->profile);
+}
+
 static enum emu_status train(struct training *t)
 {
     enum emu_status s;
 
     if (!compiled_fits(t->chip.program.compiled))
-        return program_out_of_memory(t->q, t->chip.program.compiled, stdout, &t->code);
+        return report_unfit(t, t->chip.program.compiled);
     if (t->test_data && !compiled_fits(t->test_chip.program.compiled))
-        return program_out_of_memory(t->q, t->test_chip.program.compiled, stdout, &t->code);
+        return report_unfit(t, t->test_chip.program.compiled);
     TRY(begin_machines(t));
     if (t->q->engine) {
         TRY(training_time(t));
         t->code = EXIT_RAN;
-        return training_report(t, stdout);
+        TRY(training_report(t, stdout));
+        return write_profile(t);
     }
     TRY(make_tensors(t));
     TRY(resume(t));
@@ -355,7 +372,8 @@ static enum emu_status train(struct training *t)
     TRY(judge(t, s));
     training_write_files(t);
     interrupt_release();
-    return training_report(t, stdout);
+    TRY(training_report(t, stdout));
+    return write_profile(t);
 }
 
 static enum emu_status begin(struct training *t)

@@ -12,6 +12,7 @@
 #include "models/train/train_checkpoint.h"
 #include "models/train/train_schedule.h"
 #include "models/train/train_source.h"
+#include "programs/cli/program_request.h"
 
 enum { TRAINING_CURVES = 8 };
 
@@ -35,6 +36,7 @@ struct training {
     double host_seconds;                                     /* of all steps of this run */
     uint64_t steps_run;                                      /* of this run */
     struct output_file *parameters, *curve[TRAINING_CURVES]; /* owned; NULL: not wanted */
+    struct profile_files profile;                            /* of the machine that trains */
     int stopped;                                             /* by an interrupt, or at --limit */
     int code;
 };

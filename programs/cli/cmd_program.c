@@ -56,9 +56,12 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
     bad = json_object_set_new(o, "program", json_string(program(q)->name)) ||
           json_object_set_new(o, "bill", bill_of_run(run)) ||
           json_object_set(o, "answer", answer) ||
-          json_object_set_new(o, "memory", compiled_report_json(c)) ||
-          (q->json && q->steps && json_object_set_new(o, "steps", run_steps_json(run, NULL)));
-    st = bad ? FAIL(NO_MEMORY, "the answer") : lesson_of_run(q, run, o, &printed);
+          json_object_set_new(o, "memory", compiled_report_json(c));
+    st = bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+    if (st == EMU_OK && q->json && q->steps)
+        st = run_put_steps(run, NULL, o);
+    if (st == EMU_OK)
+        st = lesson_of_run(q, run, o, &printed);
     if (st != EMU_OK || printed) {
         json_decref(o);
         return st;
@@ -69,12 +72,14 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
         short_memory(json_object_get(o, "memory"));
         if (q->steps)
             run_print_steps(run, NULL, stdout);
+        if (q->steps)
+            st = run_print_bsp(run, stdout);
         run_print(o, stdout);
         if (q->report)
             compiled_report(c, stdout);
     }
     json_decref(o);
-    return EMU_OK;
+    return st;
 }
 
 /* ---- the way from a graph to an answer ---- */
@@ -151,11 +156,13 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
 }
 
 /* Of a program that does not fit: its parameters are what a user can make smaller. */
-static enum emu_status answer_shortage(const struct request *q, const struct compiled *c, int *code)
+static enum emu_status answer_shortage(const struct request *q, const struct compiled *c,
+                                       struct outputs *files, int *code)
 {
     const struct named_program *n = program(q);
 
     TRY(program_out_of_memory(q, c, stdout, code));
+    TRY(program_profile_unfit(q, c, NULL, NULL, &files->profile));
     for (unsigned k = 0; k < n->params && !q->json; k++)
         printf("%s%s", k ? ", " : "Its parameters: ", n->param[k].name);
     if (n->params && !q->json)
@@ -167,7 +174,7 @@ static enum emu_status with_compiled(const struct request *q, struct compiled *c
                                      struct outputs *files, int *code)
 {
     if (!compiled_fits(c))
-        return answer_shortage(q, c, code);
+        return answer_shortage(q, c, files, code);
     *code = EXIT_RAN;
     if (q->use & USE_RUN || files->image)
         TRY(with_session(q, c, state, files, code));

@@ -1,7 +1,12 @@
 /* program_profile.c - what the compiler knows of a program, as rows of a profile: the steps in
  * order, and every object of every tile with the steps in which it is in use. */
 #include "programs/cli/program_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "programs/compiler/compiled.h"
+#include "programs/compiler/report/memory_advice.h"
 
 /* ---- steps ---- */
 
@@ -52,6 +57,18 @@ struct object_rows {
 
 enum { OBJECT_PLANES = 5 };
 
+/* By address, then by lifetime: tiles of one program are alike then, and pack well. */
+static int by_address(const void *a, const void *b, void *lowered)
+{
+    const struct lowered *l = lowered;
+    const struct object *x = &l->object.at[*(const uint32_t *)a],
+                        *y = &l->object.at[*(const uint32_t *)b];
+
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return x->live < y->live ? -1 : x->live > y->live;
+}
+
 static enum emu_status sort_objects(const struct lowered *l, uint32_t tiles, struct object_rows *r)
 {
     r->first = emu_alloc(tiles + 2, sizeof(*r->first));
@@ -82,6 +99,7 @@ static enum emu_status add_tile(struct profile *p, const struct lowered *l, stru
 {
     uint32_t first = r->first[tile], n = r->first[tile + 1] - first;
 
+    qsort_r(r->order + first, n, sizeof(*r->order), by_address, (void *)(uintptr_t)l);
     for (uint32_t k = 0; k < n; k++) {
         const struct object *o = &l->object.at[r->order[first + k]];
         const uint32_t v[OBJECT_PLANES] = {
@@ -114,11 +132,199 @@ static enum emu_status add_objects(struct profile *p, const struct compiled *c)
     return s;
 }
 
+/* ---- needs ---- */
+
+static void add_needs(struct profile *p, const struct memory_report *a)
+{
+    for (uint32_t t = 0; t < a->tiles; t++) {
+        const struct tile_place *n = &a->c->place.tile[t];
+
+        PROFILE_ROW(p, "tile_needs", PROFILE_I(a->c->lowered->used_tile[t]),
+                    PROFILE_I(n->need_bytes), PROFILE_I(n->code_need), PROFILE_I(n->peak_step),
+                    PROFILE_I(n->peak_bytes));
+    }
+}
+
+static enum emu_status add_peak(struct profile *p, const struct memory_report *a, uint32_t tile)
+{
+    struct owner_bytes *o = NULL;
+    size_t n = 0;
+
+    TRY(memory_report_owners(a, tile, &o, &n));
+    for (size_t i = 0; i < n; i++)
+        PROFILE_ROW(p, "peak_owners", PROFILE_I(a->c->lowered->used_tile[tile]),
+                    PROFILE_I(profile_name(p, o[i].owner)),
+                    PROFILE_I(profile_name(p, category_name(o[i].category))),
+                    PROFILE_I(o[i].bytes));
+    emu_free(o);
+    return EMU_OK;
+}
+
+static enum emu_status add_advice(struct profile *p, const struct memory_report *a)
+{
+    struct advice v;
+    enum emu_status s = shortage_advice(a, &v);
+
+    for (size_t i = 0; i < v.line.count && s == EMU_OK; i++)
+        PROFILE_ROW(p, "advice", PROFILE_I(i), PROFILE_T(v.line.at[i]));
+    advice_free(&v);
+    return s;
+}
+
+static enum emu_status add_memory(struct profile *p, const struct compiled *c)
+{
+    struct memory_report a;
+    enum emu_status s = memory_report_init(c, &a);
+
+    if (s == EMU_OK)
+        add_needs(p, &a);
+    for (uint32_t i = 0; i < a.fullest_count && s == EMU_OK; i++)
+        s = add_peak(p, &a, a.fullest[i]);
+    if (s == EMU_OK)
+        s = add_advice(p, &a);
+    memory_report_free(&a);
+    return s;
+}
+
 enum emu_status program_profile_rows(struct profile *p, const struct compiled *c)
 {
     TRY(add_steps(p, c));
     add_lifetimes(p, c->lowered);
+    TRY(add_memory(p, c));
     return add_objects(p, c);
+}
+
+/* ---- kept ---- */
+
+enum emu_status program_profile_pack(const struct compiled *c, void **data, size_t *bytes)
+{
+    struct profile *p;
+    enum emu_status s = profile_new(&p);
+    char *text = NULL;
+    FILE *f;
+
+    *data = NULL;
+    *bytes = 0;
+    TRY(s);
+    f = open_memstream(&text, bytes);
+    s = f ? program_profile_rows(p, c) : FAIL(NO_MEMORY, "a profile");
+    if (s == EMU_OK)
+        s = profile_write(p, f);
+    profile_free(p);
+    if (f && fclose(f) && s == EMU_OK)
+        s = FAIL(NO_MEMORY, "a profile");
+    if (s == EMU_OK) {
+        *data = emu_alloc(*bytes, 1);
+        s = *data ? EMU_OK : FAIL(NO_MEMORY, "a profile");
+    }
+    if (s == EMU_OK)
+        memcpy(*data, text, *bytes);
+    free(text); /* allocated by open_memstream() */
+    return s;
+}
+
+enum emu_status program_profile_unpack(struct profile *p, const void *data, size_t bytes)
+{
+    static const char *const tables[] = { "program",    "lifetimes",   "tile_variables",
+                                          "tile_needs", "peak_owners", "advice",
+                                          NULL };
+    struct profile *kept;
+    enum emu_status s;
+
+    TRY(profile_read_bytes(data, bytes, "an entry of the cache", &kept));
+    s = profile_take(p, kept, tables);
+    profile_free(kept);
+    return s;
+}
+
+/* ---- what does not fit ---- */
+
+struct unfit {
+    const struct compiled *c;
+    enum emu_status (*add)(void *ctx, struct profile *p);
+    void *ctx;
+};
+
+static void add_unfit_tile(struct profile *p, const struct memory_report *a, uint32_t tile)
+{
+    uint32_t number = a->c->lowered->used_tile[tile];
+    const uint64_t *bytes = a->tile[tile].category;
+
+    profile_add_tile(p, graph_arch(a->c->graph), number, 0, a->tile[tile].used, NULL);
+    for (int i = 0; i < CATEGORY_COUNT; i++) {
+        if (bytes[i])
+            PROFILE_ROW(p, "tile_bytes", PROFILE_I(number),
+                        PROFILE_T(category_name((enum category)i)), PROFILE_I(bytes[i]));
+    }
+}
+
+static void add_scopes(struct profile *p, const struct compiled *c)
+{
+    for (uint32_t i = 0; i < graph_scopes(c->graph); i++)
+        PROFILE_ROW(p, "scopes", PROFILE_I(i), PROFILE_I(i ? graph_scope_parent(c->graph, i) : 0),
+                    PROFILE_T(i ? graph_scope_path(c->graph, i) : ""));
+}
+
+static enum emu_status add_unfit(void *ctx, struct profile *p)
+{
+    const struct unfit *u = ctx;
+    struct memory_report a;
+    enum emu_status s = memory_report_init(u->c, &a);
+
+    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
+        add_unfit_tile(p, &a, t);
+    memory_report_free(&a);
+    TRY(s);
+    add_scopes(p, u->c);
+    TRY(program_profile_rows(p, u->c));
+    return u->add ? u->add(u->ctx, p) : EMU_OK;
+}
+
+enum emu_status program_profile_unfit(const struct request *q, const struct compiled *c,
+                                      enum emu_status (*add)(void *ctx, struct profile *p),
+                                      void *ctx, struct profile_files *f)
+{
+    struct unfit u = { c, add, ctx };
+
+    return request_profile_unfit(q, graph_arch(c->graph),
+                                 &(struct profile_extras){ .add = add_unfit, .ctx = &u }, f);
+}
+
+/* ---- overflows ---- */
+
+/* Of the compute steps of a superstep, which has the first of them at *at. */
+static struct session_range range_of(const struct session *s, uint64_t superstep, size_t *at)
+{
+    size_t steps;
+    const struct session_range *r = session_ranges(s, &steps);
+    struct session_range sum = { 0 };
+
+    for (; *at < steps && session_range_superstep(s, *at) <= superstep; ++*at) {
+        if (session_range_superstep(s, *at) < superstep)
+            continue;
+        sum.numbers += r[*at].numbers;
+        sum.saturated += r[*at].saturated;
+    }
+    return sum;
+}
+
+enum emu_status program_profile_overflows(struct profile *p, const struct session *s,
+                                          const uint32_t *layer, size_t layers)
+{
+    size_t supersteps, ranges, at = 0;
+    const uint32_t *tiles = session_overflow_tiles(s, &supersteps);
+
+    session_ranges(s, &ranges);
+    for (size_t i = 0; i < supersteps; i++) {
+        struct session_range r = range_of(s, i, &at);
+        int known = i < layers && layer[i] != UINT32_MAX;
+
+        if (tiles[i] || r.saturated)
+            PROFILE_ROW(p, "saturations", PROFILE_I(i), known ? PROFILE_I(layer[i]) : PROFILE_N,
+                        PROFILE_I(tiles[i]), ranges ? PROFILE_I(r.numbers) : PROFILE_N,
+                        ranges ? PROFILE_I(r.saturated) : PROFILE_N);
+    }
+    return EMU_OK;
 }
 
 static enum emu_status add_program(void *ctx, struct profile *p)

@@ -19,6 +19,7 @@ struct session_options session_options_of(const struct request *q)
                                      .timing = q->engine != 0,
                                      .plain = q->plain,
                                      .check = q->check,
+                                     .record_exchanges = request_profiles(q),
                                      .host = { .keep_transfers = request_profiles(q) } };
 }
 
@@ -42,8 +43,7 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
 
 void program_note_unwritten(const struct request *q)
 {
-    const char *const file[] = { q->chart,     q->logits, q->digests, q->profile,
-                                 q->trace_out, q->html,   q->output };
+    const char *const file[] = { q->chart, q->logits, q->digests, q->output };
 
     for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
         if (file[i] && strcmp(file[i], "-"))

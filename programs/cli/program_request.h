@@ -11,6 +11,7 @@
 
 /* The options of the compiler: --exchange, --threads, --quiet; and those of a session: --threads,
  * --check, --plain. */
+enum { PROFILE_SUPERSTEPS = 5000 }; /* that a profile of many runs keeps */
 struct compile_options compile_options_of(const struct request *q);
 struct session_options session_options_of(const struct request *q);
 
@@ -22,12 +23,25 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
  * not written. *code: the exit code, which --allow-oom changes. */
 enum emu_status program_out_of_memory(const struct request *q, const struct compiled *c, FILE *f,
                                       int *code) EMU_MUST_CHECK;
+/* And the profile of it. add: more rows, as in struct profile_extras; NULL: none. */
+enum emu_status program_profile_unfit(const struct request *q, const struct compiled *c,
+                                      enum emu_status (*add)(void *ctx, struct profile *p),
+                                      void *ctx, struct profile_files *f) EMU_MUST_CHECK;
 /* Says on stderr which files are not written, because only a program that fits has them. */
 void program_note_unwritten(const struct request *q);
 
 /* Adds the rows of a compiled program: its steps in order, its variables and their lifetimes. Only
  * EMU_NO_MEMORY: what is not known is left out. */
 enum emu_status program_profile_rows(struct profile *p, const struct compiled *c) EMU_MUST_CHECK;
+/* The same rows as bytes, and back, into an empty profile before anything else. *data: emu_free it.
+ * EMU_NO_MEMORY; EMU_BAD_FILE: the bytes are none. */
+enum emu_status program_profile_pack(const struct compiled *c, void **data,
+                                     size_t *bytes) EMU_MUST_CHECK;
+enum emu_status program_profile_unpack(struct profile *p, const void *data,
+                                       size_t bytes) EMU_MUST_CHECK;
+/* What overflowed in a run, superstep by superstep. layer: as profile_add_record() has it. */
+enum emu_status program_profile_overflows(struct profile *p, const struct session *s,
+                                          const uint32_t *layer, size_t layers) EMU_MUST_CHECK;
 /* Writes the profile of a named program's run: request_profile(). */
 enum emu_status program_profile(const struct request *q, const struct compiled *c,
                                 struct session *s, struct profile_files *f) EMU_MUST_CHECK;

@@ -25,6 +25,8 @@ static struct run_options run_options_of(const struct session_options *o)
         ro.check = o->check;
         ro.digests = o->digests;
         ro.host = o->host;
+        ro.record_exchanges = o->record_exchanges;
+        ro.record_limit = o->record_limit;
         ro.watch = o->watch;
         ro.watch_ctx = o->watch_ctx;
     }
@@ -85,6 +87,7 @@ void session_free(struct session *s)
     session_close_streams(s);
     emu_free(s->trace);
     emu_free(s->range);
+    emu_free(s->overflow_tiles);
     emu_free(s->written);
     emu_free(s);
 }

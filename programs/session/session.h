@@ -15,11 +15,13 @@ struct run;
 struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
-    int timing;    /* the timing engine: the same cycles, no values (run_engine()) */
-    int record;    /* keep the bill of every superstep (session_record()) */
-    int overflow;  /* look for overflows after every superstep, for session_overflow() */
-    int ranges;    /* measure the results of every compute step, for session_ranges() */
-    FILE *digests; /* borrowed; NULL: none */
+    int timing;            /* the timing engine: the same cycles, no values (run_engine()) */
+    int record;            /* keep the bill of every superstep (session_record()) */
+    int record_exchanges;  /* and who sends to whom, for profiles */
+    uint64_t record_limit; /* of so many supersteps; 0: all */
+    int overflow;          /* look for overflows after every superstep, for session_overflow() */
+    int ranges;            /* measure the results of every compute step, for session_ranges() */
+    FILE *digests;         /* borrowed; NULL: none */
     struct host_options host;
     void (*watch)(
         void *ctx,
@@ -93,6 +95,11 @@ struct session_range {
     uint64_t numbers, saturated; /* saturated: at the end of the range, or no numbers */
     uint16_t largest;            /* bits of the largest magnitude of those that are numbers */
 };
+/* By superstep of sync group 0, of the first *supersteps of them: the tiles that had their first
+ * overflow then; NULL as long as there was none. Borrowed. */
+const uint32_t *session_overflow_tiles(const struct session *s, size_t *supersteps);
+/* The superstep of a step of session_ranges(). */
+uint64_t session_range_superstep(const struct session *s, size_t step);
 /* By step of compiled_trace(), of the first run; *steps: how many. NULL unless
  * session_options.ranges is set for a compiled program with values. Borrowed. */
 const struct session_range *session_ranges(const struct session *s, size_t *steps);

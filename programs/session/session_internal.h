@@ -30,6 +30,9 @@ struct session {
     uint64_t runs;
     struct session_options options; /* as given, where overflow or ranges are looked for */
     struct session_overflow overflow;
+    uint32_t *overflow_tiles; /* owned; by superstep */
+    size_t overflow_steps, overflow_cap;
+    uint32_t overflow_seen;   /* tiles that had one */
     struct trace_step *trace; /* owned, like the next; NULL: no ranges are wanted */
     struct session_range *range;
     size_t steps, measured; /* of the trace; those that are done */

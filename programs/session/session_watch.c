@@ -59,18 +59,48 @@ static enum emu_status count_values(struct session *s)
     return st;
 }
 
-/* Looks at nothing before the machine exists and after an overflow was found. The values are
- * counted now, because later supersteps use the memory for something else; of a program whose order
- * depends on data, compiled_trace() cannot say which they are. */
+enum { OVERFLOW_STEPS_MAX = 1 << 20 };
+
+/* Keeps that tiles had their first overflow in a superstep; want of memory loses it. */
+static void note_tiles(struct session *s, uint64_t superstep, uint32_t tiles)
+{
+    if (superstep >= OVERFLOW_STEPS_MAX)
+        return;
+    while (s->overflow_steps <= superstep) {
+        if (emu_grow((void **)&s->overflow_tiles, s->overflow_steps, &s->overflow_cap,
+                     sizeof(*s->overflow_tiles)) != EMU_OK)
+            return;
+        s->overflow_tiles[s->overflow_steps++] = 0;
+    }
+    s->overflow_tiles[superstep] += tiles;
+}
+
+/* Looks at nothing before the machine exists. The values of the first overflow are counted now,
+ * because later supersteps use the memory for something else; of a program whose order depends on
+ * data, compiled_trace() cannot say which they are. */
 static void look_for_overflow(struct session *s, const struct machine_superstep *step)
 {
-    if (!s->run || s->overflow.tiles || step->group)
+    uint32_t tiles = 0;
+
+    if (!s->run || step->group)
         return;
     for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
-        s->overflow.tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
+        tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
+    if (tiles > s->overflow_seen)
+        note_tiles(s, step->index, tiles - s->overflow_seen);
+    s->overflow_seen = tiles;
+    if (s->overflow.tiles || !tiles)
+        return;
+    s->overflow.tiles = tiles;
     s->overflow.superstep = step->index;
-    if (s->overflow.tiles && count_values(s) != EMU_OK)
+    if (count_values(s) != EMU_OK)
         s->overflow.values = 0;
+}
+
+const uint32_t *session_overflow_tiles(const struct session *s, size_t *supersteps)
+{
+    *supersteps = s->overflow_steps;
+    return s->overflow_tiles;
 }
 
 /* ---- ranges ---- */
@@ -130,6 +160,12 @@ const struct session_range *session_ranges(const struct session *s, size_t *step
 {
     *steps = s->range ? s->steps : 0;
     return s->range;
+}
+
+uint64_t session_range_superstep(const struct session *s, size_t step)
+{
+    EMU_ASSERT(step < s->steps);
+    return s->trace[step].superstep;
 }
 
 /* ---- after every superstep ---- */

@@ -294,7 +294,7 @@ static void chip_of(struct chip *c, const struct arch *a)
     *c = (struct chip){ .arch = *a, .live = alloc_live() };
     c->file = open_memstream(&c->lines, &c->line_bytes);
     assert_non_null(c->file);
-    assert_int_equal(record_new(a->tiles, &c->record), EMU_OK);
+    assert_int_equal(record_new(a->tiles, NULL, &c->record), EMU_OK);
     assert_int_equal(digests_new(&c->arch, c->file, &c->digests), EMU_OK);
     o.record = c->record;
     o.digests = c->digests;

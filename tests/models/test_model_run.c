@@ -531,7 +531,7 @@ static void damage_entry(struct compiled_net *r, const struct model_answer *m, u
     for (size_t at = 0; at < text; at += 1 + text / 400) {
         struct model_answer other = *m;
         struct net_entry e;
-        char *object = (char *)data + sizeof(text), was = object[at];
+        char *object = (char *)data + 2 * sizeof(text), was = object[at];
 
         object[at] = was == '1' ? '9' : was ^ 1;
         if (net_entry_read_object(object, text, &r->arch, &e) == EMU_OK) {

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "emu/profile/report_page.h"
 #include "emu/profile/trace_events.h"
 #include "models/cli/commands_models.h"
+#include "tests/fixtures/quiet_run.h"
 
 enum { TILES = 128, NUMBERS_MAX = 1 << 20 };
 
@@ -31,22 +31,6 @@ static void must(enum emu_status s)
 {
     if (s != EMU_OK)
         fail_msg("%s", emu_error());
-}
-
-/* `superstep run`, without its answer. Returns the exit code. */
-static int run_quietly(int argc, char **argv)
-{
-    int null = open("/dev/null", O_WRONLY), out, code;
-
-    fflush(stdout);
-    out = dup(STDOUT_FILENO);
-    dup2(null, STDOUT_FILENO);
-    code = command_main(command_find(front_commands, argv[0]), argc, argv);
-    fflush(stdout);
-    dup2(out, STDOUT_FILENO);
-    close(out);
-    close(null);
-    return code;
 }
 
 static int run_network(void **state)
@@ -71,7 +55,7 @@ static int run_network(void **state)
 
     (void)state;
     close(mkstemp(path));
-    if (run_quietly((int)EMU_COUNT_OF(argv) - 1, argv) != EXIT_RAN)
+    if (quiet_run((int)EMU_COUNT_OF(argv) - 1, argv, 1) != EXIT_RAN)
         return -1;
     f = fopen(path, "rb");
     if (!f || fstat(fileno(f), &st))
@@ -148,7 +132,8 @@ static enum emu_status unpack_step(void *ctx, const struct profile_cursor *c)
 
 static void tiles_add_up(void **state)
 {
-    static const char *const column[] = { "exchange", "compute", "wait", "words_in", "words_out" };
+    static const char *const column[] = { "exchange",  "compute",     "wait",        "words_in",
+                                          "words_out", "messages_in", "messages_out" };
     struct unpacked u = { .p = read_it() };
 
     (void)state;
@@ -444,7 +429,7 @@ static void timeline_of_streams(void **state)
 
     (void)state;
     close(mkstemp(db));
-    assert_int_equal(run_quietly(5, argv), EXIT_RAN);
+    assert_int_equal(quiet_run(5, argv, 1), EXIT_RAN);
     must(profile_read(db, &p));
     t = trace_of(p, NULL, 0);
     assert_true(t.begun > 10);
@@ -498,7 +483,7 @@ static void two_runs(void **state)
 
     (void)state;
     close(mkstemp(db));
-    assert_int_equal(run_quietly((int)EMU_COUNT_OF(argv) - 1, argv), EXIT_RAN);
+    assert_int_equal(quiet_run((int)EMU_COUNT_OF(argv) - 1, argv, 1), EXIT_RAN);
     must(profile_read(db, &b));
     must(profile_compare_json(a, b, &o));
     profile_free(b);
@@ -551,10 +536,10 @@ static void page(void **state)
     char *text = NULL, *data, *stop, sql[120];
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
-    json_t *o, *rows;
+    json_t *list, *o, *rows;
 
     (void)state;
-    must(report_page_write(p, f));
+    must(report_page_write(p, NULL, f));
     fclose(f);
     data = strstr(text, begin);
     assert_non_null(data);
@@ -562,11 +547,12 @@ static void page(void **state)
     stop = strstr(data, end);
     assert_non_null(stop);
     assert_null(memchr(data, '<', (size_t)(stop - data)));
-    o = json_loadb(data, (size_t)(stop - data), JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(o);
+    list = json_loadb(data, (size_t)(stop - data), JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(list), 1);
+    o = json_array_get(list, 0);
     rows = json_object_get(json_object_get(o, "tiles"), "rows");
     assert_int_equal(json_array_size(rows), profile_query_integer(p, "SELECT count(*) FROM tiles"));
-    rows = json_array_get(json_array_get(rows, 7), 8); /* bytes by category of tile 7 */
+    rows = json_array_get(json_array_get(rows, 7), 12); /* bytes by category of tile 7 */
     assert_int_equal(json_array_size(rows), json_array_size(json_object_get(o, "categories")));
     snprintf(sql, sizeof(sql), "SELECT bytes FROM tile_bytes WHERE tile = 7 AND category = '%s'",
              json_string_value(json_array_get(json_object_get(o, "categories"), 0)));
@@ -576,7 +562,9 @@ static void page(void **state)
                      profile_query_integer(p, "SELECT count(*) FROM supersteps"));
     assert_null(strstr(text, "http"));
     assert_null(strstr(text, "src="));
-    json_decref(o);
+    assert_non_null(strstr(text, "id=\"blob-A-maps-0\""));
+    assert_non_null(strstr(text, "id=\"blob-A-pairs-1\""));
+    json_decref(list);
     free(text);
     profile_free(p);
 }
@@ -635,7 +623,7 @@ static void foreign_files(void **state)
     refuse(file, 100, "");
     refuse(file, file_bytes / 2, "damaged");
     refuse_after(0, "CREATE TABLE t(x)", "no profile");
-    refuse_after(file_bytes, "PRAGMA user_version = 2", "version 2");
+    refuse_after(file_bytes, "PRAGMA user_version = 3", "version 3");
     refuse_after(file_bytes, "CREATE TRIGGER t AFTER INSERT ON meta BEGIN SELECT 1; END",
                  "no profile");
     refuse_after(file_bytes,

@@ -1,0 +1,63 @@
+// main.js - which run, tile and superstep the views show; the address may name them: #view=floor&tile=5&step=3&run=B.
+
+const runs = JSON.parse($("data").textContent).map((d, i) => makeRun(d, "AB"[i]));
+const state = { run: runs[0], tile: 0, step: -1 };
+
+function chooseTile(tile) {
+    state.tile = tile;
+    drawFloor(state.run); drawMemory(state.run); loadTile(state.run); loadLiveness(state.run); drawStep(state.run);
+}
+
+// A run anew: its fullest tile and longest superstep are chosen.
+async function showRun(run, want) {
+    const all = run.supersteps, longest = all.reduce((a, s, i) => s.sync_group ? a : a < 0 || s.ends - s.starts > all[a].ends - all[a].starts ? i : a, -1);
+    const fullest = run.tiles.reduce((a, t) => t.used_bytes > a.used_bytes ? t : a, run.tiles[0]);
+    state.run = run;
+    state.tile = run.tileAt.has(+want.tile) && want.tile !== undefined ? +want.tile : run.unfit && run.needs.length ? run.needs[0].tile : fullest.tile;
+    state.step = want.step === undefined ? longest : all.findIndex(s => !s.sync_group && s.number == want.step);
+    drawSummary(run); drawOom(run); resetFloor(run); resetMemory(run); resetTime(run); resetTraffic(run);
+    drawLayers(run); drawFloor(run); drawMemory(run);
+    if (want.zoom && state.step >= 0) Object.assign(timeView, { from: all[state.step].starts, to: all[state.step].ends });
+    if (want.by) { traffic.step = want.by == "step"; }
+    if (all.length) drawTime(run);
+    await Promise.all([drawStep(run), loadTile(run), loadLiveness(run)]);
+    await new Promise(done => setTimeout(done)); // the rest is on the screen first
+    await loadTraffic(run);
+    if (want.live == "tile" && run.program.length) { liveView.whole = false; drawLiveness(run); }
+}
+
+// Everything that depends on the width.
+function drawAgain() {
+    const run = state.run;
+    drawSummary(run); drawOom(run); drawFloor(run); drawMemory(run);
+    if (run.supersteps.length) { drawTime(run); drawStep(run); }
+    if (tileView.map.length) drawTile(run);
+    drawTileTime(run);
+    if (liveView.use) drawLiveness(run);
+    if (traffic.pairs.n) drawTraffic(run);
+}
+
+function navigation() {
+    $("nav").replaceChildren(...[...document.querySelectorAll("section")].filter(s => !s.hidden).map(s => {
+        const a = document.createElement("a");
+        a.href = "#" + s.id; a.textContent = s.querySelector("h2").textContent;
+        a.onclick = e => { e.preventDefault(); s.scrollIntoView(); (s.querySelector("canvas[tabindex], .scroll, button") || s).focus(); };
+        return a;
+    }));
+}
+
+async function begin() {
+    const want = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+    setUpFloor(); setUpTile(); setUpMemory(); setUpTime(); setUpTraffic();
+    drawCompare(runs[0], runs[1]);
+    if (runs[1]) {
+        $("runs").hidden = false;
+        choice("runs", runs.map(r => "show " + r.letter + ": " + titleOf(r)), want.run == "B" ? 1 : 0, i => showRun(runs[i], {}).then(navigation));
+    }
+    if (want.view) document.querySelectorAll("section").forEach(s => s.style.display = s.id == want.view ? "" : "none");
+    await showRun(runs[want.run == "B" && runs[1] ? 1 : 0], want);
+    navigation();
+    document.documentElement.dataset.ready = Math.round(performance.now()); // for tests: all views are drawn
+}
+addEventListener("resize", drawAgain);
+begin();

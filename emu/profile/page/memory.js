@@ -1,0 +1,127 @@
+// memory.js - bytes of every tile by category with the line of what a tile has; bytes in use over the steps of the program.
+
+const memoryView = { order: 0, tiles: [] };
+const CAPACITY = "memory of a tile";
+
+// The line of what a tile has, and marks of bytes to its left.
+function bytesAxis(g, w, base, left, top, capacity) {
+    const y = v => base - (base - 8) * v / top;
+    g.textAlign = "right"; g.strokeStyle = css("--line"); g.lineWidth = 1;
+    for (const v of ticks(top, 4, 2)) {
+        if (Math.abs(y(v) - y(capacity)) < 12) continue;
+        g.fillStyle = css("--soft"); g.fillText(v ? kib(v) : "0", left - 6, y(v) + 4);
+        g.beginPath(); g.moveTo(left, y(v)); g.lineTo(w, y(v)); g.stroke();
+    }
+    g.fillStyle = css("--ink"); g.fillText(kib(capacity), left - 6, y(capacity) + 4); g.textAlign = "left";
+    return y;
+}
+function capacityLine(g, w, left, y) {
+    g.strokeStyle = css("--ink"); g.lineWidth = 1.5; g.setLineDash([6, 4]);
+    g.beginPath(); g.moveTo(left, y); g.lineTo(w, y); g.stroke(); g.setLineDash([]);
+}
+
+function drawMemory(run) {
+    const [g, w, h] = canvas("memory-bars", 250), left = 78, base = h - 20, need = t => run.unfit ? (run.need.get(t.tile) || { need_bytes: 0 }).need_bytes : t.used_bytes;
+    const top = Math.max(run.memory, most(run.tiles.map(t => Math.max(t.used_bytes, need(t))))) * 1.06;
+    memoryView.tiles = run.tiles.slice().sort((a, b) => memoryView.order ? a.tile - b.tile : need(b) - need(a) || a.tile - b.tile);
+    const bar = (w - left) / memoryView.tiles.length, y = bytesAxis(g, w, base, left, top, run.memory);
+    memoryView.tiles.forEach((t, i) => {
+        let at = 0;
+        t.categories.forEach((n, k) => {
+            if (!n) return;
+            g.fillStyle = categoryColour(run.categories[k], k);
+            g.fillRect(left + i * bar, y(at + n), Math.max(bar - (bar > 4 ? 1 : 0), 0.6) + (bar > 4 ? 0 : 0.3), y(at) - y(at + n)); at += n;
+        });
+        if (need(t) > at) { g.fillStyle = "#0002"; g.fillRect(left + i * bar, y(need(t)), Math.max(bar, 0.9), y(at) - y(need(t))); }
+        if (t.tile == state.tile) { g.fillStyle = "#e69f00"; g.fillRect(left + i * bar - 1, base, Math.max(bar, 3), 5); }
+    });
+    capacityLine(g, w, left, y(run.memory));
+    g.fillStyle = css("--soft"); g.fillText((memoryView.order ? "tile " : "fullest: tile ") + memoryView.tiles[0].tile, left, h - 3);
+    g.textAlign = "right"; g.fillText(plural(memoryView.tiles.length, "tile") + (memoryView.order ? "" : ", emptiest: tile " + memoryView.tiles[memoryView.tiles.length - 1].tile), w, h - 3); g.textAlign = "left";
+    const chosen = run.tiles[run.tileAt.get(state.tile)];
+    if (chosen) $("memory-says").textContent = "Tile " + chosen.tile + ": " + kib(chosen.used_bytes) + " used, " + percent(chosen.used_bytes, run.memory) + "; " +
+        chosen.categories.map((n, k) => n ? run.categories[k] + " " + kib(n) : "").filter(x => x).join(", ") + ".";
+}
+
+function resetMemory(run) {
+    const sums = run.categories.map((c, k) => ({ category: c, bytes: sumOf(run.tiles, t => t.categories[k]), most: most(run.tiles.map(t => t.categories[k])), tiles: run.tiles.filter(t => t.categories[k]).length }));
+    memoryView.order = 0;
+    $("memory-text").textContent = "Bytes by category; the broken line is what a tile has, " + kib(run.memory) + (run.unfit ? "; grey on top: gaps, and what other moments add to what the tile needs" : "") + ".";
+    legend("memory-key", run.categories.map((c, k) => [c, categoryColour(c, k)]));
+    choice("memory-buttons", ["fullest first", "by number"], 0, i => { memoryView.order = i; drawMemory(state.run); });
+    fillTable("memory-table", [["category", "category", "text"], ["bytes", "on all tiles"], ["mean", "mean of a tile"], ["most", "most on a tile"], ["tiles", "tiles"]], sums,
+        (field, r) => field == "category" ? r.category : field == "tiles" ? group(r.tiles) : kib(Math.round(field == "mean" ? r.bytes / run.tiles.length : r[field])));
+}
+
+// ---- over the program
+
+const liveView = { objects: [], use: null, floor: 0, tile: -1, step: -1, whole: true };
+
+// Bytes in use on the tile at every step, from its objects' lifetimes, code included.
+async function loadLiveness(run) {
+    $("liveness").hidden = !run.program.length;
+    if (!run.program.length) return;
+    const tile = state.tile, objects = await objectsOf(run, tile), need = run.need.get(tile);
+    if (tile != state.tile || run != state.run) return;
+    const steps = 2 + most(run.program.map(p => p.step)), change = new Float64Array(steps + 1);
+    const code = codeBytes(run, tile);
+    let floor = code;
+    for (const o of objects) {
+        if (!o.lifetime) { floor += o.bytes; continue; }
+        for (const [a, b] of run.lifetimes[o.lifetime] || []) { change[Math.min(a, steps)] += o.bytes; change[Math.min(b + 1, steps)] -= o.bytes; }
+    }
+    const use = new Float64Array(steps);
+    for (let i = 0, sum = floor; i < steps; i++) use[i] = sum += change[i];
+    Object.assign(liveView, { objects, use, floor, tile, code, steps });
+    const peak = need ? run.program.findIndex(p => p.step == need.peak_step) : -1;
+    liveView.step = peak >= 0 ? peak : run.program.reduce((a, p, i) => use[p.step] > use[run.program[a].step] ? i : a, 0);
+    drawLiveness(run);
+}
+function codeBytes(run, tile) {
+    const t = run.tiles[run.tileAt.get(tile)];
+    return t ? sumOf(run.categories, c => 0) + t.categories.reduce((a, n, k) => a + (/ code$/.test(run.categories[k]) ? n : 0), 0) : 0;
+}
+
+function drawLiveness(run) {
+    const [g, w, h] = canvas("liveness-curve", 230), left = 78, base = h - 22, n = run.program.length, whole = liveView.whole;
+    const value = p => whole ? p.fullest_bytes : liveView.use[p.step];
+    const top = Math.max(run.memory, most(run.program.map(value))) * 1.06, y = bytesAxis(g, w, base, left, top, run.memory), bar = (w - left) / n;
+    g.fillStyle = "#9bb3a8";
+    run.program.forEach((p, i) => g.fillRect(left + i * bar, y(value(p)), Math.max(bar, 0.6) + 0.3, base - y(value(p))));
+    if (!whole) { g.fillStyle = "#2f5d4c"; g.fillRect(left, y(liveView.floor), w - left, base - y(liveView.floor)); }
+    capacityLine(g, w, left, y(run.memory));
+    g.strokeStyle = "#e69f00"; g.lineWidth = 2.5; g.strokeRect(left + liveView.step * bar - 1, 8, Math.max(bar, 2), base - 9);
+    g.fillStyle = css("--soft"); g.fillText("step 1", left, h - 4); g.textAlign = "right"; g.fillText("step " + group(n), w, h - 4); g.textAlign = "left";
+    legend("liveness-key", whole ? [["in use on the tile that is fullest at that step", "#9bb3a8"], ["chosen step", "#e69f00"]] :
+        [["all the time: " + kib(liveView.floor), "#2f5d4c"], ["for some steps", "#9bb3a8"], ["chosen step", "#e69f00"]]);
+    choice("liveness-buttons", ["the fullest tile at each step", "tile " + state.tile], whole ? 0 : 1, i => { liveView.whole = !i; drawLiveness(state.run); });
+    const p = run.program[liveView.step], use = liveView.use[p.step];
+    $("liveness-says").textContent = "Step " + group(liveView.step + 1) + ", " + p.kind + " " + p.name + " (superstep " + p.superstep + "): fullest is tile " + p.fullest_tile + " with " + kib(p.fullest_bytes) +
+        "; tile " + liveView.tile + " has " + kib(use) + " in use, the largest below.";
+    const live = new Map();
+    for (const o of liveView.objects) {
+        if (o.lifetime && !(run.lifetimes[o.lifetime] || []).some(([a, b]) => a <= p.step && p.step <= b)) continue;
+        const key = o.category + "\n" + o.owner, s = live.get(key) || { category: o.category, owner: o.owner, bytes: 0, always: !o.lifetime };
+        s.bytes += o.bytes; s.always = s.always && !o.lifetime; live.set(key, s);
+    }
+    if (liveView.code) live.set("code", { category: "code of all kinds", owner: "vertices, control, exchange", bytes: liveView.code, always: true });
+    fillTable("liveness-table", [["bytes", "bytes"], ["share", "of what is in use"], ["always", "in use", "text"], ["category", "category", "text"], ["owner", "what, on tile " + liveView.tile, "long"]],
+        [...live.values()].sort((a, b) => b.bytes - a.bytes).slice(0, 30), (field, r) => field == "bytes" ? kib(r.bytes) : field == "share" ? percent(r.bytes, use) : field == "always" ? r.always ? "always" : "for some steps" : r[field]);
+}
+
+function setUpMemory() {
+    const at = (e, n) => clamp(Math.floor((e.offsetX - 78) / (e.target.clientWidth - 78) * n), 0, n - 1);
+    $("memory-bars").addEventListener("click", e => chooseTile(memoryView.tiles[at(e, memoryView.tiles.length)].tile));
+    $("memory-bars").addEventListener("keydown", e => {
+        const d = { ArrowRight: 1, ArrowLeft: -1 }[e.key], i = memoryView.tiles.findIndex(t => t.tile == state.tile);
+        if (!d) return;
+        e.preventDefault(); chooseTile(memoryView.tiles[clamp(i + d, 0, memoryView.tiles.length - 1)].tile);
+    });
+    const step = i => { liveView.step = clamp(i, 0, state.run.program.length - 1); drawLiveness(state.run); };
+    $("liveness-curve").addEventListener("click", e => step(at(e, state.run.program.length)));
+    $("liveness-curve").addEventListener("keydown", e => {
+        const d = { ArrowRight: 1, ArrowLeft: -1, PageDown: 20, PageUp: -20 }[e.key];
+        if (!d) return;
+        e.preventDefault(); step(liveView.step + d);
+    });
+}
