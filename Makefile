@@ -67,7 +67,7 @@ $(SHARED): $(LIB_OBJ)
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
 KERNELS  := $(wildcard programs/library/*/*.S)
 LAB_JSON := $(wildcard programs/lab/*.bsp.json)
-EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/page/*)
+EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S programs/lab/exercise/*.S programs/lab/exercise/*.json models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/page/*)
 
 $(O)/embed_%: $(O)/emu/asm/embed_%.o $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
@@ -148,6 +148,8 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 	$(Q)tests/run_lab_programs.sh $(B)/superstep tests/programs/lab.expect
 	$(Q)tests/run_classics.sh $(B)/superstep
 	$(Q)tests/run_lessons.sh $(B)/superstep
+	$(Q)tests/run_exercises.sh $(B)/superstep
+	$(Q)tests/run_course.sh $(B)/superstep
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep

@@ -156,7 +156,7 @@ static const char *const *command_build(struct asm_unit *u, const char *path, in
         "-fno-diagnostics-show-caret",
         "-fdiagnostics-color=never",
     };
-    enum { MACHINE_ARGS = 11, OTHER_ARGS = 4 /* two folders, the source, the end */ };
+    enum { MACHINE_ARGS = 12, OTHER_ARGS = 4 /* two folders, the source, the end */ };
     const struct asm_options *o = &u->options;
     struct cpp_command c = { u, NULL, 0, 0 };
     const char *slash = strrchr(path, '/');

@@ -111,6 +111,23 @@ enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle
                                 const uint8_t *data, uint32_t bytes, uint32_t words) EMU_MUST_CHECK;
 
 struct machine_fault machine_fault(const struct machine *m);
+
+enum { MACHINE_WAIT_TILES = 120, MACHINE_WAITS = 32 };
+
+/* Tiles of one group that wait for the same. */
+struct machine_wait {
+    const char *what; /* "for a sync of the chip" */
+    unsigned group;
+    uint32_t count, first;            /* tiles, and the lowest of them */
+    uint64_t since, latest;           /* cycles of the first and the last arrival */
+    char tiles[MACHINE_WAIT_TILES];   /* "0-11, 14" */
+    char missing[MACHINE_WAIT_TILES]; /* whom their sync lacks; "" where it is none */
+};
+
+/* Who waits for what, at most `room` of them; returns how many. After a deadlock that is everybody.
+ */
+size_t machine_waits(const struct machine *m, struct machine_wait *out, size_t room);
+
 uint64_t machine_cycles(const struct machine *m); /* of the last arrival at a sync, or the latest */
 uint64_t machine_supersteps(const struct machine *m, unsigned group);
 int machine_tile_used(const struct machine *m, uint32_t tile);

@@ -112,6 +112,9 @@ static inline void sync_set_consensus(struct tile *t, uint32_t consensus)
     t->ssr = (t->ssr & ~(uint32_t)SSR_GC) | (consensus ? SSR_GC : 0);
 }
 
+/* deadlock.c: emu_error() says who waits for what. Returns MACHINE_DEADLOCK. */
+enum machine_stop machine_deadlock(const struct machine *m);
+
 /* machine.c */
 void machine_note_fault(struct machine *m, uint32_t tile, const struct exchange_fault *x);
 

@@ -408,70 +408,6 @@ static enum emu_status collect_groups(struct machine *m)
     return EMU_OK;
 }
 
-/* What tiles can wait for, in the order of enum tile_wait; NULL: they do not wait. */
-static const char *const waits[WAIT_KINDS] = {
-    [WAIT_RECV] = "for the end of their exchange (RECV)",
-    [WAIT_DATA] = "for host data (RECV)",
-    [WAIT_ANS] = "for the syncs voted ahead (ANS)",
-    [WAIT_GROUP] = "for a sync of the group",
-    [WAIT_CHIP] = "for a sync of the chip",
-    [WAIT_CHIPS] = "for a sync of all chips",
-    [WAIT_HOST] = "for a sync with the host",
-};
-
-/* How many tiles of a group (all groups: MACHINE_MAX_GROUPS) wait so, and the first of them. */
-static uint32_t count_waiting(const struct machine *m, unsigned wait, unsigned group,
-                              uint32_t *first)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < m->arch.tiles; i++) {
-        const struct place *p = &m->place[i];
-
-        if (p->wait != wait || (group < MACHINE_MAX_GROUPS && p->group != group))
-            continue;
-        if (!n++)
-            *first = i;
-    }
-    return n;
-}
-
-/* "; 3 tiles (the first: tile 1 of group 0, since cycle 20) wait for a sync of the chip" */
-static size_t print_waiting(const struct machine *m, unsigned wait, unsigned group, char *out,
-                            size_t room)
-{
-    uint32_t first = 0, n = count_waiting(m, wait, group, &first);
-    const struct place *p = &m->place[first];
-    int length;
-
-    if (!n)
-        return 0;
-    length = n == 1
-                 ? snprintf(out, room, "; tile %u (group %u) waits %s since cycle %llu", first,
-                            p->group, waits[wait], (unsigned long long)p->arrived)
-                 : snprintf(out, room,
-                            "; %u tiles (the first: tile %u, group %u, since cycle %llu) wait %s",
-                            n, first, p->group, (unsigned long long)p->arrived, waits[wait]);
-    return (size_t)length < room ? (size_t)length : room - 1;
-}
-
-/* Says of every kind of wait how many tiles are in it; of group syncs, of every group. */
-static enum machine_stop deadlock(struct machine *m)
-{
-    char text[800] = "";
-    size_t n = 0;
-
-    for (unsigned wait = 0; wait < WAIT_KINDS; wait++) {
-        unsigned groups = wait == WAIT_GROUP ? m->groups : 1;
-
-        for (unsigned g = 0; waits[wait] && g < groups; g++)
-            n += print_waiting(m, wait, wait == WAIT_GROUP ? g : MACHINE_MAX_GROUPS, text + n,
-                               sizeof(text) - n);
-    }
-    emu_fail(EMU_FAULT, "deadlock: %s", n ? text + 2 : "no tile is in use");
-    return MACHINE_DEADLOCK;
-}
-
 static int anybody_below(const struct machine *m, uint64_t limit)
 {
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
@@ -544,7 +480,7 @@ static enum machine_stop stop_reason(struct machine *m)
         return stop_at_host(m);
     if (m->has_host && anybody_awaits(m) && m->host.next(m->host.ctx) != UINT64_MAX)
         return MACHINE_LIMIT;
-    return deadlock(m);
+    return machine_deadlock(m);
 }
 
 enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)

@@ -77,7 +77,9 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
         return stops[r->stop];
     if (unmet)
         return "failed";
-    if (run_check_reports(r))
+    if (m && m->expect_check)
+        return "ok: reported as expected";
+    if (run_check_findings(r))
         return "check";
     return expected ? "ok: faulted as expected" : "ok";
 }
@@ -118,6 +120,9 @@ static enum emu_status answer(const struct running *x, const char *status,
     enum emu_status s = report ? list_tiles(x->q, x->run, &tiles) : FAIL(NO_MEMORY, "the answer");
     int printed = 0;
 
+    if (s == EMU_OK && x->m && x->m->parameters &&
+        json_object_set_new(report, "parameters", manifest_parameters_json(x->m)))
+        s = FAIL(NO_MEMORY, "the answer");
     if (s == EMU_OK && !x->m && x->hooks && x->run->stop == MACHINE_HOST && run_has_values(x->run))
         s = x->hooks->after(x->q, x->run, report);
     if (s == EMU_OK && x->hooks && x->hooks->print)
@@ -132,7 +137,7 @@ static enum emu_status answer(const struct running *x, const char *status,
 static enum emu_status execute(struct running *x, int *code)
 {
     const struct manifest *m = x->m;
-    int own_machine = !x->q->machine && !x->q->set.count;
+    int own_machine = !x->q->machine && !x->q->set.count && (!m || manifest_own_parameters(m));
     struct run *run = x->run;
     json_t *differences = NULL;
     uint64_t unmet = 0, checked = 0;
@@ -143,6 +148,8 @@ static enum emu_status execute(struct running *x, int *code)
     if (x->hooks && !x->m)
         TRY(x->hooks->before(x->q, run));
     TRY(m ? run_manifest_streams(run, m) : connect_streams(x->q, run));
+    if (x->q->chart)
+        TRY(exchange_count_pairs(machine_exchange(run->machine)));
     TRY(run_execute(run));
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
         TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
@@ -165,7 +172,7 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
         .threads = (unsigned)q->threads,
         .engine = q->engine ? ENGINE_TIMING : ENGINE_VALUES,
         .plain = q->plain,
-        .check = q->check,
+        .check = q->check || (m && m->expect_check),
         .digests = digests,
         .record_exchanges = request_profiles(q),
         .host = { .keep_transfers = request_profiles(q) },

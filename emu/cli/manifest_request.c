@@ -23,7 +23,9 @@ enum emu_status manifest_of_request(const struct request *q, struct manifest **o
 {
     const struct manifest_options o = { .machine = q->machine,
                                         .set = q->set.item,
-                                        .sets = q->set.count };
+                                        .sets = q->set.count,
+                                        .define = q->define.item,
+                                        .defines = q->define.count };
     enum emu_status s;
 
     *out = NULL;

@@ -99,6 +99,7 @@ void exchange_free(struct exchange *x)
     emu_free(x->log);
     emu_free(x->log_key);
     emu_free(x->unheard);
+    emu_free(x->pairs);
     emu_free(x->clashes.clash);
     emu_free(x->physical);
     emu_free(x->lag);
@@ -205,6 +206,18 @@ uint64_t exchange_unheard_words(const struct exchange *x, uint32_t tile)
     return x->unheard ? x->unheard[tile] : 0;
 }
 
+enum emu_status exchange_count_pairs(struct exchange *x)
+{
+    if (!x->pairs)
+        x->pairs = emu_alloc((size_t)x->tiles * x->tiles, sizeof(*x->pairs));
+    return x->pairs ? EMU_OK : FAIL(NO_MEMORY, "who sends to whom of %u tiles", x->tiles);
+}
+
+const uint64_t *exchange_pairs(const struct exchange *x)
+{
+    return x->pairs;
+}
+
 struct exchange_counts exchange_counts(const struct exchange *x)
 {
     return x->counts;
@@ -284,6 +297,15 @@ static void finish(struct exchange *x, struct tile *const *tile, const struct ex
     }
 }
 
+static void count_pairs(struct exchange *x, const struct exchange_phase *p)
+{
+    for (size_t i = 0; x->pairs && !x->options.figures && i < p->copies; i++) {
+        const struct exchange_copy *c = &p->copy[i];
+
+        x->pairs[(size_t)c->from * x->tiles + c->to] += c->words;
+    }
+}
+
 enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
                                  const struct exchange_phase **out)
 {
@@ -302,6 +324,7 @@ enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
         p->staging = x->staging;
     }
     finish(x, tile, p);
+    count_pairs(x, p);
     *out = p;
     return EMU_OK;
 }

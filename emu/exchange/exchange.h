@@ -226,13 +226,20 @@ int exchange_fault_print(const struct exchange_fault *f, char *out, size_t bytes
 /* Forgets the host requests of a tile, after the caller has used them. */
 void exchange_take_requests(struct exchange *x, uint32_t tile);
 
-/* Words that a tile has sent in resolved phases and no tile has received; 0 without checking mode.
- */
+/* Words that a tile has sent in resolved phases from addresses to which no tile listened in that
+ * phase; 0 without checking mode. */
 uint64_t exchange_unheard_words(const struct exchange *x, uint32_t tile);
 
 /* Where words were stored in a memory element from which their tile sent or fetched at that event;
  * nothing without checking mode, or where that is a fault. */
 struct exchange_clashes exchange_clashes(const struct exchange *x);
+
+/* From here on counts the words that go from each tile to each; phases without copies
+ * (options.figures) count nothing. EMU_NO_MEMORY. */
+enum emu_status exchange_count_pairs(struct exchange *x) EMU_MUST_CHECK;
+/* [tiles][tiles], row: sender, column: receiver, of all phases since; a word that several tiles
+ * hear counts for each. Borrowed; NULL: nobody asked for it. */
+const uint64_t *exchange_pairs(const struct exchange *x);
 
 struct exchange_counts exchange_counts(const struct exchange *x);
 

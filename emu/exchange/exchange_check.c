@@ -340,10 +340,22 @@ static enum emu_status check_all(struct stepper *s, struct tile *const *tile,
     return EMU_OK;
 }
 
-static void count_unheard(const struct wire *w, uint64_t *unheard)
+/* Words of the addresses that no tile has taken at any event: a word may be sent again and again so
+ * that each listener takes it when it suits him. there: [words of memory], all 0 before and after.
+ */
+static void count_unheard(const struct arch *a, const struct wire *w, uint8_t *there,
+                          uint64_t *unheard)
 {
+    for (uint32_t e = 0; e < w->events; e++) {
+        if (w->word[e] && w->heard[e])
+            there[((w->word[e] & ~3u) - a->mem_base) / 4] = 1;
+    }
     for (uint32_t e = 0; e < w->events; e++)
-        *unheard += w->word[e] && !w->heard[e];
+        *unheard += w->word[e] && !there[((w->word[e] & ~3u) - a->mem_base) / 4];
+    for (uint32_t e = 0; e < w->events; e++) {
+        if (w->word[e])
+            there[((w->word[e] & ~3u) - a->mem_base) / 4] = 0;
+    }
 }
 
 enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
@@ -351,23 +363,25 @@ enum emu_status exchange_check(const struct exchange *x, struct tile *const *til
                                const char **differ, const struct exchange_notes *notes)
 {
     struct stepper s = { .a = x->arch, .x = x, .phase = p, .differ = differ, .fault = fault };
+    uint8_t *there = emu_alloc(x->arch->mem_bytes / 4, sizeof(*there));
     enum emu_status status;
 
     *fault = (struct exchange_fault){ .kind = EXCHANGE_FAULT_NONE };
     *differ = NULL;
     s.wire = emu_alloc(x->tiles, sizeof(*s.wire));
     s.arrival = emu_alloc(x->arch->mem_bytes / 4, sizeof(*s.arrival));
-    if (s.wire && s.arrival)
+    if (s.wire && s.arrival && there)
         status = check_all(&s, tile, notes);
     else
         status = FAIL(NO_MEMORY, "the word-by-word exchange of %u tiles", x->tiles);
     for (uint32_t i = 0; s.wire && i < x->tiles; i++) {
         if (notes && status == EMU_OK && fault->kind == EXCHANGE_FAULT_NONE)
-            count_unheard(&s.wire[i], &notes->unheard[i]);
+            count_unheard(s.a, &s.wire[i], there, &notes->unheard[i]);
         emu_free(s.wire[i].word);
         emu_free(s.wire[i].heard);
     }
     emu_free(s.wire);
     emu_free(s.arrival);
+    emu_free(there);
     return status;
 }

@@ -84,6 +84,7 @@ struct exchange {
     struct exchange_resolver *resolver; /* [options.threads], disjoint and in order of tiles */
     struct exchange_figures figures;
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
+    uint64_t *pairs;   /* owned [tiles][tiles], or NULL: nobody wants to know who sends to whom */
     struct exchange_clashes clashes;  /* clash is NULL without checking mode */
     struct exchange_log_key *log_key; /* [tiles], filled anew for every phase */
     struct exchange_cached *bucket[EXCHANGE_CACHE_BUCKETS];

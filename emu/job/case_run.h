@@ -100,6 +100,10 @@ enum emu_status case_compare(struct case_run *r, json_t **differences,
 enum case_status case_verdict(const struct case_run *r, uint64_t differences);
 
 /* Prints the answer as one JSON object. Errors EMU_NO_MEMORY, EMU_IO. */
+/* For people: what was asked for and met, the registers and the memory that changed, f32 beside
+ * bits. EMU_NO_MEMORY, EMU_IO. */
+enum emu_status case_print_text(struct case_run *r, const json_t *differences, uint64_t total,
+                                FILE *f) EMU_MUST_CHECK;
 enum emu_status case_print(struct case_run *r, const json_t *differences, uint64_t total,
                            FILE *f) EMU_MUST_CHECK;
 

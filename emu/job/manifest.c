@@ -80,6 +80,7 @@ void manifest_free(struct manifest *m)
     for (size_t i = 0; i < m->includes; i++)
         emu_free(m->include[i]);
     tile_case_free(m->tile_case);
+    emu_free(m->parameter);
     emu_free(m->program);
     emu_free(m->stream);
     emu_free(m->expect);

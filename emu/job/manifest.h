@@ -70,6 +70,13 @@ struct manifest_fault {
     int64_t tile, superstep; /* -1: any */
 };
 
+/* A number that a user may change: -D NAME=VALUE. */
+struct manifest_parameter {
+    const char *name, *text; /* borrowed from the tree */
+    int64_t value, low, high;
+    int is_given;
+};
+
 /* How the codelet of a case is entered. */
 enum case_as {
     CASE_WORKER,    /* `run`: worker 0 alone */
@@ -110,9 +117,12 @@ struct manifest {
     struct json_range expect_cycles, expect_supersteps;
     struct manifest_fault expect_fault;
     const char *expect_digest;   /* 32 hex digits, or NULL */
+    const char *expect_check;    /* what the checking mode must report, or NULL; then it is on */
     struct tile_case *tile_case; /* owned; NULL: programs for a whole machine. Else there is one
                                     program, whose list of tiles is [0] */
     int raw;                     /* sources are assembled without the C preprocessor */
+    struct manifest_parameter *parameter; /* owned */
+    size_t parameters;
 };
 
 /* Whether a JSON tree is a case: it has the keys of a program at its root. */
@@ -125,6 +135,11 @@ enum emu_status manifest_for_source(const char *path, const char *text,
                                     struct manifest **out) EMU_MUST_CHECK;
 /* A path of the manifest, relative to its file. Owned by the caller; NULL when out of memory. */
 char *manifest_path(const struct manifest *m, const char *path);
+
+/* Whether all parameters have the values of the file; {"WORDS": 8}, a new reference, NULL when out
+ * of memory. */
+int manifest_own_parameters(const struct manifest *m);
+json_t *manifest_parameters_json(const struct manifest *m);
 
 /* The memory of a program by name, or NULL; and the program of a tile, or NULL. */
 const struct manifest_memory *manifest_find_memory(const struct manifest_program *p,

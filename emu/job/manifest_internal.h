@@ -26,6 +26,10 @@ enum emu_status case_read_expect_register(const struct json_reader *r, const str
                                           const json_t *v) EMU_MUST_CHECK;
 enum emu_status case_read_expectations(const struct json_reader *r) EMU_MUST_CHECK;
 
+/* Reads "parameters" and puts their values into the tree; `machine` is known. EMU_USAGE: what was
+ * given is none of them, or out of range. manifest_params.c */
+enum emu_status manifest_resolve_parameters(const struct json_reader *r) EMU_MUST_CHECK;
+
 /* The sources of a program after the C preprocessor, which ran once for all its tiles. */
 struct program_text {
     const struct manifest *m;         /* borrowed */

@@ -12,6 +12,7 @@
 #include "emu/exchange/host_header.h"
 #include "emu/job/manifest_internal.h"
 #include "emu/tile/tile.h"
+#include "emu/tile/tile_check.h"
 
 enum { MAX_DEPTH_TRANSFERS = 1 << 16 };
 
@@ -296,6 +297,22 @@ static enum emu_status read_fault(const struct json_reader *r, const json_t *v)
     return read_fault_number(r, &at, v, "superstep", &f->superstep);
 }
 
+/* "RACE", or "UNHEARD": what the checking mode must find. */
+static enum emu_status read_expected_check(const struct json_reader *r, const json_t *root)
+{
+    struct json_path at = { NULL, "expect_check", 0 };
+    struct manifest *m = manifest_of(r);
+
+    TRY(json_optional_string(r, NULL, root, "expect_check", &m->expect_check));
+    if (!m->expect_check || !strcmp(m->expect_check, "UNHEARD"))
+        return EMU_OK;
+    for (int k = 0; k < TILE_CHECK_KINDS; k++) {
+        if (!strcmp(m->expect_check, tile_check_name((enum tile_check_kind)k)))
+            return EMU_OK;
+    }
+    return json_wrong(r, &at, NULL, "expected UNHEARD or a report of the checking mode: RACE");
+}
+
 static enum emu_status read_expectations(const struct json_reader *r, const json_t *root)
 {
     struct json_path at = { NULL, "expect", 0 }, digest_at = { NULL, "expect_digest", 0 };
@@ -311,6 +328,7 @@ static enum emu_status read_expectations(const struct json_reader *r, const json
     TRY(read_fault(r, json_object_get(root, "expect_fault")));
     if (m->tile_case)
         return case_read_expectations(r);
+    TRY(read_expected_check(r, root));
     TRY(json_optional_string(r, NULL, root, "expect_digest", &m->expect_digest));
     if (m->expect_digest &&
         (strlen(m->expect_digest) != 32 || strspn(m->expect_digest, "0123456789abcdef") != 32))
@@ -419,11 +437,23 @@ static enum emu_status read_includes(const struct json_reader *r)
 
 static enum emu_status refuse_unknown(const struct json_reader *r, const json_t *root)
 {
-    static const char *const manifest[] = {
-        "machine",      "set",           "include",           "needs_tiles", "programs",
-        "streams",      "runs",          "max_cycles",        "expect",      "expect_cycles",
-        "expect_fault", "expect_digest", "expect_supersteps", "note",        NULL
-    };
+    static const char *const manifest[] = { "machine",
+                                            "set",
+                                            "include",
+                                            "needs_tiles",
+                                            "programs",
+                                            "streams",
+                                            "runs",
+                                            "max_cycles",
+                                            "expect",
+                                            "expect_cycles",
+                                            "expect_fault",
+                                            "expect_digest",
+                                            "expect_supersteps",
+                                            "note",
+                                            "parameters",
+                                            "expect_check",
+                                            NULL };
     /* no "programs": what its program has, and how that is entered */
     static const char *const tile_case[] = {
         "source",       "asm",
@@ -474,6 +504,7 @@ static enum emu_status read_all(const struct json_reader *r)
         return json_wrong(r, &note_at, note, "expected a string");
     TRY(read_machine(r, root));
     TRY(check_tiles(r, root));
+    TRY(manifest_resolve_parameters(r));
     TRY(read_includes(r));
     TRY(manifest_is_case(root) ? read_case(r) : read_programs(r, root));
     m->max_cycles = m->tile_case ? CASE_MAX_CYCLES : MACHINE_MAX_CYCLES;

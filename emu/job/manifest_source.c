@@ -154,6 +154,8 @@ static char *make_symbols(const struct program_text *t, size_t index, int global
         bytes += 2 * strlen(symbols[i].name) + EQU_BYTES;
     for (size_t i = 0; i < p->memories; i++)
         bytes += 2 * strlen(p->memory[i].place.name) + EQU_BYTES;
+    for (size_t i = 0; i < t->m->parameters; i++)
+        bytes += 2 * strlen(t->m->parameter[i].name) + EQU_BYTES;
     out = emu_alloc(bytes, 1);
     if (!out)
         return NULL;
@@ -162,6 +164,9 @@ static char *make_symbols(const struct program_text *t, size_t index, int global
     for (size_t i = 0; i < p->memories; i++)
         n += add_equ(out + n, bytes - n, p->memory[i].place.name, p->memory[i].place.address,
                      global);
+    for (size_t i = 0; i < t->m->parameters; i++)
+        n += add_equ(out + n, bytes - n, t->m->parameter[i].name,
+                     (uint32_t)t->m->parameter[i].value, global);
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include "emu/base/alloc.h"
 #include "emu/job/differences.h"
 #include "emu/job/run_image.h"
+#include "emu/tile/tile_check.h"
 
 struct run_expect {
     struct run *r;
@@ -156,11 +157,40 @@ static enum emu_status expect_fault(struct run_expect *x)
     return EMU_OK;
 }
 
+/* Whether the checking mode reported that. */
+static int was_reported(const struct run *r, const char *name)
+{
+    int found = 0;
+
+    for (uint32_t tile = 0; tile < image_arch(r->im)->tiles && !found; tile++) {
+        const struct tile *t = machine_tile(r->machine, tile);
+
+        if (!strcmp(name, "UNHEARD"))
+            found = exchange_unheard_words(machine_exchange(r->machine), tile) != 0;
+        for (size_t i = 0; i < tile_check_count(t) && !found; i++)
+            found = !strcmp(name, tile_check_name(tile_check_report(t, i)->kind));
+    }
+    return found;
+}
+
+static enum emu_status expect_check(struct run_expect *x)
+{
+    const char *name = x->m->expect_check;
+
+    if (!name)
+        return EMU_OK;
+    x->d.checked++;
+    return was_reported(x->r, name) ? EMU_OK
+                                    : differences_add(&x->d, "report of the checking mode",
+                                                      json_string(name), json_null());
+}
+
 static enum emu_status check_all(struct run_expect *x, int own_machine)
 {
     const struct manifest *m = x->m;
 
     TRY(expect_fault(x));
+    TRY(expect_check(x));
     for (size_t i = 0; i < m->expects; i++)
         TRY(expect_memory(x, &m->expect[i]));
     for (size_t i = 0; i < m->streams; i++)

@@ -31,8 +31,10 @@ struct manifest_options {
     const char *machine;    /* preset or file, instead of the one in the manifest; NULL: none */
     const char *const *set; /* "field=value", applied last */
     size_t sets;
-    int no_files; /* machines must be presets */
-    int raw;      /* no C preprocessor; sources may name no other files */
+    int no_files;              /* machines must be presets */
+    int raw;                   /* no C preprocessor; sources may name no other files */
+    const char *const *define; /* "NAME=VALUE": parameters of the manifest */
+    size_t defines;
 };
 
 /* Reads a manifest from a file or from text; name appears in messages and gives the directory of

@@ -30,8 +30,8 @@ struct run {
 };
 
 /* What checking mode has to say against the program: its reports but CONFLICT, which is a fault
- * anyway. Words that nobody received do not count. */
-uint64_t run_check_reports(const struct run *r);
+ * anyway; words sent to nobody; tiles and phases whose words clash with what they read. */
+uint64_t run_check_findings(const struct run *r);
 
 /* The tables of supersteps; with tiles (may be NULL) also what each of them did in every superstep.
  */

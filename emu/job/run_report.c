@@ -119,6 +119,7 @@ static void print_fault(FILE *f, const json_t *o)
                                            { " and ", "address2" }, { ", cycle ", "cycle" } };
 
     print_part(f, o, "", "name");
+    print_part(f, o, " ", "exchange");
     print_part(f, o, ": ", json_object_get(o, "message") ? "message" : "detail");
     for (size_t i = 0; i < EMU_COUNT_OF(part); i++)
         print_part(f, o, part[i][0], part[i][1]);
@@ -145,6 +146,44 @@ char *run_stop_text(const struct run *r)
     copy = f ? emu_strdup(text) : NULL;
     free(text);
     return copy;
+}
+
+/* ---- deadlocks ---- */
+
+static json_t *wait_json(const struct run *r, const struct machine_wait *w)
+{
+    uint32_t pc = machine_tile(r->machine, w->first)->pc[LANE_SUPER] - ISA_WORD_BYTES;
+    json_t *o = json_object(), *source = source_json(r, w->first, pc);
+    int ok = o && put(o, "tiles", json_string(w->tiles)) && put_number(o, "count", w->count) &&
+             put_number(o, "group", w->group) && put(o, "wait", json_string(w->what)) &&
+             put_number(o, "since_cycle", w->since) && put_number(o, "last_cycle", w->latest) &&
+             (!w->missing[0] || put(o, "missing", json_string(w->missing))) &&
+             put(o, "pc", address_json(r, w->first, pc));
+
+    if (ok && source)
+        ok = put(o, "source", source);
+    else
+        json_decref(source);
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* Who waits for what, and where the first of them stands. */
+static json_t *waits_json(const struct run *r)
+{
+    struct machine_wait wait[MACHINE_WAITS];
+    size_t n = machine_waits(r->machine, wait, MACHINE_WAITS);
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < n; i++) {
+        if (json_array_append_new(list, wait_json(r, &wait[i]))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
 }
 
 /* ---- the checking mode ---- */
@@ -184,13 +223,14 @@ static json_t *checks_json(const struct run *r, uint64_t *total)
     return list;
 }
 
-uint64_t run_check_reports(const struct run *r)
+uint64_t run_check_findings(const struct run *r)
 {
-    uint64_t n = 0;
+    uint64_t n = r->options.check ? exchange_clashes(machine_exchange(r->machine)).total : 0;
 
     for (uint32_t tile = 0; r->options.check && tile < image_arch(r->im)->tiles; tile++) {
         const struct tile *t = machine_tile(r->machine, tile);
 
+        n += exchange_unheard_words(machine_exchange(r->machine), tile);
         for (size_t i = 0; i < tile_check_count(t); i++)
             n += tile_check_report(t, i)->kind != TILE_CHECK_CONFLICT;
     }
@@ -374,6 +414,8 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
         ok = ok && put(o, "message", json_string(r->error));
     if (r->stop == MACHINE_FAULT)
         ok = ok && put(o, "fault", fault_json(r));
+    if (r->stop == MACHINE_DEADLOCK)
+        ok = ok && put(o, "waiting", waits_json(r));
     ok = ok && put_figures(r, o);
     if (image_stream_count(r->im))
         ok = ok && put(o, "streams", streams_json(r));

@@ -299,24 +299,28 @@ static void test_deadlock(void **state)
     } cases[] = {
         { { START "sync 3\n", START "sync 4\n" },
           0,
-          "deadlock: tile 1 (group 0) waits for a sync of the group since cycle 1; tile 3 (group "
-          "0) waits for a sync of the chip since cycle 1" },
+          "deadlock: tile 1 (group 0) waits for a sync of the group since cycle 1, missing there: "
+          "3; "
+          "tile 3 (group 0) waits for a sync of the chip since cycle 1, missing there: 1" },
         { { START BUSY(2) "sync 12\n", START "sync 13\n" },
           1,
-          "waits for a sync of the chip since cycle 20; tile 3 (group 1) waits for a sync of all "
-          "chips since cycle 1" },
+          "waits for a sync of the chip since cycle 20, missing there: 3; tile 3 (group 1) waits "
+          "for "
+          "a sync of all chips since cycle 1, missing there: 1" },
         { { START "sync 5\n", START "sync 6\n" },
           0,
-          "waits for a sync of all chips since cycle 1; tile 3 (group 0) waits for a sync with the "
-          "host since cycle 1" },
+          "waits for a sync of all chips since cycle 1, missing there: 3; tile 3 (group 0) waits "
+          "for "
+          "a sync with the host since cycle 1, missing there: 1" },
         { { START "sync 6\n", START "sync 3\nsync 3\nsync 4\n" },
           9,
-          "deadlock: tile 3 (group 9) waits for a sync of the chip since cycle 241; tile 1 (group "
-          "0) waits for a sync with the host since cycle 1" },
+          "deadlock: tile 3 (group 9) waits for a sync of the chip since cycle 241, missing there: "
+          "1; tile 1 (group 0) waits for a sync with the host since cycle 1, missing there: 3" },
         { { START "sans 0\nsync 1\n", START "sync 6\n" },
           0,
-          "deadlock: tile 1 (group 0) waits for the syncs voted ahead (ANS) since cycle 2; tile 3 "
-          "(group 0) waits for a sync with the host since cycle 1" },
+          "deadlock: tile 1 (group 0) waits for the syncs voted ahead (ANS) since cycle 2, missing "
+          "there: 3; tile 3 (group 0) waits for a sync with the host since cycle 1, missing there: "
+          "1" },
     };
 
     (void)state;
