@@ -143,7 +143,6 @@ refuse "dimensions or outputs of which file?" models --dim n=1
 
 # ---- options that what is run cannot take, or that do not go together
 
-refuse "--chart does nothing for a manifest; it is for networks" run programs/lab/ring.bsp.json --chart "$tmp/a"
 refuse "--stream does nothing for a manifest; it is for images" run ring --stream 0=a
 refuse "--steps does nothing for a network; it is for manifests" $net --steps
 refuse "--layers does nothing for a program; it is for networks" run softmax --layers
@@ -309,6 +308,9 @@ piped "status ok" run /dev/stdin
 piped "image $tmp/ring.img" compile - -o "$tmp/ring.img"
 refuse "ring.img is an image already" compile "$tmp/ring.img" -o "$tmp/a"
 refuse "--machine does nothing for an image" run "$tmp/ring.img" --machine toy4
+refuse "--chart does nothing for an image" run "$tmp/ring.img" --chart "$tmp/a.svg"
+refuse "No such file or directory" lab ring --chart "$tmp/nosuch/a.svg"
+refuse "needs values" lab ring --engine timing --chart "$tmp/a.svg"
 expect 0 "status ok" run "$tmp/ring.img"
 "$program" run - <"$tmp/ring.img" >"$tmp/out" 2>"$tmp/err" && passed=$((passed + 1)) || fail "run - of an image"
 printf 'main: sync 1\n bri main\n' | "$program" run - --machine toy4 --max-cycles 99 >"$tmp/out" 2>"$tmp/err"

@@ -1,5 +1,5 @@
-/* check_list.c - runs the checks of a list, each a manifest or a case, and says what was expected and
- * what was found (check_list.h).
+/* check_list.c - runs the checks of a list, each a manifest or a case, and says what was expected
+ * and what was found (check_list.h).
  */
 #include "emu/job/check_list.h"
 

@@ -1,8 +1,9 @@
-/* check_list.h - one source file against a list of manifests and cases that run it: the hidden checks of an
- * exercise.
+/* check_list.h - one source file against a list of manifests and cases that run it: the hidden
+ * checks of an exercise.
  *
- * The list is JSON, [{"title": "4 words on toy4", "manifest": {...}}, ...]; a manifest or case names "@"
- * where the source stands. All run in the checking mode, and what that finds is a failure, too.
+ * The list is JSON, [{"title": "4 words on toy4", "manifest": {...}}, ...]; a manifest or case
+ * names "@" where the source stands. All run in the checking mode, and what that finds is a
+ * failure, too.
  */
 #ifndef EMU_CHECK_LIST_H
 #define EMU_CHECK_LIST_H
@@ -12,11 +13,11 @@
 
 #include "emu/base/fail.h"
 
-/* Runs all checks. *out receives a new array of {"title", "status": "ok" or "wrong", "cycles", "why"};
- * *wrong counts those that are wrong.
+/* Runs all checks. *out receives a new array of {"title", "status": "ok" or "wrong", "cycles",
+ * "why"}; *wrong counts those that are wrong.
  *
- * source   path of the file; name: of the list, in messages; messages: where the assembler complains
- * Errors   EMU_IO, EMU_BAD_ASM (of the source), EMU_BAD_FILE (the list), EMU_NO_MEMORY */
+ * source   path of the file; name: of the list, in messages; messages: where the assembler
+ * complains Errors   EMU_IO, EMU_BAD_ASM (of the source), EMU_BAD_FILE (the list), EMU_NO_MEMORY */
 enum emu_status check_list_run(const char *text, size_t bytes, const char *name, const char *source,
                                FILE *messages, json_t **out, size_t *wrong) EMU_MUST_CHECK;
 

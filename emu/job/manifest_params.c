@@ -1,9 +1,9 @@
-/* manifest_params.c - numbers of a manifest that a user may change, "parameters": {"WORDS": {"value": 8,
- * "low": 1, "high": 100, "text": "words of a shift"}}.
+/* manifest_params.c - numbers of a manifest that a user may change, "parameters": {"WORDS":
+ * {"value": 8, "low": 1, "high": 100, "text": "words of a shift"}}.
  *
- * They are put into the JSON tree before the rest of it is read: into expressions by their names, into
- * what is a number ("count": "2 * WORDS"), and into sets of tiles ("0-{PRODUCERS - 1}"). The assembler
- * knows them as symbols.
+ * They are put into the JSON tree before the rest of it is read: into expressions by their names,
+ * into what is a number ("count": "2 * WORDS"), and into sets of tiles ("0-{PRODUCERS - 1}"). The
+ * assembler knows them as symbols.
  */
 #include <ctype.h>
 #include <inttypes.h>

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/output_file.h"
 #include "emu/cli/emu_commands.h"
 #include "emu/cli/look_file.h"
 #include "models/cli/commands_models.h"
 #include "models/run/model_run.h"
 #include "models/run/net_image.h"
 #include "models/run/network_choice.h"
+#include "programs/cli/cmd_exercise.h"
 #include "programs/cli/cmd_lab.h"
 #include "programs/cli/cmd_lesson.h"
 #include "programs/cli/program_request.h"
@@ -95,7 +97,11 @@ static enum emu_status look(struct request *q, const struct option_list *candida
 
 static enum emu_status look_lab(struct request *q, const struct option_list *candidates)
 {
-    q->use = candidates->count ? 0 : USE_LAB;
+    int exercise = candidates->count && lab_is_exercise(candidates->item[0]);
+
+    q->use = candidates->count && !exercise ? 0 : USE_LAB;
+    if (exercise)
+        q->what = candidates->item[0];
     for (size_t i = 0; i < candidates->count && !q->use; i++)
         look_program(q, candidates->item[i]);
     if (!q->use)
@@ -106,15 +112,34 @@ static enum emu_status look_lab(struct request *q, const struct option_list *can
 
 /* ---- who runs it ---- */
 
+/* A chart that cannot be written is found before the work. */
+static enum emu_status check_chart(const struct request *q)
+{
+    struct output_file *chart;
+
+    if (!q->chart || !(q->use & (THING_MANIFEST | THING_PROGRAM)))
+        return EMU_OK;
+    TRY(output_not_input(q->chart, q->path ? q->path : q->what));
+    TRY(output_open(q->chart, &chart));
+    output_discard(chart);
+    return EMU_OK;
+}
+
 static int run(const struct request *q)
 {
     static const struct image_hooks networks = { net_image_before, net_image_after, lesson_of_run };
     static const unsigned models = THING_NETWORK | THING_ONNX;
 
     if (q->use == USE_LAB)
-        return lab_list(q);
+        return q->what ? lab_exercise(q) : lab_list(q);
+    if (q->argument.count > 1) {
+        (void)FAIL(USAGE, "one program at a time: '%s' is one too many", q->argument.item[1]);
+        return request_failed(q, NULL);
+    }
     if (q->use == USE_CASE)
         return cmd_tile(q);
+    if (check_chart(q) != EMU_OK)
+        return request_failed(q, NULL);
     if (q->use & (models | models << USE_COMPILE_SHIFT))
         return model_run(q);
     if (q->use & (THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT))
@@ -160,15 +185,18 @@ const struct command front_commands[] = {
       .is_parameter = program_is_parameter,
       .print_parameters = program_print_parameters },
     { .name = "lab",
-      .help = "list the programs of the lab, or run one by its name",
+      .help = "list the programs of the lab, run one by its name, or check an exercise",
       .uses = USE_RUN | USE_LAB,
       .run = run,
       .noun = "one program",
-      .max = 1,
-      .args = "[NAME]",
-      .doc = "Without a name: list the programs of the lab. With one: what `superstep run` does "
-             "with it; `superstep lab NAME --help` says what it takes. docs/lab.md says what each "
-             "program shows.",
+      .max = 3,
+      .args = "[NAME | exercise [N] | check N FILE.S]",
+      .doc =
+          "Without a name: list the programs of the lab. With one: run it as a lesson, or say "
+          "what its mistake is; `superstep lab NAME --help` says what it takes, docs/lab.md what "
+          "each program shows. `exercise` lists the exercises, `exercise N` prints one and -o "
+          "writes its unfinished file, `check N FILE.S` says whether a file does what is asked. "
+          "docs/course.md is a course.",
       .look = look_lab,
       .is_parameter = program_is_parameter,
       .print_parameters = program_print_parameters },

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "emu/job/bsp_probe.h"
+#include "programs/cli/cmd_mistake.h"
+#include "programs/cli/lab_chart.h"
 #include "programs/cli/program_request.h"
 #include "programs/lab/lesson/lesson.h"
 
@@ -47,7 +49,7 @@ static enum emu_status read_numbers(const struct request *q, const struct run *r
         TRY(program_values(q, value));
     for (unsigned k = 0; n && k < n->params; k++)
         set_number(v, n->param[k].name, (int64_t)value[k]);
-    json_object_foreach(json_object_get(report, "answer"), key, x)
+    json_object_foreach(json_object_get(report, n ? "answer" : "parameters"), key, x)
     {
         if (json_is_integer(x))
             set_number(v, key, json_integer_value(x));
@@ -105,8 +107,7 @@ static json_t *sums_json(const struct sums *s)
 
 /* ---- text ---- */
 
-/* Broken between words. */
-static void print_text(const char *title, const char *text)
+void lesson_print_text(const char *title, const char *text)
 {
     int column = printf("%s:", title);
 
@@ -133,8 +134,8 @@ static void print_lesson(const struct lesson *l, const json_t *report, const str
     const char *key;
     json_t *x;
 
-    print_text("Goal", l->goal);
-    print_text("Predict", l->ask);
+    lesson_print_text("Goal", l->goal);
+    lesson_print_text("Predict", l->ask);
     printf("Cost: w + g h + l for every superstep; on this machine g is %.2f and l %.0f cycles\n",
            m->g, m->l);
     for (const struct lesson_cost *c = l->cost; c < l->cost + LESSON_COSTS && c->what; c++)
@@ -145,7 +146,7 @@ static void print_lesson(const struct lesson *l, const json_t *report, const str
     print_sums("predicted", all);
     print_sums("measured", took);
     printf("\n");
-    print_text("Notice", l->notice);
+    lesson_print_text("Notice", l->notice);
     printf("status %s\n", json_string_value(json_object_get(report, "status")));
     json_object_foreach(json_object_get(report, "answer"), key, x)
     {
@@ -179,9 +180,48 @@ static const struct lesson *lesson_for(const struct request *q, const json_t *re
 {
     const char *status = json_string_value(json_object_get(report, "status"));
 
-    if (strcmp(q->command->name, "lab") || !status || strcmp(status, "ok") || q->steps)
-        return NULL;
-    return lesson_find(q->what);
+    return status && !strcmp(status, "ok") ? lesson_find(q->what) : NULL;
+}
+
+/* Whether the lesson is what is printed. */
+static int is_asked(const struct request *q)
+{
+    return !strcmp(q->command->name, "lab") && !q->steps && !q->tiles;
+}
+
+/* With what the lesson predicts, where there is one. */
+static enum emu_status draw(const struct request *q, const struct run *r, const struct lesson *l,
+                            const struct bsp_cost *m, const struct sums *all,
+                            const struct sums *took)
+{
+    struct chart_cost predicted, measured;
+
+    if (!q->chart)
+        return EMU_OK;
+    if (!l)
+        return lab_chart(q->chart, q->what, r, NULL, NULL);
+    predicted =
+        (struct chart_cost){ (double)all->w, m->g * (double)all->h, m->l * (double)all->steps };
+    measured = (struct chart_cost){ (double)took->w, m->g * (double)took->h, 0 };
+    measured.l = took->cycles - measured.w - measured.h;
+    measured.l = measured.l > 0 ? measured.l : 0;
+    return lab_chart(q->chart, q->what, r, &predicted, &measured);
+}
+
+/* What the formulas of a lesson say of a run. */
+static enum emu_status predict(const struct request *q, const struct run *r, const json_t *report,
+                               const struct lesson *l, struct bsp_cost *m,
+                               struct sums part[LESSON_COSTS], struct sums *all)
+{
+    struct numbers v = { .count = 0 };
+
+    TRY(bsp_probe(image_arch(r->im), (unsigned)q->threads, m));
+    TRY(read_numbers(q, r, report, &v));
+    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
+        TRY(cost_of(l, &l->cost[i], &v, m, &part[i]));
+        add(all, &part[i]);
+    }
+    return EMU_OK;
 }
 
 enum emu_status lesson_of_run(const struct request *q, const struct run *r, json_t *report,
@@ -189,19 +229,20 @@ enum emu_status lesson_of_run(const struct request *q, const struct run *r, json
 {
     const struct lesson *l = lesson_for(q, report);
     struct sums part[LESSON_COSTS] = { { 0 } }, all = { 0 }, took;
-    struct numbers v = { .count = 0 };
-    struct bsp_cost m;
+    struct bsp_cost m = { 0 };
 
     *printed = 0;
-    if (!l)
-        return EMU_OK;
-    TRY(bsp_probe(image_arch(r->im), (unsigned)q->threads, &m));
-    TRY(read_numbers(q, r, report, &v));
-    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
-        TRY(cost_of(l, &l->cost[i], &v, &m, &part[i]));
-        add(&all, &part[i]);
-    }
+    l = l && (is_asked(q) || q->chart) ? l : NULL;
+    if (l)
+        TRY(predict(q, r, report, l, &m, part, &all));
     took = measured(r);
+    TRY(draw(q, r, l, &m, &all, &took));
+    if (mistake_of_request(q)) {
+        *printed = !q->json;
+        return mistake_answer(q, r, report);
+    }
+    if (!l || !is_asked(q))
+        return EMU_OK;
     if (q->json)
         return add_json(report, l, &m, part, &all, &took) ? FAIL(NO_MEMORY, "a lesson") : EMU_OK;
     print_lesson(l, report, &m, part, &all, &took);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "programs/cli/cmd_lesson.h"
+#include "programs/cli/cmd_mistake.h"
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
 
@@ -115,7 +116,7 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
     if (wrong == EMU_FAULT)
         request_failed(q, program(q)->name);
     status = wrong == EMU_OK ? "ok" : "failed";
-    if (wrong == EMU_OK && run_check_reports(session_run_image(s)))
+    if (wrong == EMU_OK && run_check_findings(session_run_image(s)))
         status = "check";
     *code = strcmp(status, "ok") ? EXIT_FAULTED : EXIT_RAN;
     return print_answer(q, s, answer, c, status);
@@ -145,6 +146,8 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
     o.record = (q->use & USE_RUN) != 0;
     o.digests = output_stream(files->digests);
     st = session_new(c, &o, &s);
+    if (st == EMU_OK && q->chart)
+        st = exchange_count_pairs(machine_exchange(session_run_image(s)->machine));
     if (st == EMU_OK)
         st = prepare(q, c, s, state, files);
     if (st == EMU_OK && q->use & USE_RUN)
@@ -160,13 +163,22 @@ static enum emu_status answer_shortage(const struct request *q, const struct com
                                        struct outputs *files, int *code)
 {
     const struct named_program *n = program(q);
+    const struct mistake *m = q->json ? NULL : mistake_of_request(q);
 
+    if (m)
+        mistake_print_before(m);
     TRY(program_out_of_memory(q, c, stdout, code));
     TRY(program_profile_unfit(q, c, NULL, NULL, &files->profile));
     for (unsigned k = 0; k < n->params && !q->json; k++)
         printf("%s%s", k ? ", " : "Its parameters: ", n->param[k].name);
     if (n->params && !q->json)
         printf(" (superstep run %s --help)\n", n->name);
+    if (!m)
+        return EMU_OK;
+    printf("\n");
+    mistake_print_after(m);
+    printf("status ok: does not fit, as expected\n");
+    *code = EXIT_RAN;
     return EMU_OK;
 }
 

@@ -135,11 +135,10 @@ enum emu_status lab_compare_each(const float *got, const float *want, const floa
 }
 
 const struct named_program *const lab_programs[] = {
-    &lab_vector_add,   &lab_total,         &lab_matvec_rows, &lab_matvec_blocks,
-    &lab_matmul,       &lab_conv,          &lab_transpose,   &lab_softmax,
-    &lab_stencil,      &classic_broadcast, &classic_reduce,  &classic_scan,
-    &classic_exchange, &classic_odd_even,  &classic_sample,  &classic_inner,
-    &classic_summa,    &classic_lu,        &classic_cg,      &classic_list,
-    &classic_search,   &classic_rank,      &classic_halo,    &classic_life,
-    &classic_bodies,   &classic_pi,        &classic_fourier, NULL,
+    &lab_vector_add, &lab_total,       &lab_matvec_rows,  &lab_matvec_blocks, &lab_matmul,
+    &lab_conv,       &lab_transpose,   &lab_softmax,      &lab_stencil,       &classic_broadcast,
+    &classic_reduce, &classic_scan,    &classic_exchange, &classic_odd_even,  &classic_sample,
+    &classic_inner,  &classic_summa,   &classic_lu,       &classic_cg,        &classic_list,
+    &classic_search, &classic_rank,    &classic_halo,     &classic_life,      &classic_bodies,
+    &classic_pi,     &classic_fourier, &mistake_memory,   &mistake_imbalance, NULL,
 };

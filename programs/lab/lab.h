@@ -43,6 +43,8 @@ void lab_note(json_t *answer, const char *key, double value);
 
 extern const struct named_program lab_vector_add, lab_total, lab_matvec_rows, lab_matvec_blocks,
     lab_matmul, lab_conv, lab_transpose, lab_softmax, lab_stencil;
+/* With a mistake. */
+extern const struct named_program mistake_memory, mistake_imbalance;
 /* The classic BSP programs: classic/. */
 extern const struct named_program classic_broadcast, classic_reduce, classic_scan, classic_exchange,
     classic_odd_even, classic_sample, classic_inner, classic_summa, classic_lu, classic_cg,

@@ -1,4 +1,4 @@
-// overlap_stream.S - 32 tiles that read TRANSFERS blocks of WORDS words each from the host, twice.
+// overlap_stream.S - IO tiles that read TRANSFERS blocks of WORDS words each from the host, twice.
 #include "overlap.h"
 
 	.macro READ_ALL

@@ -33,6 +33,9 @@ main:
 	SHIFT	here, there
 	SHIFT	there, here
 	.endr
+	.if SHIFTS % 2
+	SHIFT	here, there
+	.endif
 	setzi	$m7, smaller
 	st32	$m0, $m7, 0
 	sync	SYNC_HOST

@@ -2,5 +2,6 @@
 // the tiles after the consumers. WORDS for each consumer and block.
 #include <superstep/bsp.h>
 
+#define CONSUMERS   (PRODUCERS * SHARE)
 #define PRODUCER(c) (CONSUMERS + (c) / SHARE)
 #define BLOCK       (SHARE * WORDS)

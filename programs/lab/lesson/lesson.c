@@ -1,4 +1,4 @@
-/* lesson.c - the table of lessons. */
+/* lesson.c - the tables of lessons, mistakes and exercises. */
 #include "programs/lab/lesson/lesson.h"
 
 #include <stddef.h>
@@ -10,6 +10,16 @@ static const struct lesson lessons[] = {
 #include "programs/lab/lesson/lessons.def"
 };
 #undef LESSON
+#define MISTAKE(name, meant, find, mend) { name, meant, find, mend },
+static const struct mistake mistakes[] = {
+#include "programs/lab/lesson/mistakes.def"
+};
+#undef MISTAKE
+#define EXERCISE(name, title, task) { name, title, task },
+static const struct exercise exercises[] = {
+#include "programs/lab/exercise/exercises.def"
+};
+#undef EXERCISE
 #undef COST
 
 const struct lesson *lesson_at(unsigned i)
@@ -24,4 +34,18 @@ const struct lesson *lesson_find(const char *name)
             return lesson_at(i);
     }
     return NULL;
+}
+
+const struct mistake *mistake_find(const char *name)
+{
+    for (unsigned i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+        if (!strcmp(mistakes[i].name, name))
+            return &mistakes[i];
+    }
+    return NULL;
+}
+
+const struct exercise *exercise_at(unsigned i)
+{
+    return i < sizeof(exercises) / sizeof(exercises[0]) ? &exercises[i] : NULL;
 }

@@ -1,4 +1,5 @@
-/* lesson.h - what `superstep lab NAME` teaches with a program: the rows of lessons.def. */
+/* lesson.h - what `superstep lab NAME` teaches with a program: the rows of lessons.def and
+ * mistakes.def; and its exercises. */
 #ifndef PROGRAMS_LESSON_H
 #define PROGRAMS_LESSON_H
 
@@ -18,6 +19,22 @@ struct lesson {
     struct lesson_cost cost[LESSON_COSTS]; /* ends with one without `what` */
 };
 
+/* A program that goes wrong. */
+struct mistake {
+    const char *name, *meant, *find, *mend;
+};
+
+/* What a student is asked to do: a row of exercise/exercises.def. Its files are embedded:
+ * the unfinished one and what is checked. */
+struct exercise {
+    const char *name, *title, *task;
+};
+
+/* i from 0 on; NULL after the last. */
+const struct exercise *exercise_at(unsigned i);
+
+/* NULL: that program is none. */
+const struct mistake *mistake_find(const char *name);
 /* NULL: that program has none. */
 const struct lesson *lesson_find(const char *name);
 /* In the order of the course; i from 0 on; NULL after the last. */

@@ -1,0 +1,37 @@
+// Exercise 10: a stencil with a halo
+//
+// A ring of numbers: N of them on each tile, x[1] .. x[N]; x[0] and x[N + 1] are room for the nearest ones of both neighbours. In each of STEPS
+// steps every number becomes x[i - 1] + 2 x[i] + x[i + 1]. The step is here; what must be exchanged before it is missing.
+#include <superstep/bsp.h>
+
+#define LEFT  ((TILE + TILES - 1) % TILES)
+#define RIGHT ((TILE + 1) % TILES)
+
+// Replaces x[first] .. x[last], words, by x[i - 1] + 2 x[i] + x[i + 1].
+	.macro STEP first, last
+	setzi	$m1, x + 4 * (\first) - 4
+	ld32	$m2, $m1, 0
+	ld32	$m3, $m1, 1
+	setzi	$m4, (\last) - (\first)
+1:	ld32	$m5, $m1, 2
+	add	$m6, $m2, $m5
+	add	$m7, $m3, $m3
+	add	$m6, $m6, $m7
+	st32	$m6, $m1, 1
+	mov	$m2, $m3
+	mov	$m3, $m5
+	add	$m1, $m1, 4
+	brnzdec	$m4, 1b
+	.endm
+
+	.supervisor
+main:
+	setzi	$m8, STEPS - 1
+2:	sync	SYNC_CHIP
+	.exchange TILE
+	// ...
+	.endexchange
+	sync	SYNC_RECV
+	STEP	1, N
+	brnzdec	$m8, 2b
+	sync	SYNC_HOST
