@@ -24,7 +24,9 @@ run() { "$program" "$1" "${network[@]}" "${@:2}" >"$tmp/answer" 2>"$tmp/messages
 reused() { grep -q '^cache.* reused' "$tmp/messages"; }
 compiled() { grep -q '^emit' "$tmp/messages"; }
 same() { cmp -s "$tmp/$1" "$tmp/$2"; }
-entries() { [ "$(find "$SUPERSTEP_CACHE" -type f | wc -l)" -eq "$1" ]; }
+# entries N: so many networks, any schedules, and nothing else
+entries() { [ "$(files | grep -c '\.network$')" -eq "$1" ] && ! files | grep -qv '\.\(network\|schedule\)$'; }
+files() { find "$SUPERSTEP_CACHE" -type f; }
 silent() { [ ! -s "$tmp/messages" ]; }
 
 everything=(--report --plan)
@@ -36,6 +38,7 @@ run run "${everything[@]}"
 check "the first run compiles" compiled
 check "the first run gives the answer" same plain answer
 check "the first run keeps one entry" entries 1
+check "the first run keeps schedules" [ "$(files | grep -c '\.schedule$')" -gt 10 ]
 cp "$SUPERSTEP_CACHE"/*.network "$tmp/entry"
 entry=$(echo "$SUPERSTEP_CACHE"/*.network)
 run run "${everything[@]}" --digests "$tmp/digests2" --chart "$tmp/chart2" -o "$tmp/image2"
@@ -60,6 +63,15 @@ check "another clock does not compile" reused
 check "another clock gives the right answer" same plain2 answer
 run run --set sync_chip_cycles=77
 check "another sync compiles" compiled
+
+# schedules: where they depend on nothing that differs they were made before, and give the same image
+run compile --set mem_bytes=671744 --no-cache -o "$tmp/image"
+check "--no-cache takes no schedules" grep -q '^exchange .* 0 made before' "$tmp/messages"
+schedule=$(files | grep '\.schedule$' | head -n 1)
+printf '\xa5\x5a\xa5' | dd of="$schedule" bs=1 seek=1200 conv=notrunc status=none
+run compile --set mem_bytes=671744 -o "$tmp/image2"
+check "other memory: schedules were made before" grep -q '^exchange .* [1-9][0-9]* made before' "$tmp/messages"
+check "other memory, damaged schedule: the same image" same image image2
 
 # the timing engine needs no parameters: what it compiles is no use to others, and theirs is to it
 run run --json --engine timing --no-cache
@@ -155,8 +167,10 @@ check "after kill -9: two entries, nothing else" entries 2
 # the command
 "$program" cache >"$tmp/answer" 2>"$tmp/messages"
 check "cache lists" grep -q 'efficientnet-b0, 32x32, batch 1, on mk2, seed 3' "$tmp/answer"
+check "cache lists schedules on one line" [ "$(grep -c ' schedule  *of ' "$tmp/answer")" -eq 1 ]
+count=$(files | wc -l)
 "$program" cache --cache "$SUPERSTEP_CACHE" --clear >"$tmp/answer" 2>"$tmp/messages"
-check "cache --clear says what went" grep -q 'removed 2 entries' "$tmp/answer"
+check "cache --clear says what went" grep -q "removed $count entries" "$tmp/answer"
 check "cache --clear removes" entries 0
 
 echo "$passed checks of the cache passed, $failed failed"

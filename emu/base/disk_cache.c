@@ -355,31 +355,6 @@ static void make_room(const struct disk_cache *c)
 
 /* ---- writing ---- */
 
-enum emu_status disk_cache_begin(const struct disk_cache *c, struct hash128 key, const char *kind,
-                                 const char *label, struct disk_cache_writer *w)
-{
-    static const struct sigaction ignore = { .sa_handler = SIG_IGN };
-    static const uint8_t front[BODY_AT];
-    char path[DISK_CACHE_PATH_MAX];
-
-    memset(w, 0, sizeof(*w));
-    if (!c->folder[0])
-        return FAIL(IO, "there is no cache");
-    if (!make_folder(c))
-        return FAIL(IO, "%.200s: %s", c->folder, strerror(errno));
-    sweep(c, 0);
-    entry_path(c, key, kind, path);
-    w->key = key;
-    snprintf(w->kind, sizeof(w->kind), "%s", kind);
-    snprintf(w->label, sizeof(w->label), "%s", label);
-    TRY(output_open(path, &w->out));
-    sigaction(SIGXFSZ, &ignore, &w->before);
-    fwrite(front, sizeof(front), 1, output_stream(w->out));
-    if (!fflush(output_stream(w->out)))
-        return EMU_OK;
-    return disk_cache_end(c, w, FAIL(IO, "%.200s: %s", path, strerror(errno)));
-}
-
 /* Computes the head from what stands in the file, and writes it. */
 static enum emu_status write_head(struct disk_cache_writer *w)
 {
@@ -405,14 +380,71 @@ static enum emu_status write_head(struct disk_cache_writer *w)
     return EMU_OK;
 }
 
-enum emu_status disk_cache_end(const struct disk_cache *c, struct disk_cache_writer *w,
-                               enum emu_status s)
+static enum emu_status close_entry(struct disk_cache_writer *w, enum emu_status s)
 {
     if (s == EMU_OK)
         s = write_head(w);
     s = output_finish(&w->out, s);
     sigaction(SIGXFSZ, &w->before, NULL);
+    return s;
+}
+
+static enum emu_status open_entry(const struct disk_cache *c, struct hash128 key, const char *kind,
+                                  const char *label, struct disk_cache_writer *w)
+{
+    static const struct sigaction ignore = { .sa_handler = SIG_IGN };
+    static const uint8_t front[BODY_AT];
+    char path[DISK_CACHE_PATH_MAX];
+
+    memset(w, 0, sizeof(*w));
+    if (!c->folder[0])
+        return FAIL(IO, "there is no cache");
+    if (!make_folder(c))
+        return FAIL(IO, "%.200s: %s", c->folder, strerror(errno));
+    entry_path(c, key, kind, path);
+    w->key = key;
+    snprintf(w->kind, sizeof(w->kind), "%s", kind);
+    snprintf(w->label, sizeof(w->label), "%s", label);
+    TRY(output_open(path, &w->out));
+    sigaction(SIGXFSZ, &ignore, &w->before);
+    fwrite(front, sizeof(front), 1, output_stream(w->out));
+    if (!fflush(output_stream(w->out)))
+        return EMU_OK;
+    return close_entry(w, FAIL(IO, "%.200s: %s", path, strerror(errno)));
+}
+
+enum emu_status disk_cache_begin(const struct disk_cache *c, struct hash128 key, const char *kind,
+                                 const char *label, struct disk_cache_writer *w)
+{
+    sweep(c, 0);
+    return open_entry(c, key, kind, label, w);
+}
+
+enum emu_status disk_cache_end(const struct disk_cache *c, struct disk_cache_writer *w,
+                               enum emu_status s)
+{
+    s = close_entry(w, s);
     if (s == EMU_OK)
         make_room(c);
     return s;
+}
+
+enum emu_status disk_cache_keep(const struct disk_cache *c, struct hash128 key, const char *kind,
+                                const char *label, const void *body, size_t bytes)
+{
+    char path[DISK_CACHE_PATH_MAX];
+    struct disk_cache_writer w;
+
+    entry_path(c, key, kind, path);
+    if (c->folder[0] && !access(path, F_OK))
+        return EMU_OK;
+    TRY(open_entry(c, key, kind, label, &w));
+    fwrite(body, 1, bytes, output_stream(w.out));
+    return close_entry(&w, EMU_OK);
+}
+
+void disk_cache_tidy(const struct disk_cache *c)
+{
+    sweep(c, 0);
+    make_room(c);
 }

@@ -72,6 +72,13 @@ enum emu_status disk_cache_begin(const struct disk_cache *c, struct hash128 key,
 enum emu_status disk_cache_end(const struct disk_cache *c, struct disk_cache_writer *w,
                                enum emu_status s) EMU_MUST_CHECK;
 
+/* Many small entries: disk_cache_keep() writes one whole entry, or finds that it is there, and
+ * disk_cache_tidy(), after the last of them, makes room and removes what killed processes left.
+ * Errors: those of disk_cache_begin() and disk_cache_end(). */
+enum emu_status disk_cache_keep(const struct disk_cache *c, struct hash128 key, const char *kind,
+                                const char *label, const void *body, size_t bytes) EMU_MUST_CHECK;
+void disk_cache_tidy(const struct disk_cache *c);
+
 /* What a list shows of an entry; label is "" when its head cannot be read. */
 struct disk_cache_item {
     char name[64]; /* of its file: KEY.KIND */

@@ -43,8 +43,34 @@ static uint64_t sum_of(const struct disk_cache_item *item, size_t n)
     return sum;
 }
 
+static const char *kind_of(const struct disk_cache_item *item)
+{
+    return strchr(item->name, '.') + 1;
+}
+
+/* Hundreds of schedules of exchanges belong to one network: they share a line, at the last used. */
+static int is_schedule(const struct disk_cache_item *item)
+{
+    return !strcmp(kind_of(item), "schedule");
+}
+
+static void print_schedules(const struct disk_cache_item *item, size_t n, const char *age)
+{
+    uint64_t bytes = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        count += (size_t)is_schedule(&item[i]);
+        bytes += is_schedule(&item[i]) ? item[i].bytes : 0;
+    }
+    printf("%10.3f  %10s  %-10s  of %zu exchanges\n", (double)bytes / 1e6, age, kind_of(item),
+           count);
+}
+
 static void print_list(const struct disk_cache *c, const struct disk_cache_item *item, size_t n)
 {
+    size_t schedules = 0;
+
     printf("%s: %zu %s, %.1f of at most %.0f MB\n", c->folder, n, n == 1 ? "entry" : "entries",
            (double)sum_of(item, n) / 1e6, (double)c->limit / 1e6);
     if (n)
@@ -53,9 +79,11 @@ static void print_list(const struct disk_cache *c, const struct disk_cache_item 
         char age[32];
 
         age_text(seconds_since(item[i].used), age);
-        printf("%10.3f  %10s  %-10s  %s\n", (double)item[i].bytes / 1e6, age,
-               strchr(item[i].name, '.') + 1,
-               item[i].label[0] ? item[i].label : "(not of this version)");
+        if (!is_schedule(&item[i]))
+            printf("%10.3f  %10s  %-10s  %s\n", (double)item[i].bytes / 1e6, age, kind_of(&item[i]),
+                   item[i].label[0] ? item[i].label : "(not of this version)");
+        else if (!schedules++)
+            print_schedules(item + i, n - i, age);
     }
 }
 

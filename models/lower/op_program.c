@@ -53,7 +53,16 @@ static enum emu_status build_once(const struct arch *a, const struct op_graph *o
                     count_text(plans->peak_bytes).at);
     if (o->give_up && is_hopeless(plans, a))
         return EMU_OK;
-    return graph_compile(p->graph, &o->compile, &p->compiled);
+    return graph_compile_with(p->graph, &o->compile, o->schedules, &p->compiled);
+}
+
+/* What an attempt has to keep free beyond what its plans expect, when the last one, which kept
+ * `reserve`, needed so many bytes: the error of its expectation, and a little. Only a reserve of
+ * this size changes plans that were expected to leave room. */
+static uint64_t reserve_for(const struct arch *a, const struct conv_plans *plans, uint64_t need,
+                            uint64_t reserve)
+{
+    return need - plans->peak_bytes + reserve + a->mem_bytes / RESERVE_STEPS;
 }
 
 static enum emu_status build_to_fit(const struct arch *a, const struct op_graph *og,
@@ -72,7 +81,7 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
         progress = progress_begin(o.compile.progress);
         progress_report(&progress, "again", "%s bytes more than there are: planned for less",
                         count_text(need - a->mem_bytes).at);
-        o.lower.reserve_bytes += need - a->mem_bytes + a->mem_bytes / RESERVE_STEPS;
+        o.lower.reserve_bytes = reserve_for(a, &p->network->plans, need, o.lower.reserve_bytes);
         op_program_free(p);
     }
 }
@@ -80,10 +89,16 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
 enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
                                const struct op_program_options *o, struct op_program *out)
 {
-    enum emu_status s;
+    struct op_program_options mine = *o;
+    enum emu_status s = EMU_OK;
 
     memset(out, 0, sizeof(*out));
-    s = build_to_fit(a, og, *o, out);
+    if (!o->schedules)
+        s = schedule_store_new("", &mine.schedules);
+    if (s == EMU_OK)
+        s = build_to_fit(a, og, mine, out);
+    if (!o->schedules)
+        schedule_store_free(mine.schedules);
     if (s != EMU_OK)
         op_program_free(out);
     return s;

@@ -6,12 +6,14 @@
 #define MODELS_OP_PROGRAM_H
 
 #include "models/lower/op_lower.h"
+#include "programs/compiler/compile_store.h"
 
 struct op_program_options {
     struct lower_options lower;
     /* Not NULL: the program is a loop over batches; lower.pixels must be set. NULL: one batch. */
     const struct prefetch_options *prefetch; /* borrowed */
     struct compile_options compile;
+    struct schedule_store *schedules; /* borrowed; NULL: attempts share one of their own */
     /* 1: do not compile a network that is expected to need OP_HOPELESS times the memory. */
     int give_up;
 };

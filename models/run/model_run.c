@@ -372,16 +372,21 @@ static enum emu_status run_machine(struct model_run *m)
 
 static enum emu_status build_and_compile(struct model_run *m)
 {
-    const struct op_program_options o = {
+    struct op_program_options o = {
         .lower = network_lowering(&m->source.choice),
         .compile = compile_options_of(m->q),
         .give_up = !m->q->report && !m->q->allow_oom && !request_profiles(m->q),
     };
+    enum emu_status s;
 
     TRY(model_source_finish(&m->source, &m->progress));
-    TRY(op_program_new(&m->arch, m->source.graph, &o, &m->p));
+    TRY(schedule_store_new(m->source.choice.cache, &o.schedules));
+    s = op_program_new(&m->arch, m->source.graph, &o, &m->p);
     progress_skip(&m->progress);
-    return EMU_OK;
+    if (s == EMU_OK) /* a failure only costs the next compilation some time */
+        (void)!schedule_store_write(o.schedules);
+    schedule_store_free(o.schedules);
+    return s;
 }
 
 /* Of a run from the cache: the program after all, to see where an overflow was. */

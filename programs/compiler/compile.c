@@ -8,6 +8,7 @@
  */
 #include "programs/compiler/compiled.h"
 
+#include "programs/compiler/compile_store.h"
 #include "programs/compiler/base/parallel.h"
 #include "programs/compiler/report/memory_report.h"
 #include "programs/compiler/compile_exchange.h"
@@ -16,6 +17,7 @@
 struct compiler {
     struct compiled *c; /* owned until it is handed out */
     struct compile_options o;
+    struct schedule_store *store; /* borrowed; NULL: none */
     unsigned threads;
     uint32_t *code_bytes; /* by used tile; owned */
     struct progress progress;
@@ -65,11 +67,12 @@ static enum emu_status stage_exchange(struct compiler *k)
     if (!c->schedule)
         return FAIL(NO_MEMORY, "schedules of %zu steps", c->lowered->step.count);
     STAGE("exchange",
-          compile_exchanges(c->lowered, k->o.exchange, (int)k->threads, c->schedule, &t));
-    progress_report(&k->progress, "exchange",
-                    "%s exchanges, %s of them different, %s messages, %s bytes of code",
-                    count_text(t.exchanges).at, count_text(t.different).at,
-                    count_text(t.messages).at, count_text(t.code_bytes).at);
+          compile_exchanges(c->lowered, k->o.exchange, (int)k->threads, k->store, c->schedule, &t));
+    progress_report(
+        &k->progress, "exchange",
+        "%s exchanges, %s of them different, %s made before, %s messages, %s bytes of code",
+        count_text(t.exchanges).at, count_text(t.different).at, count_text(t.found).at,
+        count_text(t.messages).at, count_text(t.code_bytes).at);
     return EMU_OK;
 }
 
@@ -178,7 +181,13 @@ static enum emu_status run_stages(struct compiler *k)
 enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
                               struct compiled **out)
 {
-    struct compiler k = { .o = o ? *o : (struct compile_options){ 0 } };
+    return graph_compile_with(g, o, NULL, out);
+}
+
+enum emu_status graph_compile_with(struct graph *g, const struct compile_options *o,
+                                   struct schedule_store *store, struct compiled **out)
+{
+    struct compiler k = { .o = o ? *o : (struct compile_options){ 0 }, .store = store };
     enum emu_status s;
 
     *out = NULL;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "programs/compiler/schedule/schedule_block.h"
+#include "programs/compiler/schedule/schedule_store.h"
 
 /* The problem of one step; reused for the next by the same thread. */
 struct phase_problem {
@@ -32,12 +32,14 @@ struct exchanges {
     const struct lowered *l;
     enum exchange_target target;
     int threads;
+    struct schedule_store *store;  /* borrowed; NULL: none */
     struct exchange_schedule *out; /* borrowed */
     struct phase_problem *problem; /* by thread; owned */
     struct step_key *key;          /* STEP_EXCHANGE only; later sorted: equal ones together */
     uint32_t keys;
     uint32_t *group; /* first entry of key of every different problem */
     uint32_t groups;
+    uint8_t *found;          /* by group: its schedule was in the store; owned */
     struct arch arch;        /* of the chip, with as much memory as a program may ask for */
     enum emu_status *status; /* by step */
     char **error;            /* by step; owned */
@@ -182,18 +184,40 @@ static enum emu_status keep_objects(const struct phase_problem *p, struct exchan
     return EMU_OK;
 }
 
+/* Finds the schedule of a group in the store, or makes it and keeps it there. */
+static enum emu_status schedule_problem(struct exchanges *x, uint32_t g,
+                                        const struct phase_problem *p,
+                                        struct exchange_schedule *out)
+{
+    const struct exchange_problem e = { .arch = &x->arch,
+                                        .message = p->message.at,
+                                        .messages = p->message.count,
+                                        .dest = p->dest.at,
+                                        .dest_count = p->dest.count };
+    int stored = x->store && e.dest_count >= SCHEDULE_STORE_LEAST;
+    char label[64];
+    struct hash128 key;
+
+    if (stored) {
+        key = schedule_store_key(x->store, &x->arch, x->target, x->key[x->group[g]].hash);
+        x->found[g] = (uint8_t)schedule_store_find(x->store, key, out);
+    }
+    if (x->found[g])
+        return EMU_OK;
+    TRY(exchange_schedule(&e, x->target, out));
+    snprintf(label, sizeof(label), "%zu messages to %zu receivers", e.messages, e.dest_count);
+    if (stored)
+        schedule_store_keep(x->store, key, out, label);
+    return EMU_OK;
+}
+
 /* The other steps of a group share the schedule of the first, each with objects of its own. */
 static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct phase_problem *p)
 {
     uint32_t first = x->group[g], step = x->key[first].step;
-    struct exchange_problem e = { .arch = &x->arch };
 
     TRY(build_problem(x->l, step, p));
-    e.message = p->message.at;
-    e.messages = p->message.count;
-    e.dest = p->dest.at;
-    e.dest_count = p->dest.count;
-    TRY(exchange_schedule(&e, x->target, &x->out[step]));
+    TRY(schedule_problem(x, g, p, &x->out[step]));
     TRY(keep_objects(p, &x->out[step]));
     for (uint32_t i = first + 1; i < x->keys && hash128_equal(x->key[i].hash, x->key[first].hash);
          i++) {
@@ -234,10 +258,11 @@ static enum emu_status exchanges_init(struct exchanges *x)
 
     x->key = emu_alloc(steps + 1, sizeof(*x->key));
     x->group = emu_alloc(steps + 1, sizeof(*x->group));
+    x->found = emu_alloc(steps + 1, sizeof(*x->found));
     x->status = emu_alloc(steps + 1, sizeof(*x->status));
     x->error = emu_alloc(steps + 1, sizeof(*x->error));
     x->problem = emu_alloc((size_t)x->threads, sizeof(*x->problem));
-    if (!x->key || !x->group || !x->status || !x->error || !x->problem)
+    if (!x->key || !x->group || !x->found || !x->status || !x->error || !x->problem)
         return FAIL(NO_MEMORY, "exchanges of %zu steps", steps);
     for (int i = 0; i < x->threads; i++)
         TRY(problem_init(&x->problem[i], x->l->object.count));
@@ -255,6 +280,7 @@ static void exchanges_free(struct exchanges *x)
         problem_free(&x->problem[i]);
     emu_free(x->key);
     emu_free(x->group);
+    emu_free(x->found);
     emu_free(x->status);
     emu_free(x->error);
     emu_free(x->problem);
@@ -263,6 +289,8 @@ static void exchanges_free(struct exchanges *x)
 static void add_totals(const struct exchanges *x, struct exchange_totals *t)
 {
     *t = (struct exchange_totals){ .exchanges = x->keys, .different = x->groups };
+    for (uint32_t g = 0; g < x->groups; g++)
+        t->found += x->found[g];
     for (uint32_t i = 0; i < x->keys; i++) {
         t->messages += x->l->step.at[x->key[i].step].count;
         t->code_bytes += x->out[x->key[i].step].code_bytes;
@@ -271,11 +299,15 @@ static void add_totals(const struct exchanges *x, struct exchange_totals *t)
 }
 
 enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
-                                  struct exchange_schedule *out, struct exchange_totals *totals)
+                                  struct schedule_store *store, struct exchange_schedule *out,
+                                  struct exchange_totals *totals)
 {
-    struct exchanges x = {
-        .l = l, .target = target, .threads = threads, .out = out, .arch = *graph_arch(l->graph)
-    };
+    struct exchanges x = { .l = l,
+                           .target = target,
+                           .threads = threads,
+                           .store = store,
+                           .out = out,
+                           .arch = *graph_arch(l->graph) };
     enum emu_status s = exchanges_init(&x);
 
     /* The scheduler refuses tiles that receive more than they can hold. Whether they can is for the

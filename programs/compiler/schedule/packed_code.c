@@ -75,6 +75,15 @@ void packed_code_free(struct packed_code *p)
     VEC_FREE(&p->word);
 }
 
+uint32_t packed_code_words(uint32_t first)
+{
+    const struct exchange_insn c = { .op = (uint8_t)bits(first, 0, OP_BITS),
+                                     .ctl = (uint8_t)bits(first, CTL_AT, CTL_BITS) };
+
+    return 1 + (exchange_has_from(&c) ? 2 - bits(first, SAME_FROM, 1) : 0) +
+           (exchange_has_to(&c) ? 2 - bits(first, SAME_TO, 1) : 0);
+}
+
 struct exchange_insn packed_code_next(struct packed_reader *r)
 {
     uint32_t word = *r->at++;

@@ -45,6 +45,9 @@ enum emu_status packed_code_add(struct packed_code *p,
                                 const struct exchange_sequence *s) EMU_MUST_CHECK;
 void packed_code_free(struct packed_code *p);
 
+/* The words of an instruction, by its first. */
+uint32_t packed_code_words(uint32_t first);
+
 /* The next instruction, of which there must be one. */
 struct exchange_insn packed_code_next(struct packed_reader *r);
 

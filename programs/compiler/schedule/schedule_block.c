@@ -71,6 +71,24 @@ const void *schedule_block_data(const struct schedule_block *b, size_t *bytes)
     return &b->head;
 }
 
+/* Whether the instructions of a tile lie in the words. */
+static int has_code(const struct schedule_head *h, const struct tile_schedule *t,
+                    const uint32_t *word)
+{
+    struct packed_reader r = { .at = word + t->first };
+
+    if (t->first > h->words)
+        return 0;
+    for (uint32_t i = 0; i < t->insns; i++) {
+        size_t left = (size_t)(word + h->words - r.at);
+
+        if (!left || packed_code_words(*r.at) > left)
+            return 0;
+        packed_code_next(&r);
+    }
+    return 1;
+}
+
 enum emu_status schedule_block_read(const void *data, size_t bytes, struct schedule_block **out)
 {
     struct schedule_head head;
@@ -83,5 +101,12 @@ enum emu_status schedule_block_read(const void *data, size_t bytes, struct sched
         return FAIL(BAD_FILE, "%zu bytes are no schedule of %u tiles", bytes, head.tiles);
     TRY(block_alloc(&head, out));
     memcpy(&(*out)->head, data, bytes);
+    for (uint32_t k = 0; k < head.tiles; k++) {
+        if (has_code(&head, &tiles_of(*out)[k], words_of(*out)))
+            continue;
+        schedule_block_release(*out);
+        *out = NULL;
+        return FAIL(BAD_FILE, "the code of tile %u lies outside of the schedule", k);
+    }
     return EMU_OK;
 }
