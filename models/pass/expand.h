@@ -50,6 +50,8 @@ enum emu_status expand_reduce(struct op_pass *p, const struct op_node *n, const 
 enum emu_status expand_transpose(struct op_pass *p, const struct op_node *n, const char *suffix,
                                  unsigned rank, const int64_t *perm, uint32_t x,
                                  uint32_t *out) EMU_MUST_CHECK;
+/* Whether so many elements of a shape may be picked: a pass keeps a number for each. */
+int expand_can_pick(const struct op_shape *from, uint64_t places);
 /* Elements of x by a constant list of places in it, as a shape. EMU_NO_MEMORY. */
 enum emu_status expand_picked(struct op_pass *p, const struct op_node *n, uint32_t x,
                               const struct op_tensor *places, const struct op_shape *to,

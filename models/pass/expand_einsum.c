@@ -72,7 +72,22 @@ static uint32_t span_of(const struct spelling *s, const struct labels *l)
 
 /* ---- one operand ---- */
 
-/* Picks what the labels name, unless that is the operand as it is. */
+/* Whether the labels name the operand as it is. */
+static int is_whole(const struct op_shape *x, const struct op_shape *to)
+{
+    return to->rank == x->rank && !memcmp(to->dim, x->dim, x->rank * sizeof(x->dim[0]));
+}
+
+static int can_pick(const struct spelling *s, unsigned k)
+{
+    const struct op_shape *x = &s->p->g->value[s->operand[k].value].shape;
+    const struct op_shape to = shape_of(s, &s->operand[k].labels);
+
+    return op_shape_count(x) < UINT32_MAX &&
+           (is_whole(x, &to) || expand_can_pick(x, op_shape_count(&to)));
+}
+
+/* Picks what the labels name. */
 static enum emu_status pick(struct spelling *s, unsigned k)
 {
     struct operand *o = &s->operand[k];
@@ -82,7 +97,7 @@ static enum emu_status pick(struct spelling *s, unsigned k)
     struct op_tensor places;
     enum emu_status st;
 
-    if (to.rank == x.rank && !memcmp(to.dim, x.dim, x.rank * sizeof(x.dim[0])))
+    if (is_whole(&x, &to))
         return EMU_OK;
     list.dim[0] = (uint32_t)op_shape_count(&to);
     TRY(op_tensor_new(&list, &places));
@@ -206,8 +221,11 @@ enum emu_status expand_einsum(struct op_pass *p, const struct op_node *n, uint32
     result = of_term(&s.e.out);
     for (uint32_t k = 0; k < n->ins; k++) {
         s.operand[k].labels = of_term(&s.e.in[k]);
-        TRY(pick(&s, k));
+        if (!can_pick(&s, k))
+            return EMU_OK;
     }
+    for (uint32_t k = 0; k < n->ins; k++)
+        TRY(pick(&s, k));
     for (uint32_t k = 0; k < n->ins; k++)
         TRY(sum_own(&s, k, &result));
     if (n->ins > 1)

@@ -147,18 +147,22 @@ enum emu_status expand_power(struct op_pass *p, const struct op_node *n, uint32_
 /* Inference keeps everything. */
 enum emu_status expand_dropout(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    struct op_shape s = p->g->value[n->in[0]].shape;
-    struct op_tensor t;
-    enum emu_status st;
+    const struct op_shape *x = &p->g->value[n->in[0]].shape;
+    const struct op_shape one = { .type = OP_TYPE_BOOL };
+    int64_t dim[OP_RANK_MAX], kept = 1;
+    struct expand_part mask = {
+        .op = "Expand",
+        .suffix = ".mask",
+        .attr = { { "shape", { .kind = OP_ATTR_INTS, .count = x->rank, .ints = dim } } },
+        .attrs = 1
+    };
 
     if (n->outs < 2)
         return EMU_OK;
-    s.type = OP_TYPE_BOOL;
-    TRY(op_tensor_new(&s, &t));
-    for (uint64_t k = 0; k < op_shape_count(&s); k++)
-        t.i[k] = 1;
-    st = op_value_constant(p->g, NULL, &t, &out[1]);
-    op_tensor_free(&t);
-    TRY(st);
+    for (unsigned d = 0; d < x->rank; d++)
+        dim[d] = x->dim[d];
+    TRY(op_constant_new(p->g, &one, &kept, &mask.in[0]));
+    mask.in[1] = OP_NONE;
+    TRY(expand_put(p, n, &mask, &out[1]));
     return expand_unary(p, n, "Identity", "", op_pass_now(p, n->in[0]), &out[0]);
 }

@@ -8,7 +8,12 @@
 
 #include "models/pass/expand.h"
 
-enum { PAIRS_MAX = 1 << 22 }; /* comparisons of TopK, at most */
+enum { PAIRS_MAX = 1 << 22, PICKED_MAX = 1 << 22 }; /* comparisons of TopK, places: at most */
+
+int expand_can_pick(const struct op_shape *from, uint64_t places)
+{
+    return op_shape_count(from) < UINT32_MAX && places <= PICKED_MAX;
+}
 
 enum emu_status expand_picked(struct op_pass *p, const struct op_node *n, uint32_t x,
                               const struct op_tensor *places, const struct op_shape *to,
@@ -64,6 +69,7 @@ enum emu_status expand_scatter(struct op_pass *p, const struct op_node *n, uint3
 {
     struct op_call c = op_attrs_of(p->g, n);
     const struct op_shape x = p->g->value[n->in[0]].shape;
+    const struct op_shape *updates = &p->g->value[n->in[2]].shape;
     struct op_tensor of = { .any = NULL };
     uint32_t part[2], all;
     struct expand_part join = { .op = "Concat",
@@ -73,7 +79,8 @@ enum emu_status expand_scatter(struct op_pass *p, const struct op_node *n, uint3
     enum emu_status s;
 
     if (!op_value_constant_kind(&p->g->value[n->in[1]]) || !op_is(&c, "reduction", "none") ||
-        !op_shape_count(&p->g->value[n->in[2]].shape))
+        !op_shape_count(updates) ||
+        !expand_can_pick(&x, op_shape_count(&x) + op_shape_count(updates)))
         return EMU_OK;
     for (unsigned k = 0; k < 2; k++) {
         uint32_t v = op_pass_now(p, n->in[2 * k]);
@@ -105,25 +112,17 @@ struct top {
 static enum emu_status comes_before(struct op_pass *p, const struct top *t, int largest,
                                     uint32_t *out)
 {
-    uint32_t n = t->x.dim[t->x.rank - 1], left, first, both[2];
-    struct op_shape s = { .type = OP_TYPE_BOOL, .rank = 2, .dim = { n, n } };
-    struct op_tensor m;
-    enum emu_status st;
+    uint32_t n = t->x.dim[t->x.rank - 1], left, right, beyond, equal;
 
-    TRY(op_tensor_new(&s, &m));
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t j = 0; j < n; j++)
-            m.i[(size_t)i * n + j] = j < i;
-    }
-    st = op_value_constant(p->g, NULL, &m, &left);
-    op_tensor_free(&m);
-    TRY(st);
+    TRY(expand_places(p, t->x.type, 2, 1, n, 0, &left));
+    TRY(expand_places(p, t->x.type, 2, 0, n, 0, &right));
+    TRY(expand_binary(p, t->n, "Less", ".left", left, right, &left));
     TRY(expand_binary(p, t->n, largest ? "Greater" : "Less", ".beyond", t->row, t->column,
-                      &both[0]));
-    TRY(expand_binary(p, t->n, "Equal", ".equal", t->row, t->column, &both[1]));
-    TRY(expand_binary(p, t->n, "And", ".equal_left", both[1], left, &both[1]));
-    TRY(expand_binary(p, t->n, "Or", ".before", both[0], both[1], &first));
-    return expand_cast(p, t->n, ".ones", first, t->x.type, out);
+                      &beyond));
+    TRY(expand_binary(p, t->n, "Equal", ".equal", t->row, t->column, &equal));
+    TRY(expand_binary(p, t->n, "And", ".equal_left", equal, left, &equal));
+    TRY(expand_binary(p, t->n, "Or", ".before", beyond, equal, &beyond));
+    return expand_cast(p, t->n, ".ones", beyond, t->x.type, out);
 }
 
 /* For each place the number of a row that has it; its own axis last again. */

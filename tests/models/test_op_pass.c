@@ -640,6 +640,131 @@ static void one_hot(void **state)
     expands("OneHot", &y, 1);
 }
 
+static struct op_named_attr integer(const char *name, int64_t v)
+{
+    return (struct op_named_attr){ name, { .kind = OP_ATTR_INT, .i = v } };
+}
+
+/* Of numbers in [-4, 4), those of arcs in [-1, 1). */
+static void functions_by_formulas(void **state)
+{
+    static const char *const op[] = { "Acos", "Asin", "Atan", "Mod", "IsInf" };
+    const struct op_named_attr fmod = integer("fmod", 1);
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(op); k++) {
+        uint32_t in[2] = { INPUT(3, 40) }, y;
+
+        if (k < 2)
+            in[0] = NODE("Mul", in[0], number(0.25));
+        in[1] = DRAWN(40);
+        y = make(op[k], &fmod, k == 3, in, k == 3 ? 2 : 1);
+        if (k == 4)
+            y = NODE("Where", y, number(1), number(2));
+        expands(op[k], &y, 1);
+        end(state);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
+/* Along each axis, with equal numbers among them. */
+static void top_places(void **state)
+{
+    for (unsigned k = 0; k < 6; k++) {
+        const struct op_named_attr attr[] = { integer("axis", k % 3), integer("k", 3),
+                                              integer("largest", k / 3) };
+        const struct op_named_attr real = integer("to", op_type_onnx_number(OP_TYPE_F32));
+        const uint32_t x = NODE("Round", INPUT(5, 4, 6));
+        const struct op_request r = {
+            .op = "TopK", .in = &x, .ins = 1, .outs = 2, .attr = attr, .attrs = 3
+        };
+        uint32_t y[2];
+
+        assert_int_equal(op_node(g, &r, y), EMU_OK);
+        y[1] = make("Cast", &real, 1, &y[1], 1);
+        expands("TopK", y, 2);
+        end(state);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
+/* Some places are hit twice: the last one counts. */
+static void scattered(void **state)
+{
+    const struct op_named_attr axis = integer("axis", 1);
+    uint32_t in[] = { INPUT(3, 5), labels(2, (uint32_t[]){ 2, 4 }, 5), DRAWN(2, 4) };
+    uint32_t y = make("ScatterElements", &axis, 1, in, 3);
+
+    expands("ScatterElements", &y, 1);
+    end(state);
+    assert_int_equal(begin(state), 0);
+    in[0] = INPUT(3, 3, 2);
+    in[1] = labels(2, (uint32_t[]){ 4, 2 }, 3);
+    in[2] = DRAWN(4, 2);
+    y = make("ScatterND", NULL, 0, in, 3);
+    expands("ScatterND", &y, 1);
+}
+
+static void sums_of_products(void **state)
+{
+    static const struct {
+        const char *equation;
+        uint32_t rank, dim[4], others, other[4]; /* others 0: one operand */
+    } row[] = {
+        { "ij->ji", 2, { 3, 4 }, 0, { 0 } },
+        { "...ii->...i", 3, { 2, 3, 3 }, 0, { 0 } },
+        { "ii", 2, { 4, 4 }, 0, { 0 } },
+        { "bij->ib", 3, { 2, 3, 4 }, 0, { 0 } },
+        { "ij,jk->ik", 2, { 3, 4 }, 2, { 4, 5 } },
+        { "bhid,bhjd->bhij", 4, { 2, 2, 3, 4 }, 4, { 2, 2, 5, 4 } },
+        { "...ij,...jk->...ik", 3, { 2, 3, 4 }, 3, { 1, 4, 5 } },
+        { "i,j->ji", 1, { 3 }, 1, { 4 } },
+        { "ijk,jl->lj", 3, { 2, 3, 4 }, 2, { 3, 5 } },
+        { "i,i", 1, { 7 }, 1, { 7 } },
+    };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
+        const struct op_named_attr equation = { "equation",
+                                                { .kind = OP_ATTR_STRING, .s = row[k].equation } };
+        const uint32_t in[] = { shaped(OP_INPUT, row[k].rank, row[k].dim),
+                                shaped(OP_CONST, row[k].others, row[k].other) };
+        uint32_t y = make("Einsum", &equation, 1, in, row[k].others ? 2 : 1);
+
+        expands("Einsum", &y, 1);
+        end(state);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
+static void mask_of_all(void **state)
+{
+    const struct op_request r = {
+        .op = "Dropout", .in = (uint32_t[]){ INPUT(3, 4) }, .ins = 1, .outs = 2
+    };
+    uint32_t y[2];
+
+    (void)state;
+    assert_int_equal(op_node(g, &r, y), EMU_OK);
+    y[1] = NODE("Where", y[1], number(1), number(2));
+    expands("Dropout", y, 2);
+}
+
+/* More numbers than a matrix of their square is made for. */
+static void long_ones_stay(void **state)
+{
+    const struct op_named_attr k = integer("k", 1);
+    const uint32_t x = INPUT(2000);
+    const struct op_request r = {
+        .op = "TopK", .in = &x, .ins = 1, .outs = 2, .attr = &k, .attrs = 1
+    };
+    uint32_t y[2];
+
+    (void)state;
+    assert_int_equal(op_node(g, &r, y), EMU_OK);
+    assert_int_equal(op_graph_output(g, y[0]), EMU_OK);
+    assert_int_equal(pass_expand(g), EMU_OK);
+    assert_int_equal(g->nodes, 1);
+}
+
 /* --- stages ------------------------------------------------------------------------------- */
 
 /* Each stage is those before it and one more. */
@@ -720,6 +845,12 @@ int main(void)
         TEST(local_responses),
         TEST(running_sums),
         TEST(one_hot),
+        TEST(functions_by_formulas),
+        TEST(top_places),
+        TEST(scattered),
+        TEST(sums_of_products),
+        TEST(mask_of_all),
+        TEST(long_ones_stay),
         TEST(stages_come_in_order),
         TEST(outputs_keep_their_names),
     };
