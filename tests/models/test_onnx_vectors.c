@@ -575,7 +575,7 @@ static void several_nodes(void **state)
 static void nodes_on_chip(void **state)
 {
     (void)state;
-    run_set("node", 1, 747);
+    run_set("node", 1, 781);
 }
 
 static void pytorch_on_chip(void **state)
