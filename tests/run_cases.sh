@@ -4,9 +4,9 @@ program=$1
 shift
 passed=0 failed=0
 for case in "$@"; do
-    fast=$("$program" tile --case "$case" 2>&1)
+    fast=$("$program" tile --json --case "$case" 2>&1)
     status=$?
-    plain=$("$program" tile --plain --case "$case" 2>&1)
+    plain=$("$program" tile --json --plain --case "$case" 2>&1)
     if [ $status -eq 0 ] && [ "$fast" = "$plain" ]; then
         passed=$((passed + 1))
     else

@@ -100,12 +100,12 @@ while read -r cycles digest options; do
 done <"$table"
 [ $set -eq 1 ] && [ $failed -eq 0 ] && cat "$tmp/table" >"$table"
 
-refuse 1 "More: --report" run -q vector-add --set tiles=64
-refuse 1 "Its parameters: m, n, k" run -q matmul --machine toy4
-refuse 1 "do not fit" run -q vector-add --set tiles=64
-refuse 1 "Memory of 64 tiles" run -q vector-add --set tiles=64 --report
-refuse 0 "do not fit" run -q vector-add --set tiles=64 --allow-oom
-refuse 1 '"fits": false' run -q --json vector-add --set tiles=64
+refuse 1 "More: --report" run -q vector-add -D n=10000000 --set tiles=64
+refuse 1 "Its parameters: m, n, k" run -q matmul -D m=1024 -D n=1024 -D k=1024 --machine toy4
+refuse 1 "do not fit" run -q vector-add -D n=10000000 --set tiles=64
+refuse 1 "Memory of 64 tiles" run -q vector-add -D n=10000000 --set tiles=64 --report
+refuse 0 "do not fit" run -q vector-add -D n=10000000 --set tiles=64 --allow-oom
+refuse 1 '"fits": false' run -q --json vector-add -D n=10000000 --set tiles=64
 refuse 2 "matmul has no parameter 'size'" run -q matmul -D size=3
 refuse 2 "-D m: expected NAME=VALUE" run -q matmul -D m
 refuse 2 "m: '0' is not a number from 1 to 8192" run -q matmul -D m=0

@@ -46,14 +46,18 @@ tile good 'ld32 $m1, $m0, 0\n' '"u32": [7]'
 tile race 'st32 $mzero, $m0, 0\n' '"u32": [7]'
 tile unwritten 'ld32 $m1, $m0, 0\n' '"bytes": 4'
 for case in good race unwritten; do
-    ends 0 '"status": "pass"' tile "$tmp/$case.json"
+    ends 0 '"status": "pass"' tile --json "$tmp/$case.json"
 done
-ends 0 '"status": "pass"' tile --check "$tmp/good.json"
-ends 1 '"status": "check"' tile --check "$tmp/race.json"
-ends 1 '"kind":"RACE"' tile --check "$tmp/race.json"
-ends 0 '"status": "pass"' run "$tmp/good.json"
-ends 1 '"status": "check"' run --check "$tmp/race.json"
-ends 1 '"status": "check"' tile --check "$tmp/unwritten.json"
+ends 0 '"status": "pass"' tile --json --check "$tmp/good.json"
+ends 1 '"status": "check"' tile --json --check "$tmp/race.json"
+ends 1 '"kind":"RACE"' tile --json --check "$tmp/race.json"
+ends 0 '"status": "pass"' run --json "$tmp/good.json"
+ends 1 '"status": "check"' run --json --check "$tmp/race.json"
+ends 1 '"status": "check"' tile --json --check "$tmp/unwritten.json"
+ends 0 "status pass" tile "$tmp/good.json"
+ends 1 "RACE: two workers touch the same bytes" tile --check "$tmp/race.json"
+ends 0 "m1 0x00000007" tile "$tmp/good.json"
+ends 0 "Memory that changed:" tile "$tmp/race.json"
 
 sed 's/exitz [$]mzero/nop/' "$tmp/good.json" >"$tmp/no_exitz.json"
 ends 1 "ran past the end of e (asm:4): exitz missing?" tile "$tmp/no_exitz.json"
@@ -158,7 +162,7 @@ cat >"$tmp/object.bsp.json" <<END
 { "machine": "toy4", "expect": [ { "tiles": "all", "name": "x", "u32_per_tile": "tile" } ],
   "programs": [ { "tiles": "all", "source": "whole.o", "memory": [ { "name": "x", "u32": [9] } ] } ] }
 END
-ends 0 '"status": "pass"' tile "$tmp/object.json"
+ends 0 '"status": "pass"' tile --json "$tmp/object.json"
 ends 0 "status ok" run "$tmp/object.bsp.json"
 ends 0 "# object $tmp/helper.a(helper.o)" dis "$tmp/helper.a"
 ends 0 "R_COLOSSUS_19_S2 'helper'" dis "$tmp/part.o"
@@ -181,6 +185,11 @@ done
 ends 0 "status ok" lab total_exchange --set tiles=64 --machine mk2
 ends 0 "status ok" lab overlap --set tiles=100
 ends 2 "this program needs a machine with at least 4 tiles, toy4 has 3" lab overlap --machine toy4 --set tiles=3
+for machine in toy4 toy16 toy64 "mk2 --set tiles=64"; do
+    for name in vector-add total matvec-rows matvec-blocks matmul conv transpose softmax; do
+        ends 0 "status ok" run -q $name --machine $machine
+    done
+done
 for machine in toy4 toy16 toy64; do
     ends 0 "status ok" lab allreduce --machine $machine
 done
@@ -190,6 +199,29 @@ done
 ends 2 "this program needs a machine with at least 2 tiles" lab allreduce --machine toy16 --set tiles=1
 ends 2 "this program needs a machine with at most 64 tiles, mk2 has 1472" lab total_exchange --machine mk2
 ends 2 "needs a machine with at least 4 tiles" lab stream --machine toy4 --set tiles=3
+
+# ---- pictures: every pair of tiles that exchanges words, all supersteps, prediction and run
+
+# draws TEXT ARGUMENTS...: the chart is well-formed as far as its tags go, and says TEXT.
+draws() {
+    drawn=$1
+    shift
+    ends 0 "status ok" lab "$@" --chart "$tmp/chart.svg"
+    if grep -qF -- "$drawn" "$tmp/chart.svg" && [ "$(tail -n 1 "$tmp/chart.svg")" = "</svg>" ] &&
+        [ "$(grep -c '<rect' "$tmp/chart.svg")" -gt 5 ] && ! grep -qE 'nan|inf"' "$tmp/chart.svg"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: the chart of $* does not say '$drawn'"
+    fi
+}
+draws "tile 15 to 0: 96 words" reduce --machine toy16
+draws "tile 15 to 0: 16 words" ring
+draws "busiest sender: tile 7, for 3840 words that others take" broadcast --machine toy16
+draws "no words are exchanged" vector-add --machine toy4
+draws ">predicted</text>" stencil-halo --machine toy16
+draws ", several in a bar" lu --machine toy16
+draws "words between two groups of tiles" allreduce --set tiles=130
 
 # ---- files that are written
 
@@ -253,7 +285,7 @@ if [ -c /dev/full ]; then
     ends 2 "status ok" run $ring --digests /dev/full
     ends 2 "status ok" run -q softmax -D n=100 --machine toy4 --digests /dev/full
 fi
-ends 1 "do not fit" run -q vector-add --set tiles=64 -o "$tmp/files/image" --digests "$tmp/files/kept"
+ends 1 "do not fit" run -q vector-add -D n=10000000 --set tiles=64 -o "$tmp/files/image" --digests "$tmp/files/kept"
 holds old "digests kept logits "
 ends 0 "status ok" run $ring --digests "$tmp/files/kept"
 holds "superstep-digests 1" "digests kept logits "

@@ -1,5 +1,5 @@
 /* cmd_tile.c - runs one codelet on one tile from a case file (docs/case_format.md) and prints what
- * came out as JSON. */
+ * came out, for people or as JSON. */
 #include "emu/cli/emu_commands.h"
 
 #include <stdio.h>
@@ -35,18 +35,25 @@ static enum emu_status read_case(const struct request *q, struct manifest **out)
                     : manifest_read(path, &o, out);
 }
 
-static enum emu_status run_and_print(struct case_run *r, enum case_status *verdict)
+static enum emu_status run_and_print(struct case_run *r, int as_json, enum case_status *verdict)
 {
+    struct case_before *before = NULL;
     json_t *differences;
     uint64_t total;
     enum emu_status s;
 
     TRY(case_load(r));
+    if (!as_json)
+        TRY(case_before_new(r, &before));
     case_execute(r);
-    TRY(case_compare(r, &differences, &total));
-    *verdict = case_verdict(r, total);
-    s = case_print(r, differences, total, stdout);
-    json_decref(differences);
+    s = case_compare(r, &differences, &total);
+    if (s == EMU_OK) {
+        *verdict = case_verdict(r, total);
+        s = as_json ? case_print(r, differences, total, stdout)
+                    : case_print_text(r, before, differences, total, stdout);
+        json_decref(differences);
+    }
+    case_before_free(before);
     return s;
 }
 
@@ -65,7 +72,7 @@ static enum emu_status answer(const struct request *q, enum case_status *verdict
     if (s == EMU_OK)
         s = case_build(m, &o, &r);
     if (s == EMU_OK)
-        s = run_and_print(r, verdict);
+        s = run_and_print(r, q->json, verdict);
     case_run_free(r);
     manifest_free(m);
     return s;

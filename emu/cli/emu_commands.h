@@ -42,8 +42,9 @@ int cmd_asm(const struct request *q);
  */
 int cmd_dis(const struct request *q);
 
-/* One codelet on one tile: prints one JSON object. The trace, and what the assembler has to say, go
- * to stderr. 0 pass (an expected fault included), 1 fail, fault or timeout. */
+/* One codelet on one tile: prints what changed, with --json one object with all of it. The trace,
+ * and what the assembler has to say, go to stderr. 0 pass (an expected fault included), 1 fail,
+ * fault or timeout. */
 int cmd_tile(const struct request *q);
 
 /* All machines that are built in, or every field of one. */

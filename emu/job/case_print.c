@@ -1,4 +1,5 @@
-/* case_print.c - the answer of `superstep tile`: one JSON object, one key or one memory per line.
+/* case_print.c - the answer of `superstep tile --json`: one JSON object, one key or one memory per
+ * line.
  *
  * Memories are printed in the notation of case files, so that an answer can be pasted into
  * "expect".
@@ -61,7 +62,7 @@ static uint32_t run_past(const struct case_run *r, uint32_t pc)
 }
 
 /* What the fault says; of a worker that has left its code also where. */
-static json_t *detail_json(const struct case_run *r)
+json_t *case_fault_detail(const struct case_run *r)
 {
     const struct fault_record *x = &r->tile.fault;
     const char *detail = x->detail ? x->detail : "";
@@ -80,7 +81,7 @@ static json_t *fault_json(const struct case_run *r)
 {
     const struct fault_record *x = &r->tile.fault;
     json_t *v = json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:I}", "name", fault_name(x->kind),
-                          "detail", detail_json(r), "context", case_lane_name(x->lane), "pc",
+                          "detail", case_fault_detail(r), "context", case_lane_name(x->lane), "pc",
                           hex_json(x->pc), "symbol", symbol_json(r, x->pc), "source",
                           source_json(r, x->pc), "cycle", (json_int_t)x->cycle);
 
@@ -248,11 +249,17 @@ static int put_counts(const struct case_run *r, json_t *o)
            put_number(o, "instructions", case_instructions(r, -1));
 }
 
-static int put_all(struct case_run *r, const json_t *differences, uint64_t total, json_t *o)
+const char *case_status_name(enum case_status s)
 {
     static const char *const names[] = { "pass", "fail", "fault", "timeout", "check" };
 
-    return put(o, "status", json_string(names[case_verdict(r, total)])) && put_counts(r, o) &&
+    return names[s];
+}
+
+static int put_all(struct case_run *r, const json_t *differences, uint64_t total, json_t *o)
+{
+    return put(o, "status", json_string(case_status_name(case_verdict(r, total)))) &&
+           put_counts(r, o) &&
            (r->tile.fault.kind == FAULT_NONE || put(o, "fault", fault_json(r))) &&
            json_object_set(o, "differences", (json_t *)(uintptr_t)differences) == 0 &&
            put_number(o, "differences_total", total) && put(o, "memory", memories_json(r)) &&

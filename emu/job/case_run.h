@@ -4,7 +4,8 @@
  *   case_build      assembles, lays memory out, fills the tile           case_build.c, case_place.c
  *   case_execute    runs it                                              case_run.c
  *   case_compare    lists what differs from the expectations             case_compare.c
- *   case_print      the JSON object that `superstep tile` prints         case_print.c
+ *   case_print_text what `superstep tile` prints                         case_text.c
+ *   case_print      the JSON object that it prints with --json           case_print.c
  *
  * One struct case_run serves many runs: case_load() puts the tile back to the state before the
  * first instruction.
@@ -100,12 +101,23 @@ enum emu_status case_compare(struct case_run *r, json_t **differences,
 enum case_status case_verdict(const struct case_run *r, uint64_t differences);
 
 /* Prints the answer as one JSON object. Errors EMU_NO_MEMORY, EMU_IO. */
-/* For people: what was asked for and met, the registers and the memory that changed, f32 beside
- * bits. EMU_NO_MEMORY, EMU_IO. */
-enum emu_status case_print_text(struct case_run *r, const json_t *differences, uint64_t total,
-                                FILE *f) EMU_MUST_CHECK;
+/* What a loaded tile holds before it runs. Owned by the caller: case_before_free(). EMU_NO_MEMORY.
+ */
+struct case_before;
+enum emu_status case_before_new(struct case_run *r, struct case_before **out) EMU_MUST_CHECK;
+void case_before_free(struct case_before *b); /* NULL allowed */
+
+/* For people: how the run ended, the registers and the memory that it changed, f32 beside bits.
+ * EMU_IO.
+ */
+enum emu_status case_print_text(struct case_run *r, const struct case_before *before,
+                                const json_t *differences, uint64_t total, FILE *f) EMU_MUST_CHECK;
 enum emu_status case_print(struct case_run *r, const json_t *differences, uint64_t total,
                            FILE *f) EMU_MUST_CHECK;
+
+const char *case_status_name(enum case_status s); /* "pass" */
+/* What the fault says, of a worker that has left its code also where; a new reference. */
+json_t *case_fault_detail(const struct case_run *r);
 
 /* "w3", "s" for a lane. */
 const char *case_lane_name(unsigned lane);

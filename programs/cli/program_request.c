@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/cli/options.h"
+#include "programs/lab/lab.h"
 
 struct compile_options compile_options_of(const struct request *q)
 {
@@ -160,9 +161,12 @@ static enum emu_status set_param(const struct named_program *n, unsigned k, cons
 enum emu_status program_values(const struct request *q, uint64_t *value)
 {
     const struct named_program *n = q->known;
+    struct arch a;
 
     for (unsigned k = 0; k < n->params; k++)
         value[k] = n->param[k].value;
+    TRY(request_arch(q, "mk2", &a));
+    lab_defaults(n, &a, value);
     for (size_t i = 0; i < q->define.count; i++) {
         const char *text = q->define.item[i];
         size_t length = strcspn(text, "=");

@@ -6,6 +6,36 @@
 #include <math.h>
 #include <string.h>
 
+uint64_t lab_scaled(const struct arch *a, uint64_t full, unsigned root, uint64_t multiple)
+{
+    const struct arch *mk2 = arch_preset("mk2");
+    double part = (double)a->tiles * a->mem_bytes / ((double)mk2->tiles * mk2->mem_bytes);
+    uint64_t n;
+
+    if (part >= 1)
+        return full;
+    n = (uint64_t)((double)full * pow(part, 1.0 / root)) / multiple * multiple;
+    return n ? n : multiple;
+}
+
+void lab_defaults(const struct named_program *n, const struct arch *a, uint64_t *value)
+{
+    static const struct {
+        const struct named_program *program;
+        void (*defaults)(const struct arch *a, uint64_t *value);
+    } all[] = {
+        { &lab_vector_add, lab_vector_defaults },    { &lab_total, lab_vector_defaults },
+        { &lab_matmul, lab_matmul_defaults },        { &lab_transpose, lab_transpose_defaults },
+        { &lab_softmax, lab_softmax_defaults },      { &lab_matvec_rows, lab_rows_defaults },
+        { &lab_matvec_blocks, lab_blocks_defaults }, { &lab_conv, lab_conv_defaults },
+    };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(all); i++) {
+        if (all[i].program == n)
+            all[i].defaults(a, value);
+    }
+}
+
 float *lab_numbers(uint64_t n, uint64_t seed, unsigned bits)
 {
     float *x = emu_alloc(n, sizeof(*x));

@@ -38,6 +38,21 @@ enum emu_status lab_compare(const float *got, const float *want, uint64_t n, dou
 enum emu_status lab_compare_each(const float *got, const float *want, const float *bound,
                                  uint64_t n, json_t *answer) EMU_MUST_CHECK;
 
+/* A default that is `full` on mk2, and on machines with less memory less in the same proportion
+ * (root 1), as the side of a matrix (2), or as one of four factors (4); a multiple of `multiple`,
+ * and at least that. */
+uint64_t lab_scaled(const struct arch *a, uint64_t full, unsigned root, uint64_t multiple);
+
+/* Changes the defaults of a program, value[k] of param[k], to what suits a machine. */
+void lab_defaults(const struct named_program *n, const struct arch *a, uint64_t *value);
+void lab_vector_defaults(const struct arch *a, uint64_t *value);
+void lab_matmul_defaults(const struct arch *a, uint64_t *value);
+void lab_transpose_defaults(const struct arch *a, uint64_t *value);
+void lab_softmax_defaults(const struct arch *a, uint64_t *value);
+void lab_rows_defaults(const struct arch *a, uint64_t *value);
+void lab_blocks_defaults(const struct arch *a, uint64_t *value);
+void lab_conv_defaults(const struct arch *a, uint64_t *value);
+
 /* Notes a number in the answer. */
 void lab_note(json_t *answer, const char *key, double value);
 

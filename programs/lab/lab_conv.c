@@ -155,6 +155,13 @@ static enum emu_status check_sizes(const uint64_t *value)
     return EMU_OK;
 }
 
+void lab_conv_defaults(const struct arch *a, uint64_t *value)
+{
+    value[FIELD] = lab_scaled(a, value[FIELD], 4, 1);
+    value[IN] = lab_scaled(a, value[IN], 4, 16);
+    value[OUT] = lab_scaled(a, value[OUT], 4, 16);
+}
+
 static enum emu_status conv_build(struct graph *g, const uint64_t *value, void **state)
 {
     struct program seq = program_sequence(g);

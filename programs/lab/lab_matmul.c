@@ -14,6 +14,12 @@ static const struct program_param param[] = {
     { "k", 1024, 16, 8192, "columns of the left operand, a multiple of 16" },
 };
 
+void lab_matmul_defaults(const struct arch *a, uint64_t *value)
+{
+    for (int i = 0; i < 3; i++)
+        value[i] = lab_scaled(a, value[i], 2, 16);
+}
+
 static enum emu_status matmul_build(struct graph *g, const uint64_t *value, void **state)
 {
     const struct arch *a = graph_arch(g);

@@ -20,6 +20,22 @@ static const struct program_param blocks_param[] = {
     { "grid", 32, 1, 128, "blocks in a column of blocks; the tiles that fit are in its rows" },
 };
 
+enum { GRID = 2 };
+
+void lab_rows_defaults(const struct arch *a, uint64_t *value)
+{
+    for (int i = 0; i < GRID; i++)
+        value[i] = lab_scaled(a, value[i], 2, 2);
+}
+
+/* Near to a square of tiles. */
+void lab_blocks_defaults(const struct arch *a, uint64_t *value)
+{
+    lab_rows_defaults(a, value);
+    while (value[GRID] > 1 && value[GRID] * value[GRID] > a->tiles)
+        value[GRID]--;
+}
+
 /* What a superstep costs by the model: w + h g + l, with g = 1 cycle a word. */
 static void note_model(json_t *answer, const char *key, uint64_t w, uint64_t h, uint64_t l)
 {

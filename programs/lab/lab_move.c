@@ -13,6 +13,12 @@ static const struct program_param transpose_param[] = {
     { "cols", 1024, 1, 16384, "columns" },
 };
 
+void lab_transpose_defaults(const struct arch *a, uint64_t *value)
+{
+    for (int i = 0; i < 2; i++)
+        value[i] = lab_scaled(a, value[i], 2, 1);
+}
+
 static enum emu_status transpose_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t shape[2] = { (uint32_t)value[0], (uint32_t)value[1] };
@@ -76,6 +82,11 @@ const struct named_program lab_transpose = {
 static const struct program_param softmax_param[] = {
     { "n", 100000, 1, 10000000, "elements, f32" },
 };
+
+void lab_softmax_defaults(const struct arch *a, uint64_t *value)
+{
+    value[0] = lab_scaled(a, value[0], 1, 1);
+}
 
 static enum emu_status softmax_build(struct graph *g, const uint64_t *value, void **state)
 {

@@ -11,6 +11,11 @@ static const struct program_param add_param[] = {
     { "n", 10000000, 1, 50000000, "elements of each vector, f32" },
 };
 
+void lab_vector_defaults(const struct arch *a, uint64_t *value)
+{
+    value[0] = lab_scaled(a, value[0], 1, 1);
+}
+
 static enum emu_status add_build(struct graph *g, const uint64_t *value, void **state)
 {
     const struct arch *a = graph_arch(g);

@@ -15,7 +15,7 @@ say() { # name, exit status
 results() {
     local program=$1 name=$2
     shift 2
-    for c in tests/cases/*.json; do "$program" tile --case "$c"; done >"$tmp/$name.cases" 2>&1
+    for c in tests/cases/*.json; do "$program" tile --json --case "$c"; done >"$tmp/$name.cases" 2>&1
     for p in programs/lab/*.bsp.json; do
         "$program" run "$@" --json --digests "$tmp/digests" "$p" 2>>"$tmp/$name.errors"
         cat "$tmp/digests" >>"$tmp/$name.digests" 2>/dev/null # a program that is refused leaves none

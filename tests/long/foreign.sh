@@ -21,7 +21,7 @@ execute() {
         text=${text//"FOREIGN/$file"/$path}
     done
     text=${text//'"builtins.S"'/"\"$PWD/tests/long/foreign/builtins.S\""}
-    "$superstep" tile --case - <<<"$text" >"$tmp/answer" || { fail "$name: $(number "$tmp/answer" .status)"; return; }
+    "$superstep" tile --json --case - <<<"$text" >"$tmp/answer" || { fail "$name: $(number "$tmp/answer" .status)"; return; }
     echo "executed $name: $(number "$tmp/answer" .cycles) cycles"
 }
 

@@ -15,7 +15,7 @@ sources="\"$asm/conv_partial_1x1_half_float_8_and_half_half_h16.S\", \"$asm/conv
          \"$asm/conv_partial_1x1_float_float_16.S\", \"$asm/conv_partial_1x1_float_float.S\", \"$asm/conv_partial_1x1_half_half.S\""
 
 # Prints the cycles of a case file.
-cycles() { "$superstep" tile "$1" >"$tmp/answer" && number "$tmp/answer" .cycles; }
+cycles() { "$superstep" tile --json "$1" >"$tmp/answer" && number "$tmp/answer" .cycles; }
 
 # Elements FROM, FROM + STEP, ... of a table of addresses: name count step
 addresses() { for ((i = 0; i < $2; i++)); do printf '"%s+%d", ' "$1" $((i * $3)); done; printf '"%s"' "$1"; }

@@ -29,7 +29,7 @@ for at in 4 5 6 7; do
   "state": [90, "x+$at", $count],
   "expect": [ {"name": "x", "u8": [$(bytes $at $count)]} ] }
 END
-        "$superstep" tile "$tmp/case.json" >"$tmp/said" 2>&1 || { fail "$count bytes at $at"; head -n 5 "$tmp/said"; }
+        "$superstep" tile --json "$tmp/case.json" >"$tmp/said" 2>&1 || { fail "$count bytes at $at"; head -n 5 "$tmp/said"; }
         runs=$((runs + 1))
     done
 done

@@ -200,7 +200,8 @@ void classic_codelet(struct graph *g, const char *name, const struct own_field *
 {
     char path[80];
     const char *const file = path;
-    const struct own_codelet c = { name, &file, 1, CODELET_MULTI, field, fields, 0, NULL };
+    const struct own_codelet c = { name,  &file,  1, CODELET_MULTI,
+                                   field, fields, 0, classic_meaning(name) };
 
     snprintf(path, sizeof(path), "programs/lab/codelet/%s.S", name);
     graph_add_codelet(g, &c);

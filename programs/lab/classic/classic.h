@@ -63,6 +63,8 @@ void classic_note(struct classic *c, const char *name, uint64_t value);
 uint32_t *classic_integers(uint64_t n, uint64_t seed, uint32_t limit);
 float *classic_floats(uint64_t n, uint64_t seed);
 
+/* What a codelet computes, in C; NULL: it works on f32, and has none. classic_meaning.c */
+codelet_meaning *classic_meaning(const char *codelet);
 /* A codelet of programs/lab/codelet, all workers; the state is one word for each field. */
 void classic_codelet(struct graph *g, const char *name, const struct own_field *field,
                      unsigned fields);

@@ -22,27 +22,64 @@ static uint32_t *sorted(const uint32_t *x, uint64_t n)
     return out;
 }
 
-static void add_sort_codelet(struct graph *g)
+enum { WORKERS = 6 };
+
+/* A sort of one vector on each of some tiles: first the parts of its workers, then all of it. */
+struct sorting {
+    uint32_t parts, merge; /* compute sets */
+};
+
+static void add_sort_codelets(struct graph *g)
 {
-    CLASSIC_CODELET(g, "sort_u32", TAKES("x", U32), GIVES("out", U32), LENGTH_OF("n", "x"));
+    CLASSIC_CODELET(g, "sort_part_u32", TAKES("x", U32), GIVES("out", U32), LENGTH_OF("n", "x"),
+                    NUMBER("part"));
+    CLASSIC_CODELET(g, "merge_u32", TAKES("x", U32), GIVES("rank", U32), GIVES("out", U32),
+                    LENGTH_OF("n", "x"), NUMBER("part"));
 }
 
-static void add_sort(struct graph *g, uint32_t cs, struct tensor x, struct tensor out,
+static struct sorting sorting_new(struct graph *g, const char *name)
+{
+    return (struct sorting){ graph_compute_set(g, name), graph_compute_set(g, "merge") };
+}
+
+static struct tensor scratch(struct graph *g, uint32_t n, uint32_t tile, const char *name)
+{
+    struct tensor t = graph_variable(g, ELEM_U32, 1, &n, name);
+
+    graph_map(g, t, tile);
+    return t;
+}
+
+static void add_sort(struct graph *g, const struct sorting *s, struct tensor x, struct tensor out,
                      uint32_t tile)
 {
-    uint32_t v = graph_vertex(g, cs, "sort_u32", tile);
+    uint32_t n = (uint32_t)tensor_elements(g, x), part = (n + WORKERS - 1) / WORKERS;
+    uint32_t v = graph_vertex(g, s->parts, "sort_part_u32", tile);
+    struct tensor parts = scratch(g, n, tile, "parts");
 
     vertex_connect(g, v, "x", x);
+    vertex_connect(g, v, "out", parts);
+    vertex_set_u32(g, v, "part", part);
+    v = graph_vertex(g, s->merge, "merge_u32", tile);
+    vertex_connect(g, v, "x", parts);
+    vertex_connect(g, v, "rank", scratch(g, n, tile, "rank"));
     vertex_connect(g, v, "out", out);
+    vertex_set_u32(g, v, "part", part);
+}
+
+static void sorting_run(struct graph *g, struct program seq, const struct sorting *s)
+{
+    program_add(g, seq, program_execute(g, s->parts));
+    program_add(g, seq, program_execute(g, s->merge));
 }
 
 static void sort_rows(struct graph *g, struct program seq, struct tensor x, struct tensor out)
 {
-    uint32_t cs = graph_compute_set(g, "local_sort");
+    struct sorting s = sorting_new(g, "local_sort");
 
     for (uint32_t i = 0; i < tensor_shape(g, x)[0]; i++)
-        add_sort(g, cs, tensor_index(g, x, i), tensor_index(g, out, i), i);
-    program_add(g, seq, program_execute(g, cs));
+        add_sort(g, &s, tensor_index(g, x, i), tensor_index(g, out, i), i);
+    sorting_run(g, seq, &s);
 }
 
 /* ---- odd-even transposition ---- */
@@ -93,7 +130,7 @@ static enum emu_status odd_even_build(struct graph *g, const uint64_t *value, vo
 
     TRY(classic_two_tiles(g, p));
     TRY(classic_new(state, &c));
-    add_sort_codelet(g);
+    add_sort_codelets(g);
     CLASSIC_CODELET(g, "keep_u32", TAKES("mine", U32), TAKES("other", U32), GIVES("out", U32),
                     NUMBER("high"), LENGTH_OF("n", "mine"));
     x = classic_blocks(g, ELEM_U32, p, n, "x");
@@ -181,7 +218,8 @@ static enum emu_status check_room(struct sample_sizes *z, const uint32_t *data, 
 static struct tensor all_samples(struct graph *g, struct program seq, const struct sample_sizes *z,
                                  struct tensor x)
 {
-    uint32_t m = z->p * z->samples, cs = graph_compute_set(g, "sort_samples");
+    uint32_t m = z->p * z->samples;
+    struct sorting s = sorting_new(g, "sort_samples");
     struct tensor taken = classic_blocks(g, ELEM_U32, z->p, z->samples, "taken");
     struct tensor out = classic_blocks(g, ELEM_U32, z->p, m, "samples");
 
@@ -193,8 +231,8 @@ static struct tensor all_samples(struct graph *g, struct program seq, const stru
                                  tensor_slice(g, taken, 1, i, i + 1)));
     }
     for (uint32_t i = 0; i < z->p; i++)
-        add_sort(g, cs, tensor_flatten(g, taken), tensor_index(g, out, i), i);
-    program_add(g, seq, program_execute(g, cs));
+        add_sort(g, &s, tensor_flatten(g, taken), tensor_index(g, out, i), i);
+    sorting_run(g, seq, &s);
     return out;
 }
 
@@ -222,14 +260,14 @@ static struct tensor all_buckets(struct graph *g, struct program seq, const stru
 static struct tensor sort_buckets(struct graph *g, struct program seq, const struct sample_sizes *z,
                                   struct tensor buckets)
 {
-    uint32_t cs = graph_compute_set(g, "sort_buckets");
+    struct sorting s = sorting_new(g, "sort_buckets");
     struct tensor out = classic_blocks(g, ELEM_U32, z->p, z->p * z->room, "sorted");
 
     for (uint32_t i = 0; i < z->p; i++)
-        add_sort(g, cs,
+        add_sort(g, &s,
                  tensor_flatten(g, tensor_slice(g, buckets, 1, i * z->room, (i + 1) * z->room)),
                  tensor_index(g, out, i), i);
-    program_add(g, seq, program_execute(g, cs));
+    sorting_run(g, seq, &s);
     return out;
 }
 
@@ -274,7 +312,7 @@ static enum emu_status sample_build(struct graph *g, const uint64_t *value, void
         emu_free(data);
         return s;
     }
-    add_sort_codelet(g);
+    add_sort_codelets(g);
     CLASSIC_CODELET(g, "buckets_u32", TAKES("x", U32), TAKES("samples", U32), GIVES("out", U32),
                     NUMBER("k"), NUMBER("room"), LENGTH_OF("n", "x"), LENGTH_OF("m", "samples"),
                     NUMBER("each"));
