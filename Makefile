@@ -153,6 +153,7 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
+	$(Q)tests/run_json.sh $(B)/superstep
 
 check-cache: $(B)/superstep ## compiled networks from the cache, damaged entries, full disks, killed processes
 	$(Q)tests/run_cache.sh $(B)/superstep

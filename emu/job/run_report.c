@@ -499,8 +499,17 @@ void run_print(const json_t *report, FILE *f)
     print_tree("", report, f);
 }
 
+enum { JSON_VERSION = 2 }; /* docs/json.md */
+
 void run_print_json(const json_t *report, FILE *f)
 {
-    json_dumpf(report, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    json_t *o = json_is_object(report) ? json_pack("{s:i}", "json_version", JSON_VERSION) : NULL;
+
+    if (o && json_object_update(o, (json_t *)(uintptr_t)report)) {
+        json_decref(o);
+        o = NULL; /* without its version rather than not at all */
+    }
+    json_dumpf(o ? o : report, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     fprintf(f, "\n");
+    json_decref(o);
 }

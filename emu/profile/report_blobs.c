@@ -154,9 +154,9 @@ static enum emu_status add_superstep(void *ctx, const struct profile_cursor *c)
 
 static enum emu_status print_supersteps(struct blobs *b)
 {
-    static const char *const name[PROFILE_PLANES] = {
-        "exchange", "compute", NULL, "words_in", "words_out", "messages_in", "messages_out"
-    };
+    static const char *const name[PROFILE_PLANES] = { "exchange",    "compute",   NULL,
+                                                      "words_in",    "words_out", "messages_in",
+                                                      "messages_out" };
 
     b->c = (struct columns){ .planes = PROFILE_PLANES };
     TRY(profile_query(b->p,
@@ -267,8 +267,7 @@ static enum emu_status add_exchange(void *ctx, const struct profile_cursor *c)
 
 static enum emu_status print_exchanges(struct blobs *b)
 {
-    return profile_query(b->p,
-                         "SELECT exchange, pairs, list FROM exchanges ORDER BY exchange",
+    return profile_query(b->p, "SELECT exchange, pairs, list FROM exchanges ORDER BY exchange",
                          add_exchange, b);
 }
 

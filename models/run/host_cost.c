@@ -49,5 +49,5 @@ json_t *host_cost_json(const struct host_cost *c, const struct model_facts *n, d
     return json_pack("{s:f, s:f, s:I, s:f, s:I, s:f, s:f}", "launch_seconds", c->launch,
                      "input_seconds", c->input, "input_bytes", (json_int_t)c->input_bytes,
                      "output_seconds", c->output, "output_bytes", (json_int_t)c->output_bytes,
-                     "seconds", all, "images_per_second", n->batch / all);
+                     "seconds", all, "pictures_per_second", n->batch / all);
 }

@@ -167,9 +167,9 @@ static int put_run(const struct model_answer *m, json_t *o)
     if (run_has_values(m->run))
         hash128_text(machine_digest(m->run->machine), digest);
     return put(o, "cycles", integer(model_cycles(m))) &&
-           put(o, "cycles_per_image", integer(model_cycles(m) / m->facts.batch)) &&
-           put(o, "seconds_on_chip", json_real(seconds)) &&
-           put(o, "images_per_second", json_real(m->facts.batch / seconds)) &&
+           put(o, "cycles_per_picture", integer(model_cycles(m) / m->facts.batch)) &&
+           put(o, "seconds", json_real(seconds)) &&
+           put(o, "pictures_per_second", json_real(m->facts.batch / seconds)) &&
            (!m->request->host || put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
@@ -182,12 +182,12 @@ json_t *model_report_json(const struct model_answer *m)
     const struct model_facts *n = &m->facts;
     json_t *o = json_object();
     int good =
-        o && put(o, "model", json_string(n->name)) &&
+        o && put(o, "network", json_string(n->name)) &&
         put(o, "machine", json_string(m->arch.name)) && put(o, "tiles", integer(m->arch.tiles)) &&
-        put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
-        put(o, "micro_batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
+        put(o, "clock_mhz", integer(m->arch.clock_mhz)) && put(o, "batch", integer(n->batch)) &&
+        put(o, "resolution", integer(n->resolution)) &&
         put(o, "parameters", integer(n->parameters)) &&
-        put(o, "macs_per_image", integer(n->macs)) && put(o, "weights", json_string(m->weights));
+        put(o, "macs_per_picture", integer(n->macs)) && put(o, "weights", json_string(m->weights));
 
     if (good && m->recipe)
         good = put(o, "preprocessing", json_string(m->recipe));

@@ -188,7 +188,7 @@ static json_t *steady_json(const struct stream_answer *a)
 
     return json_pack("{s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "first", (json_int_t)r->first, "end",
                      (json_int_t)r->end, "period", r->period, "transfer", r->transfer, "join",
-                     r->join, "compute", r->compute, "waiting", r->wait, "pictures_per_s",
+                     r->join, "compute", r->compute, "waiting", r->wait, "pictures_per_second",
                      pictures_per_s(a), "overlap", overlap_of(r));
 }
 

@@ -184,8 +184,8 @@ static enum emu_status print_json(const struct training *t, FILE *f)
                           "classes", (int)t->source.shape.classes, "optimiser", t->optimiser.method,
                           "rate", t->schedule.rate, "loss_scale", t->loss_scale, "steps",
                           (json_int_t)t->at.steps, "steps_of_all", (json_int_t)t->schedule.steps,
-                          "cycles_per_step", cycles_of_step(t), "pictures_per_s", chip_rate(t),
-                          "host_s_per_step", per_step(t));
+                          "cycles_per_step", cycles_of_step(t), "pictures_per_second", chip_rate(t),
+                          "host_seconds_per_step", per_step(t));
     int bad = !o || !epochs;
 
     for (double e = 1; !bad && e <= (double)t->epochs; e++) {

@@ -22,7 +22,7 @@ table() {
         awk -F'\t' '{ printf "%-20s %9d %9d %9d %7.2f\n", $1, $2, $3, $4, $5 }'
     all=$(number "$tmp/answer" '[.layers[] | select(.predicted > 0)] | length')
     near=$(number "$tmp/answer" '[.layers[] | select(.predicted > 0) | .cycles / .predicted | select(. > 0.9 and . < 1.1)] | length')
-    echo "$(number "$tmp/answer" .cycles_per_image) cycles a picture; $near of $all planned layers within 10 % of the prediction"
+    echo "$(number "$tmp/answer" .cycles_per_picture) cycles a picture; $near of $all planned layers within 10 % of the prediction"
     [ "$all" -gt 0 ] && [ $((10 * near)) -ge $((goal * all)) ] || fail "$*: $near of $all layers within 10 %, expected $goal of 10"
 }
 

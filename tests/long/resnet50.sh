@@ -19,7 +19,7 @@ for batch in ${BATCHES:-1 4}; do
     run layers --compare-layers
     echo "batch $batch: $(number "$tmp/answer" .compared) results compared, $(number "$tmp/answer" .beyond_bound) beyond their bound"
     run check --check
-    jq -r '"  \(.cycles) cycles, \(.cycles_per_image) a picture, \(.images_per_second | floor) pictures a second; " +
+    jq -r '"  \(.cycles) cycles, \(.cycles_per_picture) a picture, \(.pictures_per_second | floor) pictures a second; " +
         "fullest tile \(.memory.max_tile_bytes) of \(.memory.tile_bytes) bytes"' "$tmp/answer"
 done
 finish

@@ -15,7 +15,7 @@ try() {
     "$superstep" run -q ${NETWORK:-efficientnet-b4} --no-calibration --json "$@" >"$tmp/answer" 2>"$tmp/error"
     status=$?
     printf '%-24s %-6s %10s %10s %16s %16s %5d\n' "$what" "$(number "$tmp/answer" '.memory // . | .fits')" "$(number "$tmp/answer" .cycles)" \
-        "$(number "$tmp/answer" '.images_per_second | values | floor')" "$(number "$tmp/answer" '.memory // . | .need_bytes')" \
+        "$(number "$tmp/answer" '.pictures_per_second | values | floor')" "$(number "$tmp/answer" '.memory // . | .need_bytes')" \
         "$(number "$tmp/answer" '.memory // . | .tile_bytes')" $status
     case $status in
     0) holds "$tmp/answer" '.memory.fits and .cycles > 0' ;;

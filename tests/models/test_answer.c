@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "emu/emu.h"
+#include "emu/profile/profile_store.h"
 #include "models/cli/commands_models.h"
 #include "models/weights/weights.h"
 #include "programs/compiler/report/count_text.h"
@@ -122,20 +123,20 @@ static uint64_t sum_of(const json_t *o)
 static void test_head(void **state)
 {
     const json_t *o = *state;
-    double cycles = (double)number(o, "cycles"), seconds = real(o, "seconds_on_chip");
-    double macs = (double)number(o, "macs_per_image");
+    double cycles = (double)number(o, "cycles"), seconds = real(o, "seconds");
+    double macs = (double)number(o, "macs_per_picture");
     struct arch a = *arch_preset("mk2");
 
     assert_int_equal(arch_set(&a, "tiles=256"), EMU_OK);
-    assert_string_equal(text(o, "model"), "efficientnet-b0");
+    assert_string_equal(text(o, "network"), "efficientnet-b0");
     assert_string_equal(text(o, "machine"), "mk2");
     assert_string_equal(text(o, "engine"), "fast");
-    assert_int_equal(number(o, "micro_batch"), 2);
+    assert_int_equal(number(o, "batch"), 2);
     assert_int_equal(number(o, "resolution"), 32);
     assert_int_equal(number(o, "parameters"), 5288548);
     assert_int_equal(number(o, "tiles"), a.tiles);
     assert_near(seconds, cycles / ((double)a.clock_mhz * 1e6));
-    assert_near(real(o, "images_per_second"), 2 / seconds);
+    assert_near(real(o, "pictures_per_second"), 2 / seconds);
     assert_near(real(o, "mac_efficiency"), 2 * macs / (cycles * a.tiles * a.f16_macs_f16));
     assert_int_equal(strlen(text(o, "digest")), 32);
     assert_int_equal(strspn(text(o, "digest"), "0123456789abcdef"), 32);
@@ -185,7 +186,7 @@ static void test_layers(void **state)
     }
     assert_true(i > 60);
     assert_int_equal(cycles, number(*state, "cycles"));
-    assert_int_equal(macs, 2 * number(*state, "macs_per_image"));
+    assert_int_equal(macs, 2 * number(*state, "macs_per_picture"));
     phases = json_object_get(*state, "phases");
     assert_int_equal(compute, number(phases, "compute"));
     assert_int_equal(exchange, number(phases, "exchange"));
@@ -460,16 +461,19 @@ static void test_overflow(void **state)
  * not. */
 static void test_ranges(void **state)
 {
-    char path[] = "/tmp/test_answer_XXXXXX";
+    char path[] = "/tmp/test_answer_XXXXXX", db[] = "/tmp/test_answer_XXXXXX";
     char *argv[] = { "run",      "-q",        "efficientnet-b0",
                      "--set",    "tiles=256", "--resolution",
                      "32",       "--weights", path,
-                     "--ranges", NULL };
+                     "--ranges", "--profile", db,
+                     NULL };
     double largest[2];
     char saturated[2][16], *text, *line;
+    struct profile *p;
 
     (void)state;
     close(mkstemp(path));
+    close(mkstemp(db));
     write_scaled(path, "block3a.expand", 1e5f);
     text = answer_to(EMU_COUNT_OF(argv) - 1, argv);
     line = strstr(text, "\nRanges:");
@@ -485,6 +489,17 @@ static void test_ranges(void **state)
     assert_true(atoi(saturated[1]) > 0);
     free(text);
     unlink(path);
+    assert_int_equal(profile_read(db, &p), EMU_OK);
+    unlink(db);
+    assert_int_equal(profile_query_integer(p, "SELECT sum(saturated) FROM saturations JOIN layers "
+                                              "USING (layer) WHERE name = 'block3a.expand'"),
+                     atoi(saturated[1]));
+    assert_true(profile_query_integer(p, "SELECT max(tiles) FROM saturations JOIN layers USING "
+                                         "(layer) WHERE name = 'block3a.expand'") > 0);
+    assert_int_equal(profile_query_integer(p, "SELECT count(*) FROM saturations JOIN layers USING "
+                                              "(layer) WHERE name = 'stem'"),
+                     0);
+    profile_free(p);
 }
 
 int main(void)

@@ -358,9 +358,9 @@ static void test_top(void **state)
 
 static void test_json(void **state)
 {
-    static const char *const key[] = { "model",          "machine",  "micro_batch",
-                                       "cycles",         "layers",   "seconds_on_chip",
-                                       "mac_efficiency", "memory",   "images_per_second",
+    static const char *const key[] = { "network",        "machine",  "batch",
+                                       "cycles",         "layers",   "seconds",
+                                       "mac_efficiency", "memory",   "pictures_per_second",
                                        "top5",           "digest",   "engine",
                                        "assumed",        "published" };
     static const char *const layer_key[] = { "name",     "op",   "cycles", "compute",

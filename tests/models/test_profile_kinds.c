@@ -85,7 +85,8 @@ static void out_of_memory(void **state)
                                "bytes = peak_bytes"),
                      5);
     assert_true(NUMBER(p, "SELECT count(*) FROM advice") >= 2);
-    assert_true(NUMBER(p, "SELECT count(*) FROM program JOIN tile_needs ON step = peak_step") >= 16);
+    assert_true(NUMBER(p, "SELECT count(*) FROM program JOIN tile_needs ON step = peak_step") >=
+                16);
     assert_int_equal(NUMBER(p, "SELECT count(*) FROM tile_variables"), 16);
     assert_non_null(strstr(text, "Tiles that do not fit"));
     assert_non_null(strstr(text, "c/multiply"));
@@ -129,7 +130,8 @@ static enum emu_status check_exchange(void *ctx, const struct profile_cursor *c)
         uint32_t to = r->pair[i], from = r->pair[n + i];
 
         assert_true(to < TILES && from < TILES && r->pair[2 * n + i] >= r->pair[3 * n + i]);
-        assert_true(!i || to > r->pair[i - 1] || (to == r->pair[i - 1] && from > r->pair[n + i - 1]));
+        assert_true(!i || to > r->pair[i - 1] ||
+                    (to == r->pair[i - 1] && from > r->pair[n + i - 1]));
         words[to] += r->pair[2 * n + i];
         messages[to] += r->pair[3 * n + i];
     }
@@ -161,8 +163,8 @@ static void pairs_add_up(struct profile *p)
 
 /* ---- the cache ---- */
 
-/* A network that was compiled has the same program and lifetimes as when it comes from the cache, and
- * both engines exchange the same. */
+/* A network that was compiled has the same program and lifetimes as when it comes from the cache,
+ * and both engines exchange the same. */
 static void from_the_cache(void **state)
 {
     static const char same[] =
@@ -173,7 +175,8 @@ static void from_the_cache(void **state)
         "main.lifetimes EXCEPT SELECT * FROM b.lifetimes) AND NOT EXISTS (SELECT tile, variables "
         "FROM main.tile_variables EXCEPT SELECT tile, variables FROM b.tile_variables) AND NOT "
         "EXISTS (SELECT * FROM main.tile_needs EXCEPT SELECT * FROM b.tile_needs) AND NOT EXISTS "
-        "(SELECT exchange, pairs, list FROM main.exchanges EXCEPT SELECT exchange, pairs, list FROM "
+        "(SELECT exchange, pairs, list FROM main.exchanges EXCEPT SELECT exchange, pairs, list "
+        "FROM "
         "b.exchanges)";
     char folder[] = "/tmp/test_cache_XXXXXX", remove[64];
     struct profile *a, *b;

@@ -10,19 +10,18 @@ function chooseTile(tile) {
 
 // A run anew: its fullest tile and longest superstep are chosen.
 async function showRun(run, want) {
-    const all = run.supersteps, longest = all.reduce((a, s, i) => s.sync_group ? a : a < 0 || s.ends - s.starts > all[a].ends - all[a].starts ? i : a, -1);
+    const all = run.supersteps, busy = s => s.ends - s.starts - s.wait;
+    const longest = all.reduce((a, s, i) => s.sync_group ? a : a < 0 || busy(s) > busy(all[a]) ? i : a, -1);
     const fullest = run.tiles.reduce((a, t) => t.used_bytes > a.used_bytes ? t : a, run.tiles[0]);
     state.run = run;
     state.tile = run.tileAt.has(+want.tile) && want.tile !== undefined ? +want.tile : run.unfit && run.needs.length ? run.needs[0].tile : fullest.tile;
     state.step = want.step === undefined ? longest : all.findIndex(s => !s.sync_group && s.number == want.step);
-    drawSummary(run); drawOom(run); resetFloor(run); resetMemory(run); resetTime(run); resetTraffic(run);
+    drawSummary(run); drawOom(run); resetFloor(run); resetMemory(run); resetTime(run); resetTraffic(run, want.by);
     drawLayers(run); drawFloor(run); drawMemory(run);
     if (want.zoom && state.step >= 0) Object.assign(timeView, { from: all[state.step].starts, to: all[state.step].ends });
-    if (want.by) { traffic.step = want.by == "step"; }
     if (all.length) drawTime(run);
     await Promise.all([drawStep(run), loadTile(run), loadLiveness(run)]);
-    await new Promise(done => setTimeout(done)); // the rest is on the screen first
-    await loadTraffic(run);
+    if (traffic.seen) await loadTraffic(run);
     if (want.live == "tile" && run.program.length) { liveView.whole = false; drawLiveness(run); }
 }
 
@@ -34,7 +33,7 @@ function drawAgain() {
     if (tileView.map.length) drawTile(run);
     drawTileTime(run);
     if (liveView.use) drawLiveness(run);
-    if (traffic.pairs.n) drawTraffic(run);
+    if (traffic.seen) drawTraffic(run);
 }
 
 function navigation() {
@@ -55,6 +54,11 @@ async function begin() {
         choice("runs", runs.map(r => "show " + r.letter + ": " + titleOf(r)), want.run == "B" ? 1 : 0, i => showRun(runs[i], {}).then(navigation));
     }
     if (want.view) document.querySelectorAll("section").forEach(s => s.style.display = s.id == want.view ? "" : "none");
+    // All exchanges together are many numbers: they are added up when somebody comes near the view.
+    new IntersectionObserver((list, watch) => {
+        if (!list.some(x => x.isIntersecting)) return;
+        watch.disconnect(); traffic.seen = true; loadTraffic(state.run);
+    }, { rootMargin: "300px" }).observe($("traffic"));
     await showRun(runs[want.run == "B" && runs[1] ? 1 : 0], want);
     navigation();
     document.documentElement.dataset.ready = Math.round(performance.now()); // for tests: all views are drawn

@@ -90,13 +90,15 @@ function drawLiveness(run) {
     run.program.forEach((p, i) => g.fillRect(left + i * bar, y(value(p)), Math.max(bar, 0.6) + 0.3, base - y(value(p))));
     if (!whole) { g.fillStyle = "#2f5d4c"; g.fillRect(left, y(liveView.floor), w - left, base - y(liveView.floor)); }
     capacityLine(g, w, left, y(run.memory));
-    g.strokeStyle = "#e69f00"; g.lineWidth = 2.5; g.strokeRect(left + liveView.step * bar - 1, 8, Math.max(bar, 2), base - 9);
-    g.fillStyle = css("--soft"); g.fillText("step 1", left, h - 4); g.textAlign = "right"; g.fillText("step " + group(n), w, h - 4); g.textAlign = "left";
+    const x = left + (liveView.step + 0.5) * bar;
+    g.strokeStyle = g.fillStyle = "#e69f00"; g.lineWidth = 1; g.strokeRect(x - Math.max(bar, 5) / 2, 8, Math.max(bar, 5), base - 8);
+    g.beginPath(); g.moveTo(x - 6, 0); g.lineTo(x + 6, 0); g.lineTo(x, 8); g.fill();
+    g.fillStyle = css("--soft"); g.fillText("step 0", left, h - 4); g.textAlign = "right"; g.fillText("step " + group(n - 1), w, h - 4); g.textAlign = "left";
     legend("liveness-key", whole ? [["in use on the tile that is fullest at that step", "#9bb3a8"], ["chosen step", "#e69f00"]] :
         [["all the time: " + kib(liveView.floor), "#2f5d4c"], ["for some steps", "#9bb3a8"], ["chosen step", "#e69f00"]]);
     choice("liveness-buttons", ["the fullest tile at each step", "tile " + state.tile], whole ? 0 : 1, i => { liveView.whole = !i; drawLiveness(state.run); });
     const p = run.program[liveView.step], use = liveView.use[p.step];
-    $("liveness-says").textContent = "Step " + group(liveView.step + 1) + ", " + p.kind + " " + p.name + " (superstep " + p.superstep + "): fullest is tile " + p.fullest_tile + " with " + kib(p.fullest_bytes) +
+    $("liveness-says").textContent = "Step " + group(liveView.step) + ", " + p.kind + " " + p.name + " (superstep " + p.superstep + "): fullest is tile " + p.fullest_tile + " with " + kib(p.fullest_bytes) +
         "; tile " + liveView.tile + " has " + kib(use) + " in use, the largest below.";
     const live = new Map();
     for (const o of liveView.objects) {

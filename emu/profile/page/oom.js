@@ -4,7 +4,7 @@ const worstNeed = run => run.needs[0];
 
 function momentText(run, tile) {
     const need = run.need.get(tile), step = need && run.program.find(p => p.step == need.peak_step);
-    return step ? "step " + group(step.position + 1) + " of " + group(run.program.length) + ", " + (step.kind == "exchange" ? "the exchange " : step.kind == "host" ? "the host transfer " : "computing ") + step.name : "its worst moment";
+    return step ? "step " + group(step.position) + " (of 0 to " + group(run.program.length - 1) + "), " + (step.kind == "exchange" ? "the exchange " : step.kind == "host" ? "the host transfer " : "computing ") + step.name : "its worst moment";
 }
 
 function oomText(run) {

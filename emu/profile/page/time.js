@@ -30,8 +30,9 @@ function drawTime(run) {
 // A lane for each further sync group, and for each stream of the host.
 function drawLanes(run) {
     const lanes = run.groups.map((tiles, n) => ({ n, tiles })).filter(x => x.n && x.tiles), streams = run.streams;
-    $("time-lanes").hidden = !lanes.length && !streams.length;
+    $("time-lanes").hidden = $("lanes-key").hidden = !lanes.length && !streams.length;
     if ($("time-lanes").hidden) return;
+    legend("lanes-key", streams.length ? [["a transfer, from its request to its end; darker where several are under way", "#4c5a2a"]] : []);
     const [g, w] = canvas("time-lanes", (lanes.length + streams.length) * 30 + 4), v = timeView, scale = w / (v.to - v.from);
     let y = 4;
     for (const lane of lanes) {
@@ -52,8 +53,7 @@ function drawLanes(run) {
             g.fillRect((t.issued - v.from) * scale, y + 14, Math.max((t.arrived - t.issued) * scale, 1), 11); g.globalAlpha = 1;
         }
         g.fillStyle = css("--ink");
-        g.fillText("host stream " + stream.name + (stream.direction == "to_host" ? " to the host" : " to the tiles") + ": " + plural(stream.transfers, "transfer") + ", " + kib(stream.bytes) +
-            "; from request to end, darker where several are under way", 2, y + 10);
+        g.fillText("host stream " + stream.name + (stream.direction == "to_host" ? " to the host" : " to the tiles") + ": " + plural(stream.transfers, "transfer") + ", " + kib(stream.bytes), 2, y + 10);
         y += 30;
     }
 }

@@ -1,6 +1,6 @@
 // traffic.js - words from tile to tile: a matrix of blocks of tiles to zoom into, and arrows where there are few tiles.
 
-const traffic = { step: false, pairs: [], tiles: 1, x: 0, y: 0, size: 1, row: 0, column: 0, top: 1 };
+const traffic = { step: false, pairs: { n: 0 }, seen: false, tiles: 1, x: 0, y: 0, size: 1, row: 0, column: 0, top: 1 };
 const CELLS = 92, FEW_TILES = 64;
 
 // Pairs with their tiles, from differences.
@@ -20,14 +20,18 @@ async function allPairs(run) {
         for (let i = 0; i < p.n; i++) { const at = p.to[i] * n + p.from[i]; words[at] += k * p.words[i]; messages[at] += k * p.messages[i]; }
         unpacked.delete("blob-" + run.letter + "-pairs-" + id); // they are many
     }
-    const at = [];
-    for (let i = 0; i < words.length; i++) if (words[i]) at.push(i);
-    return run.pairs = { n: at.length, to: Uint32Array.from(at, i => Math.floor(i / n)), from: Uint32Array.from(at, i => i % n), words: Float64Array.from(at, i => words[i]), messages: Float64Array.from(at, i => messages[i]) };
+    let k = 0;
+    for (let i = 0; i < words.length; i++) k += words[i] > 0;
+    const all = { n: k, to: new Uint32Array(k), from: new Uint32Array(k), words: new Float64Array(k), messages: new Float64Array(k) };
+    for (let i = k = 0; i < words.length; i++) {
+        if (!words[i]) continue;
+        all.to[k] = i / n; all.from[k] = i % n; all.words[k] = words[i]; all.messages[k++] = messages[i];
+    }
+    return run.pairs = all;
 }
 
 async function loadTraffic(run) {
     const s = run.supersteps[state.step];
-    $("traffic").hidden = !run.steps.some(s => s.exchange_id);
     if ($("traffic").hidden) return;
     const pairs = traffic.step ? pairsOf(s && s.exchange_id ? await numbers(run, "pairs-" + s.exchange_id) : new Uint32Array(0)) : await allPairs(run);
     if (run != state.run) return;
@@ -35,7 +39,7 @@ async function loadTraffic(run) {
     traffic.sum = pairs.words.reduce((a, x) => a + x, 0);
     drawTraffic(run);
 }
-function trafficStep(run) { if (traffic.step) loadTraffic(run); }
+function trafficStep(run) { if (traffic.step && traffic.seen) loadTraffic(run); }
 
 // Adds up the pairs that are shown, by cell.
 function cellsOf(run) {
@@ -128,9 +132,10 @@ function moveCell(dx, dy) {
     drawTraffic(state.run);
 }
 
-function resetTraffic(run) {
-    Object.assign(traffic, { step: false, tiles: +run.machine.tiles, size: +run.machine.tiles, x: 0, y: 0, row: 0, column: 0 });
-    choice("traffic-buttons", ["all supersteps", "the chosen superstep"], 0, i => { traffic.step = i == 1; loadTraffic(state.run); });
+function resetTraffic(run, by) {
+    $("traffic").hidden = !run.steps.some(s => s.exchange_id);
+    Object.assign(traffic, { step: by == "step", tiles: +run.machine.tiles, size: +run.machine.tiles, x: 0, y: 0, row: 0, column: 0 });
+    choice("traffic-buttons", ["all supersteps", "the chosen superstep"], by == "step" ? 1 : 0, i => { traffic.step = i == 1; loadTraffic(state.run); });
 }
 
 function setUpTraffic() {
