@@ -20,8 +20,8 @@ function boundText(run) {
 }
 
 function notesOf(run) {
-    const list = run.faults.map(f => (f.kind == "overflow" ? "Overflow: " : "Stopped: ") + f.text + (f.tile === null ? "" : "; tile " + f.tile) +
-        (f.superstep === null ? "" : ", superstep " + f.superstep) + ".");
+    const list = run.faults.map(f => (f.kind == "overflow" ? "Overflow: " : "Stopped: ") + f.text +
+        (f.kind == "fault" || f.superstep === null ? "" : ", superstep " + f.superstep) + "."); // a fault says itself where it was
     for (const s of run.saturations.slice(0, 20))
         list.push("Results beyond the range of f16 in superstep " + s.superstep + (s.layer === null ? "" : ", layer " + run.layers[s.layer].name) + ": " +
             (s.tiles ? "first seen on " + plural(s.tiles, "tile") : "seen") + (s.saturated === null ? "" : "; " + group(s.saturated) + " of " + group(s.numbers) + " results") + ".");

@@ -53,7 +53,7 @@ function drawLanes(run) {
             g.fillRect((t.issued - v.from) * scale, y + 14, Math.max((t.arrived - t.issued) * scale, 1), 11); g.globalAlpha = 1;
         }
         g.fillStyle = css("--ink");
-        g.fillText("host stream " + stream.name + (stream.direction == "to_host" ? " to the host" : " to the tiles") + ": " + plural(stream.transfers, "transfer") + ", " + kib(stream.bytes), 2, y + 10);
+        g.fillText("host stream " + stream.stream + (stream.name ? ", " + stream.name + "," : "") + (stream.direction == "to_host" ? " to the host" : " to the tiles") + ": " + plural(stream.transfers, "transfer") + ", " + kib(stream.bytes), 2, y + 10);
         y += 30;
     }
 }
