@@ -16,7 +16,7 @@ ARCHF    ?= -march=x86-64-v3
 SHARE    := -fPIC -fvisibility=hidden -fno-semantic-interposition
 CPPFLAGS += -I. -D_GNU_SOURCE
 CFLAGS   += -std=gnu11 -g $(OPT) $(ARCHF) $(FP) $(WARN) $(SHARE) -fopenmp -MMD -MP
-LDLIBS   += -ljansson -lzstd -lsqlite3 -ljpeg -lpng -lz -lm
+LDLIBS   += -ljansson -lzstd -lsqlite3 -ledit -ljpeg -lpng -lz -lm
 ifeq ($(MODE),asan)
 CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT      := -O1
@@ -117,7 +117,7 @@ $(O)/long/%: tests/long/%.c $(FIXTURES) $(LIB)
 # What users keep between runs touches no test and no bench, and these leave nothing there.
 export SUPERSTEP_CACHE :=
 
-check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-cache check-input check-alone check-install ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-input check-alone check-install ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -150,6 +150,9 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 	$(Q)tests/run_lessons.sh $(B)/superstep
 	$(Q)tests/run_exercises.sh $(B)/superstep
 	$(Q)tests/run_course.sh $(B)/superstep
+
+check-step: $(B)/superstep ## scripts of the stepper
+	$(Q)tests/run_step.sh $(B)/superstep tests/step/*.script
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
@@ -226,5 +229,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-cache check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

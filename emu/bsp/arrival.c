@@ -21,6 +21,9 @@ void place_apply_one(struct machine *m, uint32_t tile)
 
     if (a->bytes)
         tile_write(t, a->addr, p->packet + p->packet_first, a->bytes);
+    if (a->bytes && t->check)
+        tile_check_arrived(
+            t, &(struct tile_arrival){ a->addr, a->bytes, TILE_FROM_HOST, 0, a->cycle });
     p->packet_first += a->bytes;
     t->xcsr[PLACE_DCOUNT] = left > a->words ? left - a->words : 0;
     if (p->next_arrival == p->arrivals) {

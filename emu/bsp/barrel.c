@@ -6,6 +6,7 @@
  * from struct arch; sources in docs/timing.md.
  */
 #include "emu/bsp/barrel.h"
+#include "emu/bsp/barrel_trace.h"
 
 #include "emu/bsp/replay.h"
 #include "emu/bsp/round.h"
@@ -25,6 +26,18 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
     b->words = code_cache_words(cache, 0);
     b->cycle = cycle;
     b->launch_cycle = UINT64_MAX;
+}
+
+/* While all is plain, nobody tells the fast functions of launches. */
+void barrel_trace(struct barrel *b, struct tile *t,
+                  void (*trace)(void *ctx, const struct tile *t, unsigned lane, uint64_t cycle,
+                                const struct insn *main, const struct insn *aux),
+                  void *ctx)
+{
+    b->options.trace_issue = trace;
+    b->options.trace_ctx = ctx;
+    if (!trace && fast_begin(t))
+        fast_begin_rounds(t, (1u << b->phase) - 1);
 }
 
 /* Cycles from the issue of a supervisor instruction to the next one that does not wait for its

@@ -19,6 +19,11 @@ static const char *const waits[WAIT_KINDS] = {
     [WAIT_HOST] = "for a sync with the host",
 };
 
+const char *machine_wait_text(unsigned wait)
+{
+    return wait == WAIT_FAULT ? "for ever: it faulted" : waits[wait];
+}
+
 /* A list of tiles that is being written: "0-11, 14", and " and 300 more" when it gets long. */
 struct ranges {
     char *text;

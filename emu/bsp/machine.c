@@ -1,6 +1,7 @@
 /* machine.c - builds a chip and answers questions about it; superstep.c runs it, sync.c decides
  * which tiles continue. */
 #include "emu/bsp/machine_internal.h"
+#include "emu/bsp/machine_state.h"
 
 #include <omp.h>
 
@@ -55,6 +56,7 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
         return FAIL(NO_MEMORY, "a machine");
     m->arch = *arch;
     m->options = *o;
+    m->held_cycle = UINT64_MAX;
     m->threads = thread_count(o);
     s = exchange_new(&m->arch, &xo, &m->exchange);
     if (s == EMU_OK)
@@ -153,6 +155,12 @@ void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned grou
     m->place[tile].group = (uint8_t)group;
     if (m->groups < group + 1)
         m->groups = group + 1;
+}
+
+void machine_hold(struct machine *m, uint32_t tile, uint64_t cycle)
+{
+    m->held_tile = tile;
+    m->held_cycle = cycle;
 }
 
 /* Tiles are looked at in order, so the first note of a run is the one of the lowest tile. */

@@ -1,4 +1,5 @@
-/* machine_internal.h - the state of a machine. Shared by machine.c, superstep.c and sync.c only. */
+/* machine_internal.h - the state of a machine. Shared by machine.c, superstep.c,
+ * sync.c and machine_state.c only. */
 #ifndef EMU_MACHINE_INTERNAL_H
 #define EMU_MACHINE_INTERNAL_H
 
@@ -33,6 +34,7 @@ struct place {
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
     uint64_t data_cycles;                   /* of the superstep: at a RECV, for host data */
+    uint64_t settled;                       /* struct machine_place (machine_state.h) */
     uint64_t active_from;                   /* cycle at which it last stopped waiting at a sync */
     uint64_t recorded_exchange;             /* of the superstep: cycles the record has already */
     uint32_t words_in, words_out;           /* not in the record yet */
@@ -62,6 +64,8 @@ struct machine {
     unsigned threads;
     struct machine_host host;
     int has_host;
+    uint32_t held_tile; /* machine_hold() */
+    uint64_t held_cycle;
     uint64_t known; /* all arrivals before this cycle have been handed over */
 
     struct tile *tile;     /* owned [arch.tiles] */
@@ -96,6 +100,7 @@ void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
 
 /* superstep.c */
 uint64_t place_clock(const struct machine *m, uint32_t tile);
+const char *machine_wait_text(unsigned wait); /* of enum tile_wait; NULL: it does not wait */
 
 /* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when it did
  * either, 0 when there was nothing to do, -1 on a fault or error. */

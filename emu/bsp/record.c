@@ -1,5 +1,6 @@
 /* record.c - the cost of supersteps, deduplicated (see record.h). */
 #include "emu/bsp/record.h"
+#include "emu/bsp/machine_state.h"
 
 #include <string.h>
 
@@ -204,6 +205,21 @@ struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, ui
     EMU_ASSERT(i < r->entries && k < e->step.tiles);
     *tile = entry_tile(e, k);
     return *entry_cost(e, k);
+}
+
+void record_truncate(struct record *r, size_t n)
+{
+    EMU_ASSERT(n <= r->entries);
+    while (r->entries > n) {
+        struct record_entry *e = &r->entry[--r->entries];
+
+        r->bytes -= sizeof(*e) + e->costs * sizeof(*e->cost);
+        if (e->index)
+            r->bytes -= e->step.tiles * sizeof(*e->index);
+        if (e->tile)
+            r->bytes -= e->step.tiles * sizeof(*e->tile);
+        entry_free(e);
+    }
 }
 
 size_t record_bytes(const struct record *r)

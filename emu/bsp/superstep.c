@@ -38,6 +38,8 @@ static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_
     const struct exchange_log *log = exchange_log_of(m->exchange, tile);
     uint64_t limit = max_cycle;
 
+    if (tile == m->held_tile && max_cycle > m->held_cycle)
+        limit = max_cycle = m->held_cycle;
     if (!m->has_host)
         return limit;
     if (m->place[tile].awaited)
@@ -411,7 +413,8 @@ static enum emu_status collect_groups(struct machine *m)
 static int anybody_below(const struct machine *m, uint64_t limit)
 {
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
-        if (m->place[i].wait == WAIT_NOT && place_clock(m, i) < limit)
+        if (m->place[i].wait == WAIT_NOT && place_clock(m, i) < limit &&
+            (i != m->held_tile || place_clock(m, i) < m->held_cycle))
             return 1;
     }
     return 0;

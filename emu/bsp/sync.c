@@ -63,9 +63,23 @@ static void deliver(struct machine *m, const struct exchange_phase *x)
         exchange_deliver(x, m->member, from, from + chunk < n ? from + chunk : n);
 }
 
+/* By when all tiles of the phase had come to their RECV. */
+static uint64_t settled_cycle(const struct machine *m)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < m->arch.tiles; i++) {
+        if (m->member[i] && m->place[i].wait == WAIT_RECV && m->place[i].arrived > last)
+            last = m->place[i].arrived;
+    }
+    return last + 1;
+}
+
 /* Lets the tiles of a resolved phase go on after their RECV. */
 static void finish_receive(struct machine *m, const struct exchange_phase *x)
 {
+    uint64_t settled = settled_cycle(m);
+
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         struct place *p = &m->place[i];
         uint64_t end;
@@ -73,6 +87,7 @@ static void finish_receive(struct machine *m, const struct exchange_phase *x)
         if (!m->member[i])
             continue;
         p->received = 1;
+        p->settled = settled;
         p->words_in = x->words_in[i];
         p->words_out = x->words_out[i];
         if (p->wait != WAIT_RECV)

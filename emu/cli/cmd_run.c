@@ -10,8 +10,11 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/look_file.h"
 #include "emu/cli/manifest_request.h"
+#include "emu/cli/request_look.h"
 #include "emu/cli/request_profile.h"
+#include "emu/cli/step_session.h"
 #include "emu/job/run_image.h"
+#include "emu/job/run_in_memory.h"
 
 /* A run of a file, and what those who made the image add to it. */
 struct running {
@@ -22,7 +25,7 @@ struct running {
     struct profile_files profile;
 };
 
-static enum emu_status connect_stream(struct run *run, const char *text)
+static enum emu_status connect_stream(const struct request *q, struct run *run, const char *text)
 {
     const char *equals = strchr(text, '=');
     unsigned long id;
@@ -31,7 +34,8 @@ static enum emu_status connect_stream(struct run *run, const char *text)
     id = strtoul(text, &end, 10);
     if (!equals || end != equals || id >= HOST_MAX_STREAMS)
         return FAIL(USAGE, "'%s' is not ID=FILE", text);
-    return run_stream_file(run, (uint32_t)id, equals + 1, 0);
+    return request_steps(q) ? run_stream_in_memory(run, (uint32_t)id, equals + 1, 0)
+                            : run_stream_file(run, (uint32_t)id, equals + 1, 0);
 }
 
 static enum emu_status write_inputs(const struct request *q, struct run *run)
@@ -54,7 +58,7 @@ static enum emu_status connect_streams(const struct request *q, struct run *run)
     const struct image *im = run->im;
 
     for (size_t i = 0; i < q->stream.count; i++)
-        TRY(connect_stream(run, q->stream.item[i]));
+        TRY(connect_stream(q, run, q->stream.item[i]));
     for (size_t i = 0; i < image_stream_count(im); i++) {
         const struct image_stream *s = image_stream_at(im, i);
 
@@ -125,6 +129,8 @@ static enum emu_status answer(const struct running *x, const char *status,
         s = FAIL(NO_MEMORY, "the answer");
     if (s == EMU_OK && !x->m && x->hooks && x->run->stop == MACHINE_HOST && run_has_values(x->run))
         s = x->hooks->after(x->q, x->run, report);
+    if (s == EMU_OK)
+        s = request_show(x->q, x->run, report, stdout);
     if (s == EMU_OK && x->hooks && x->hooks->print)
         s = x->hooks->print(x->q, x->run, report, &printed);
     if (s == EMU_OK && !printed)
@@ -141,16 +147,25 @@ static enum emu_status execute(struct running *x, int *code)
     struct run *run = x->run;
     json_t *differences = NULL;
     uint64_t unmet = 0, checked = 0;
+    struct look_trace *trace;
     const char *status;
     enum emu_status s;
 
+    TRY(request_look_check(x->q, run->im));
     TRY(write_inputs(x->q, run));
     if (x->hooks && !x->m)
         TRY(x->hooks->before(x->q, run));
+    if (request_steps(x->q)) {
+        TRY(m ? run_manifest_streams_in_memory(run, m) : connect_streams(x->q, run));
+        return step_session(x->q, run, NULL, code);
+    }
     TRY(m ? run_manifest_streams(run, m) : connect_streams(x->q, run));
     if (x->q->chart)
         TRY(exchange_count_pairs(machine_exchange(run->machine)));
-    TRY(run_execute(run));
+    TRY(request_trace_begin(x->q, run, &trace));
+    s = run_execute(run);
+    request_trace_end(trace);
+    TRY(s);
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
         TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
     status = status_of(run, m, unmet);

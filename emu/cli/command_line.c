@@ -41,12 +41,14 @@ static void add_option(struct command_line *c, const struct option_row *o, int g
     unsigned shown = c->q->use ? c->q->use : c->q->command->uses;
     int optional = o->arg && o->arg[0] == '[';
 
+    int is_shown = o->uses & shown && option_is_of(o->uses, c->q->command->uses);
+
     c->option[c->options++] =
         (struct argp_option){ .name = o->name,
                               .key = o->letter ? o->letter : KEY_ROW + (int)(o - option_rows),
                               .arg = optional ? "LIST" : o->arg,
                               .flags = (optional ? OPTION_ARG_OPTIONAL : 0) |
-                                       (o->uses & shown ? 0 : OPTION_HIDDEN),
+                                       (is_shown ? 0 : OPTION_HIDDEN),
                               .doc = o->help,
                               .group = group };
 }
@@ -84,9 +86,9 @@ static void list_options(struct command_line *c)
             first++;
         if (!uses || uses == all || first < o)
             continue;
-        if (!q->use)
-            add_title(c, uses, ++group);
-        add_group(c, uses, group);
+        if (!q->use && option_is_of(uses, all) && uses != USE_STEP)
+            add_title(c, uses & ~(unsigned)USE_STEP, ++group);
+        add_group(c, uses, uses == USE_STEP ? 0 : group);
     }
     for (const struct option_row *o = option_rows; o->name; o++) {
         if (!(o->uses & all) && o->uses & q->command->others)

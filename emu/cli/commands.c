@@ -56,7 +56,7 @@ const struct command emu_commands[] = {
              "The listing shows address, words, text and source line of every instruction, then "
              "the symbols. `dis` reads what -o writes, linked or not." },
     { .name = "dis",
-      .help = "disassemble what asm wrote, and objects",
+      .help = "disassemble what asm wrote, objects, and tiles of images",
       .uses = USE_DIS,
       .run = cmd_dis,
       .noun = "one unit",
@@ -65,7 +65,9 @@ const struct command emu_commands[] = {
       .args = "UNIT",
       .doc =
           "Print a unit written by `asm -o` as assembly, or an ELF object or an archive as it is: "
-          "words, relocations, symbols.\v"
+          "words, relocations, symbols; or of an image the code of one tile and what its memory is "
+          "for "
+          "(--tile).\v"
           "`asm --raw` turns the assembly of a unit into the same words again." },
     { .name = "tile",
       .help = "run one codelet on one tile from a case file",

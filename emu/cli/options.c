@@ -41,6 +41,11 @@ const struct option_rule option_values[] = {
     { .uses = 0 },
 };
 
+int option_is_of(unsigned row_uses, unsigned command_uses)
+{
+    return row_uses & command_uses && (!(command_uses & USE_STEP) || row_uses & USE_STEP);
+}
+
 const struct option_row *option_find(const char *name, size_t length, unsigned uses)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {

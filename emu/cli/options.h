@@ -29,6 +29,10 @@ struct option_rule {
 extern const struct option_row option_rows[];
 extern const struct option_rule option_either[], option_needs[], option_values[];
 
+/* Whether a command with these uses takes an option of these rows at all: of the options of run,
+ * `step` takes those that are for it, too. */
+int option_is_of(unsigned row_uses, unsigned command_uses);
+
 /* The row of an option for one of these uses: by its name, `length` characters long, or by its
  * letter. NULL: there is none. */
 const struct option_row *option_find(const char *name, size_t length, unsigned uses);

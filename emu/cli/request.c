@@ -154,11 +154,15 @@ static unsigned uses_of(enum option_id number)
 static enum emu_status check_uses(const struct request *q, enum option_id number)
 {
     unsigned uses = uses_of(number), here = uses & q->command->uses;
+    int taken = option_is_of(uses, q->command->uses);
     char text[160];
 
-    if (uses & q->use)
+    if (taken && uses & USE_STEP && !(here & USE_RUN))
         return EMU_OK;
-    if (!here)
+    if (taken && uses & q->use & ~(unsigned)USE_STEP)
+        return EMU_OK;
+    here &= ~(unsigned)USE_STEP;
+    if (!here || !taken)
         return FAIL(USAGE, "--%s does nothing here: it is for superstep %s",
                     option_name(number, uses), uses & USE_RUN ? "run" : "compile");
     uses_print(here, text, sizeof(text));

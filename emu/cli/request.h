@@ -46,7 +46,8 @@ enum {
     USE_OPERATORS = 1 << 23,
     USE_REPORT = 1 << 24,
     USE_TRAIN = 1 << 25,
-    USE_COMPARE = 1 << 26
+    USE_COMPARE = 1 << 26,
+    USE_STEP = 1 << 29 /* with the use of `run` of the same thing; its options say both */
 };
 
 /* What was said with an option that may be repeated. */

@@ -5,15 +5,29 @@
  * any number of threads; else every word is read before any is written.
  */
 #include "emu/exchange/exchange_private.h"
+#include "emu/tile/tile_check.h"
 
 enum { PREFETCH_COPIES = 8 };
 
-static void note_written(struct tile *t, uint32_t off, uint32_t bytes)
+static void note_written_slowly(struct tile *t, const struct exchange_copy *c)
 {
+    const struct tile_arrival a = { .addr = t->mem_base + c->to_off,
+                                    .bytes = 4 * c->words,
+                                    .from = c->from,
+                                    .from_addr = t->mem_base + c->from_off };
+
+    tile_code_written(t, c->to_off, 4 * c->words);
+    if (t->check)
+        tile_check_arrived(t, &a);
+}
+
+static void note_written(struct tile *t, const struct exchange_copy *c)
+{
+    uint32_t off = c->to_off, bytes = 4 * c->words;
     uint32_t last = (off + bytes - 1) >> DIRTY_PAGE_BITS;
 
     if (EMU_UNLIKELY(off < t->code_end || t->check)) {
-        tile_code_written(t, off, bytes);
+        note_written_slowly(t, c);
         return;
     }
     for (uint32_t page = off >> DIRTY_PAGE_BITS; page <= last; page++)
@@ -43,7 +57,7 @@ static void copy_directly(const struct exchange_phase *p, struct tile *const *ti
             __builtin_prefetch(tile[ahead->from]->mem + ahead->from_off);
         }
         move_words(t->mem + c->to_off, tile[c->from]->mem + c->from_off, c->words);
-        note_written(t, c->to_off, 4 * c->words);
+        note_written(t, c);
     }
 }
 
@@ -69,7 +83,7 @@ void exchange_store(const struct exchange_phase *p, struct tile *const *tile, ui
         const struct exchange_copy *c = &p->copy[i];
 
         move_words(tile[c->to]->mem + c->to_off, at, c->words);
-        note_written(tile[c->to], c->to_off, 4 * c->words);
+        note_written(tile[c->to], c);
         at += c->words;
     }
 }

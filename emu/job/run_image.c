@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_read.h"
+#include "emu/job/run_in_memory.h"
 
 static size_t find_stream(const struct image *im, uint32_t id)
 {
@@ -114,6 +116,28 @@ static enum emu_status stream_of(const struct run *r, uint32_t id, const struct 
     return EMU_OK;
 }
 
+/* From the contents of a file, as they are now. */
+static enum emu_status read_stream(struct run *r, uint32_t id, const char *path, int repeat)
+{
+    size_t bytes;
+    char *data = NULL;
+    enum emu_status s = json_read_file(path, &data, &bytes);
+
+    if (s == EMU_OK)
+        return run_stream_data(r, id, (uint8_t *)data, bytes, repeat);
+    emu_free(data);
+    return s;
+}
+
+enum emu_status run_stream_in_memory(struct run *r, uint32_t id, const char *path, int repeat)
+{
+    const struct image_stream *s;
+
+    TRY(stream_of(r, id, &s));
+    return s->direction == STREAM_TO_HOST || !path ? run_stream_file(r, id, NULL, repeat)
+                                                   : read_stream(r, id, path, repeat);
+}
+
 enum emu_status run_stream_file(struct run *r, uint32_t id, const char *path, int repeat)
 {
     const struct image_stream *s;
@@ -161,7 +185,10 @@ static enum emu_status manifest_values(struct run *r, const struct manifest_stre
     return run_stream_data(r, s->id, data, bytes, s->repeat);
 }
 
-enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
+typedef enum emu_status connect_file(struct run *r, uint32_t id, const char *path, int repeat);
+
+static enum emu_status manifest_streams(struct run *r, const struct manifest *m,
+                                        connect_file *connect)
 {
     for (size_t i = 0; i < m->streams; i++) {
         const struct manifest_stream *s = &m->stream[i];
@@ -177,11 +204,21 @@ enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
             if (!path)
                 return FAIL(NO_MEMORY, "a path");
         }
-        st = run_stream_file(r, s->id, path, s->repeat);
+        st = connect(r, s->id, path, s->repeat);
         emu_free(path);
         TRY(st);
     }
     return EMU_OK;
+}
+
+enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
+{
+    return manifest_streams(r, m, run_stream_file);
+}
+
+enum emu_status run_manifest_streams_in_memory(struct run *r, const struct manifest *m)
+{
+    return manifest_streams(r, m, run_stream_in_memory);
 }
 
 /* ---- the run ---- */

@@ -10,7 +10,8 @@
 #include "emu/tile/tile_range.h"
 
 struct tile_check {
-    uint64_t *written; /* owned: bit per byte */
+    struct tile_observer observer; /* without functions: there is none */
+    uint64_t *written; /* owned: bit per byte; NULL, like the next three: only the observer looks */
     uint8_t *readers;  /* owned: lane mask per byte */
     uint8_t *writers;  /* owned: lane mask per byte */
     uint8_t *touched;  /* owned: 1 per dirty page with a mask that is not 0 */
@@ -43,14 +44,20 @@ const char *tile_check_text(enum tile_check_kind k)
     return (unsigned)k < TILE_CHECK_KINDS ? check_texts[k] : "?";
 }
 
+static enum emu_status begin(struct tile *t)
+{
+    if (!t->check)
+        t->check = emu_alloc(1, sizeof(*t->check));
+    return t->check ? EMU_OK : FAIL(NO_MEMORY, "checking mode of tile %u", t->id);
+}
+
 enum emu_status tile_check_new(struct tile *t)
 {
-    struct tile_check *c = emu_alloc(1, sizeof(*c));
+    struct tile_check *c;
 
     EMU_ASSERT(t->check == NULL);
-    if (!c)
-        return FAIL(NO_MEMORY, "checking mode of tile %u", t->id);
-    t->check = c;
+    TRY(begin(t));
+    c = t->check;
     c->written = emu_alloc(t->mem_bytes / 64 + 1, sizeof(*c->written));
     c->readers = emu_alloc(t->mem_bytes, 1);
     c->writers = emu_alloc(t->mem_bytes, 1);
@@ -73,6 +80,19 @@ void tile_check_free(struct tile *t)
     emu_free(c->touched);
     emu_free(c);
     t->check = NULL;
+}
+
+enum emu_status tile_observe(struct tile *t, const struct tile_observer *o)
+{
+    const struct tile_observer nobody = { .ctx = NULL };
+
+    if (!o && !t->check)
+        return EMU_OK;
+    TRY(begin(t));
+    t->check->observer = o ? *o : nobody;
+    if (!o && !t->check->written)
+        tile_check_free(t);
+    return EMU_OK;
 }
 
 void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high)
@@ -164,6 +184,10 @@ void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t byte
     uint32_t off = addr - t->mem_base;
     unsigned others;
 
+    if (c->observer.access)
+        c->observer.access(c->observer.ctx, t, lane, addr, bytes, 0);
+    if (!c->written)
+        return;
     for (uint32_t i = off; i < off + bytes; i++)
         if (!(c->written[i / 64] >> i % 64 & 1)) {
             report_access(t, TILE_CHECK_UNWRITTEN, lane, TILE_CHECK_NOBODY, addr, bytes);
@@ -198,8 +222,14 @@ static unsigned stack_crossed(const struct tile *t, unsigned lane, uint32_t addr
 
 void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
-    unsigned others, owner = stack_crossed(t, lane, addr, bytes);
+    const struct tile_observer *o = &t->check->observer;
+    unsigned others, owner;
 
+    if (o->access)
+        o->access(o->ctx, t, lane, addr, bytes, 1);
+    if (!t->check->written)
+        return;
+    owner = stack_crossed(t, lane, addr, bytes);
     if (owner != TILE_CHECK_NOBODY)
         report_access(t, TILE_CHECK_STACK, lane, owner, addr, bytes);
     if (!t->check->running)
@@ -211,6 +241,8 @@ void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t byt
 
 void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2)
 {
+    if (!t->check->written)
+        return;
     add_report(t, (struct tile_check_report){
                       .kind = TILE_CHECK_CONFLICT,
                       .lane = (uint8_t)lane,
@@ -224,7 +256,7 @@ void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes)
 {
     uint64_t *written = t->check->written;
 
-    for (uint32_t i = off; i < off + bytes;) {
+    for (uint32_t i = off; written && i < off + bytes;) {
         uint32_t bit = i % 64, n = 64 - bit < off + bytes - i ? 64 - bit : off + bytes - i;
         uint64_t mask = n == 64 ? UINT64_MAX : (((uint64_t)1 << n) - 1) << bit;
 
@@ -243,6 +275,8 @@ void tile_check_idle(struct tile *t)
     struct tile_check *c = t->check;
 
     c->running = 0;
+    if (!c->written)
+        return;
     for (uint32_t p = 0; p < tile_pages(t->mem_bytes, DIRTY_PAGE_BITS); p++) {
         uint32_t off = p << DIRTY_PAGE_BITS;
         uint32_t n = tile_page_bytes(t->mem_bytes, DIRTY_PAGE_BITS, p);
@@ -253,4 +287,12 @@ void tile_check_idle(struct tile *t)
         memset(c->writers + off, 0, n);
         c->touched[p] = 0;
     }
+}
+
+void tile_check_arrived(struct tile *t, const struct tile_arrival *a)
+{
+    const struct tile_observer *o = &t->check->observer;
+
+    if (o->arrived)
+        o->arrived(o->ctx, t, a);
 }

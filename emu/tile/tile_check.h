@@ -66,17 +66,41 @@ size_t tile_check_count(const struct tile *t); /* 0 when the mode is off */
 const struct tile_check_report *tile_check_report(const struct tile *t, size_t i);
 uint64_t tile_check_dropped(const struct tile *t); /* occurrences that found the list full */
 
+/* Who looks at one tile while it runs. Calls come from the thread that runs the tile, or moves
+ * words to it. */
+enum { TILE_FROM_HOST = 0xffffffff };
+struct tile_arrival {
+    uint32_t addr, bytes;
+    uint32_t from, from_addr; /* the tile that sent the words, and where they were; or
+                                 TILE_FROM_HOST */
+    uint64_t cycle;           /* of the host; of words 0 */
+};
+struct tile_observer {
+    void *ctx;
+    /* The instruction that executes has loaded, or has stored. */
+    void (*access)(void *ctx, const struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes,
+                   int is_store);
+    /* Words or packets are in memory. */
+    void (*arrived)(void *ctx, const struct tile *t, const struct tile_arrival *a);
+};
+
+/* Has a tile observed, which is copied: instructions are executed one by one then. NULL: no longer.
+ * It has nothing to do with the checking mode, which may be on or off. EMU_NO_MEMORY. */
+enum emu_status tile_observe(struct tile *t, const struct tile_observer *o) EMU_MUST_CHECK;
+
 /* Hooks of tile_memory.c, tile_code_written() and the barrel; t->check is not NULL. Accesses have
  * passed alignment and bounds.
  *
  *   written  bytes were written by anybody, the host and the exchange included
  *   launch   workers were launched: a run begins or goes on
- *   idle     a sync LOCAL is over: the run ends */
+ *   idle     a sync LOCAL is over: the run ends
+ *   arrived  bytes came from another tile or from the host */
 void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
 void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
 void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
 void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes);
 void tile_check_launch(struct tile *t);
 void tile_check_idle(struct tile *t);
+void tile_check_arrived(struct tile *t, const struct tile_arrival *a);
 
 #endif

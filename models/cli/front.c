@@ -33,7 +33,7 @@ static int is_compile(const struct request *q)
 static void found(struct request *q, const char *what, unsigned thing)
 {
     q->what = what;
-    q->use = is_compile(q) ? thing << USE_COMPILE_SHIFT : thing;
+    q->use = is_compile(q) ? thing << USE_COMPILE_SHIFT : thing | (q->command->uses & USE_STEP);
 }
 
 /* A manifest of the lab; `file` keeps its path. */
@@ -85,6 +85,9 @@ static enum emu_status look(struct request *q, const struct option_list *candida
     TRY(look_file(q, first, &thing));
     if (thing == USE_CASE) {
         q->use = USE_CASE;
+        if (q->command->uses & USE_STEP)
+            return FAIL(USAGE, "%s is a case, for one tile: superstep tile --trace i --case FILE",
+                        first);
         return is_compile(q)
                    ? FAIL(USAGE, "%s is a case, which has no image: superstep run FILE", first)
                    : EMU_OK;
@@ -181,6 +184,24 @@ const struct command front_commands[] = {
       .doc = "Compile or assemble a whole-machine program and write its image. `superstep compile "
              "WHAT --help` says what WHAT takes.\v"
              "Exit status: 0, 1 too little memory, 2 bad usage or bad file.",
+      .look = look,
+      .is_parameter = program_is_parameter,
+      .print_parameters = program_print_parameters },
+    { .name = "step",
+      .help = "step through a program: supersteps, bundles, registers, memory; forwards and back",
+      .uses = USE_RUN | USE_STEP,
+      .run = run,
+      .noun = "one program",
+      .min = 1,
+      .max = 1,
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.bsp.json|FILE.img|FILE.S",
+      .doc = "Step through a program that `superstep run` would run: to a superstep, a layer, a "
+             "cycle, an instruction, a fault; by supersteps, phases and bundles, forwards and "
+             "back; with registers, memory, code, breakpoints, and who wrote what. `help` at its "
+             "prompt lists the commands; docs/step.md explains them. Files that a run would write "
+             "are not written.\v"
+             "Exit status: 0, 2 bad usage or bad file, or a command in a script or a pipe that was "
+             "wrong.",
       .look = look,
       .is_parameter = program_is_parameter,
       .print_parameters = program_print_parameters },

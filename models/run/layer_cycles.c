@@ -432,3 +432,20 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r)
     layer_cycles_sum(k);
     return EMU_OK;
 }
+
+enum emu_status layer_cycles_supersteps(const struct layer_cycles *k, uint32_t **out, size_t *count)
+{
+    *count = k->steps ? (size_t)k->step[k->steps - 1].superstep + 1 : 0;
+    *out = emu_alloc(*count + 1, sizeof(**out));
+    if (!*out)
+        return FAIL(NO_MEMORY, "layers of %zu supersteps", *count);
+    for (size_t i = 0; i < *count; i++)
+        (*out)[i] = UINT32_MAX;
+    for (size_t i = 0; i < k->steps; i++) {
+        const struct billed_step *s = &k->step[i];
+
+        if (s->computes && (*out)[s->superstep] == UINT32_MAX)
+            (*out)[s->superstep] = s->row;
+    }
+    return EMU_OK;
+}

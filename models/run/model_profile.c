@@ -63,24 +63,6 @@ static enum emu_status add_unfit(void *ctx, struct profile *p)
     return EMU_OK;
 }
 
-/* By superstep of sync group 0 the first layer that computes in it. EMU_NO_MEMORY; emu_free it. */
-static enum emu_status layers_of_steps(const struct layer_cycles *k, uint32_t **out, size_t *count)
-{
-    *count = k->steps ? (size_t)k->step[k->steps - 1].superstep + 1 : 0;
-    *out = emu_alloc(*count + 1, sizeof(**out));
-    if (!*out)
-        return FAIL(NO_MEMORY, "layers of %zu supersteps", *count);
-    for (size_t i = 0; i < *count; i++)
-        (*out)[i] = UINT32_MAX;
-    for (size_t i = 0; i < k->steps; i++) {
-        const struct billed_step *s = &k->step[i];
-
-        if (s->computes && (*out)[s->superstep] == UINT32_MAX)
-            (*out)[s->superstep] = s->row;
-    }
-    return EMU_OK;
-}
-
 enum emu_status model_profile_write(const struct model_profile *m, struct profile_files *f)
 {
     struct network_rows rows = { .m = m };
@@ -90,7 +72,7 @@ enum emu_status model_profile_write(const struct model_profile *m, struct profil
 
     if (!request_profiles(m->request))
         return EMU_OK;
-    s = layers_of_steps(m->layers, &layer, &x.layers);
+    s = layer_cycles_supersteps(m->layers, &layer, &x.layers);
     x.layer = rows.layer = layer;
     rows.layers = x.layers;
     if (s == EMU_OK)

@@ -6,6 +6,8 @@
 #include <math.h>
 
 #include "emu/base/alloc.h"
+#include "emu/cli/request_look.h"
+#include "emu/cli/step_session.h"
 #include "emu/job/run_image.h"
 #include "models/run/compare_graph.h"
 #include "models/run/kept_image.h"
@@ -243,11 +245,17 @@ static enum emu_status print_answer(const struct model_run *m)
     struct model_answer a = answer_of(m);
     json_t *o;
 
-    if (!m->q->json)
+    if (!m->q->json) {
+        TRY(a.run ? request_show(m->q, a.run, NULL, stdout) : EMU_OK);
         return print_text(m, &a);
+    }
     o = model_report_json(&a);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
+    if (a.run && request_show(m->q, a.run, o, stdout) != EMU_OK) {
+        json_decref(o);
+        return EMU_USAGE;
+    }
     run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
@@ -347,8 +355,13 @@ static void warn_of_range(const struct model_run *m)
 
 static enum emu_status run_machine(struct model_run *m)
 {
-    enum emu_status s = session_run(m->session);
+    struct look_trace *trace;
+    enum emu_status s;
 
+    TRY(request_look_check(m->q, session_run_image(m->session)->im));
+    TRY(request_trace_begin(m->q, session_run_image(m->session), &trace));
+    s = session_run(m->session);
+    request_trace_end(trace);
     if (s == EMU_FAULT) {
         m->code = EXIT_FAULTED;
         TRY(model_report_fault(m->q, subject_of(m), m->session));
@@ -368,6 +381,36 @@ static enum emu_status run_machine(struct model_run *m)
     TRY(print_answer(m));
     write_files(m);
     return write_profile(m);
+}
+
+/* ---- stepping ---- */
+
+/* Layers by superstep. */
+struct layer_steps {
+    const struct layer_cycles *layers; /* borrowed */
+    uint32_t *row;                     /* owned */
+    size_t count;
+};
+
+static const char *layer_name(void *ctx, uint64_t superstep)
+{
+    const struct layer_steps *l = ctx;
+
+    return superstep < l->count && l->row[superstep] != UINT32_MAX
+               ? l->layers->text[l->row[superstep]].name
+               : NULL;
+}
+
+static enum emu_status step_machine(struct model_run *m)
+{
+    struct layer_steps l = { .layers = &m->layers };
+    const struct step_names names = { &l, layer_name };
+    enum emu_status s = layer_cycles_supersteps(&m->layers, &l.row, &l.count);
+
+    if (s == EMU_OK)
+        s = step_session(m->q, session_run_image(m->session), &names, &m->code);
+    emu_free(l.row);
+    return s;
 }
 
 static enum emu_status build_and_compile(struct model_run *m)
@@ -405,7 +448,7 @@ static enum emu_status execute(struct model_run *m)
     enum emu_status s;
 
     o.record = 1;
-    o.overflow = !o.timing;
+    o.overflow = !o.timing && !request_steps(m->q);
     o.ranges = m->q->ranges;
     o.digests = output_stream(m->files.digests);
     o.program = program_of_entry;
@@ -418,7 +461,7 @@ static enum emu_status execute(struct model_run *m)
     if (s == EMU_OK)
         s = write_inputs(m);
     if (s == EMU_OK)
-        s = run_machine(m);
+        s = request_steps(m->q) ? step_machine(m) : run_machine(m);
     return output_finish(&m->files.digests, s);
 }
 

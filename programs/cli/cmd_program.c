@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/cli/request_look.h"
+#include "emu/cli/step_session.h"
 #include "programs/cli/cmd_lesson.h"
 #include "programs/cli/cmd_mistake.h"
 #include "programs/cli/program_request.h"
@@ -62,6 +64,8 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
     if (st == EMU_OK && q->json && q->steps)
         st = run_put_steps(run, NULL, o);
     if (st == EMU_OK)
+        st = request_show(q, run, o, stdout);
+    if (st == EMU_OK)
         st = lesson_of_run(q, run, o, &printed);
     if (st != EMU_OK || printed) {
         json_decref(o);
@@ -106,9 +110,14 @@ static enum emu_status prepare(const struct request *q, struct compiled *c, stru
 static enum emu_status run_and_print(const struct request *q, const struct compiled *c,
                                      struct session *s, void *state, json_t *answer, int *code)
 {
-    enum emu_status wrong = session_run(s);
+    struct look_trace *trace;
     const char *status;
+    enum emu_status wrong;
 
+    TRY(request_look_check(q, compiled_image(c)));
+    TRY(request_trace_begin(q, session_run_image(s), &trace));
+    wrong = session_run(s);
+    request_trace_end(trace);
     if (wrong == EMU_OK && program(q)->after && run_has_values(session_run_image(s)))
         wrong = program(q)->after(s, state, answer);
     if (wrong != EMU_OK && wrong != EMU_FAULT)
@@ -130,7 +139,8 @@ static enum emu_status run_session(const struct request *q, const struct compile
 
     if (!answer)
         return FAIL(NO_MEMORY, "the answer");
-    st = run_and_print(q, c, s, state, answer, code);
+    st = request_steps(q) ? program_step(q, c, s, code)
+                          : run_and_print(q, c, s, state, answer, code);
     json_decref(answer);
     return st;
 }

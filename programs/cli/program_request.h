@@ -46,6 +46,11 @@ enum emu_status program_profile_overflows(struct profile *p, const struct sessio
 enum emu_status program_profile(const struct request *q, const struct compiled *c,
                                 struct session *s, struct profile_files *f) EMU_MUST_CHECK;
 
+/* `superstep step` of a compiled program in a session with its inputs: the names of its supersteps
+ * are those of the steps that compute in them, or that exchange. Errors: step_session(). */
+enum emu_status program_step(const struct request *q, const struct compiled *c, struct session *s,
+                             int *code) EMU_MUST_CHECK;
+
 /* The program of a name; NULL if none of the tables has it. A NULL ends the list of tables. */
 const struct named_program *program_find(const char *name,
                                          const struct named_program *const *const *tables);

@@ -1,0 +1,167 @@
+/* request_look.c - places as the stepper takes them, and its observers, in a plain run. */
+#include "emu/cli/request_look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/job/case_run.h"
+#include "emu/step/observe.h"
+#include "emu/step/tile_place.h"
+
+enum { TEXT = 300 };
+
+/* ---- places ---- */
+
+/* PLACE[:TYPE] */
+static enum emu_status read_show(const struct image *im, const char *text, struct tile_place *p,
+                                 unsigned *type)
+{
+    char copy[TEXT];
+    char *colon;
+
+    if (strlen(text) >= sizeof(copy))
+        return FAIL(USAGE, "--show: a place of %zu characters", strlen(text));
+    snprintf(copy, sizeof(copy), "%s", text);
+    colon = strrchr(copy, ':');
+    if (colon && place_type_find(colon + 1, type))
+        *colon = 0;
+    else
+        colon = NULL;
+    if (tile_place_read(im, copy, image_tile_count(im) ? image_tile_at(im, 0)->tile : 0, NULL, p) !=
+        EMU_OK)
+        return FAIL(USAGE, "--show %s: %s", text, emu_error());
+    if (!colon)
+        *type = p->type;
+    return EMU_OK;
+}
+
+enum emu_status request_show(const struct request *q, const struct run *r, json_t *answer, FILE *f)
+{
+    json_t *list = q->show.count ? json_array() : NULL;
+    enum emu_status s = EMU_OK;
+
+    for (size_t i = 0; i < q->show.count && s == EMU_OK; i++) {
+        struct tile_place p;
+        unsigned type;
+        const struct tile *t;
+
+        s = read_show(r->im, q->show.item[i], &p, &type);
+        if (s != EMU_OK)
+            break;
+        t = machine_tile(r->machine, p.tile);
+        if (q->json) {
+            json_array_append_new(list, place_json(t, p.addr, type, place_count(&p, type)));
+            continue;
+        }
+        fprintf(f, "%s tile %u, 0x%x, %s\n", q->show.item[i], p.tile, p.addr,
+                place_type_name(type));
+        place_print(t, p.addr, type, place_count(&p, type), f);
+    }
+    if (list && q->json && s == EMU_OK && answer)
+        json_object_set(answer, "tile_memory", list);
+    json_decref(list);
+    return s;
+}
+
+/* ---- the trace ---- */
+
+struct look_trace {
+    const struct run *run; /* borrowed */
+    struct observed *observed;
+    uint32_t tile;
+    int has_superstep;
+    uint64_t superstep;
+};
+
+/* "tile=3,superstep=2", in any order. */
+static enum emu_status read_trace(const struct request *q, const struct image *im,
+                                  struct look_trace *out)
+{
+    char copy[TEXT], *rest = NULL;
+    int has_tile = 0;
+
+    snprintf(copy, sizeof(copy), "%s", q->trace_run);
+    for (char *w = strtok_r(copy, ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
+        uint64_t n;
+
+        if (!strncmp(w, "tile=", 5) && request_number(w + 5, 0, image_arch(im)->tiles - 1, &n)) {
+            out->tile = (uint32_t)n;
+            has_tile = 1;
+        } else if (!strncmp(w, "superstep=", 10) &&
+                   request_number(w + 10, 0, UINT64_MAX, &out->superstep)) {
+            out->has_superstep = 1;
+        } else {
+            return FAIL(USAGE, "--trace: '%.60s' is not tile=N, with N below %u, or superstep=N", w,
+                        image_arch(im)->tiles);
+        }
+    }
+    if (!has_tile)
+        return FAIL(USAGE, "--trace needs a tile: tile=N or tile=N,superstep=N");
+    return image_find_tile(im, 0, out->tile)
+               ? EMU_OK
+               : FAIL(USAGE, "--trace: tile %u takes no part in the program", out->tile);
+}
+
+static void print_issue(void *ctx, const struct tile *t, const struct issue *i)
+{
+    const struct look_trace *l = ctx;
+    struct machine *m = l->run->machine;
+    char place[TEXT], text[TEXT], values[TEXT];
+
+    if (l->has_superstep && machine_supersteps(m, machine_tile_group(m, l->tile)) != l->superstep)
+        return;
+    place_text(l->run->im, l->tile, i->pc, place, sizeof(place));
+    issue_text(&i->main, i->is_bundle ? &i->aux : NULL, NULL, text, sizeof(text));
+    issue_values(i, t, values, sizeof(values));
+    fprintf(stderr, "%10" PRIu64 " %u.%s 0x%05x %-24s %s%s%s\n", i->cycle, l->tile,
+            case_lane_name(i->lane), i->pc, place, text, *values ? "   " : "", values);
+}
+
+enum emu_status request_trace_begin(const struct request *q, struct run *r, struct look_trace **out)
+{
+    struct look_trace *l;
+    enum emu_status s;
+
+    *out = NULL;
+    if (!q->trace_run)
+        return EMU_OK;
+    l = emu_alloc(1, sizeof(*l));
+    if (!l)
+        return FAIL(NO_MEMORY, "a trace");
+    l->run = r;
+    s = read_trace(q, r->im, l);
+    if (s == EMU_OK)
+        s = observe_begin(r->machine, l->tile,
+                          &(struct observer_calls){ .ctx = l, .issued = print_issue },
+                          &l->observed);
+    if (s == EMU_OK)
+        *out = l;
+    else
+        emu_free(l);
+    return s;
+}
+
+void request_trace_end(struct look_trace *t)
+{
+    if (!t)
+        return;
+    observe_flush(t->observed);
+    observe_end(t->observed);
+    emu_free(t);
+}
+
+enum emu_status request_look_check(const struct request *q, const struct image *im)
+{
+    struct look_trace trace = { .run = NULL };
+
+    for (size_t i = 0; i < q->show.count; i++) {
+        struct tile_place p;
+        unsigned type;
+
+        TRY(read_show(im, q->show.item[i], &p, &type));
+    }
+    return q->trace_run ? read_trace(q, im, &trace) : EMU_OK;
+}
