@@ -98,7 +98,14 @@ static enum emu_status edit_lines(EditLine *el, History *past, struct step_shell
     HistEvent event;
     int n, quits = 0;
 
-    while (s == EMU_OK && !quits && (line = el_gets(el, &n)) != NULL && n > 0) {
+    while (s == EMU_OK && !quits) {
+        line = el_gets(el, &n);
+        if ((!line || n <= 0) && take_interrupt()) { /* at the prompt it drops the line */
+            printf("\n");
+            continue;
+        }
+        if (!line || n <= 0)
+            break;
         if (n > 1)
             history(past, &event, H_ENTER, line);
         take_interrupt();
