@@ -12,6 +12,7 @@
  */
 #include "programs/compiler/place/place_tile.h"
 
+#include <immintrin.h>
 #include <string.h>
 
 #include "programs/compiler/base/key_sort.h"
@@ -27,7 +28,12 @@ struct place_trial {
     int down, wishful; /* wishful: wishes count for items that have a place where they come true */
     uint64_t base, code_end, region1, reach, loaded, top; /* addresses */
     uint64_t clean; /* the lowest address for items that receive words; 0: anywhere */
-    uint32_t count; /* of w->placed */
+};
+
+/* Where the search for a place stands: what may be in the way next. At first all 0, then what the
+ * search for the same item with a lower place left. */
+struct place_cursor {
+    uint32_t placed, solid;
 };
 
 static uint64_t code_end_of(const struct place_job *job)
@@ -86,20 +92,88 @@ static uint64_t align_place(const struct place_trial *t, uint64_t p, const struc
     return coordinate_of(t, (t->top - p - it->bytes) & ~mask, it->bytes);
 }
 
-/* The first place from p on that overlaps no item in use together with this one. Most of the time
- * of a placement is spent here. next: the first placed item that may be in the way; at first 0,
- * then what the search for the same item with a lower p left. */
-static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it,
-                          uint32_t *next)
+/* The first place from c on that touches no solid range. */
+static uint64_t pass_solid(const struct place_trial *t, uint64_t c, const struct place_item *it,
+                           uint32_t *next)
 {
-    const struct live_row row = live_table_row(t->job->live, it->live);
-    const struct placed_item *x = t->w->placed + *next, *end = t->w->placed + t->count;
-    uint64_t c = align_place(t, p, it);
+    const struct solid_range *x = t->w->solid.at + *next, *end = t->w->solid.at + t->w->solid.count;
 
     for (; x < end && c != NOWHERE && x->low < c + it->bytes; x++)
-        if (x->high > c && live_row_meets(&row, x->live))
+        if (x->high > c)
             c = align_place(t, x->high, it);
-    *next = (uint32_t)(x - t->w->placed);
+    *next = (uint32_t)(x - t->w->solid.at);
+    return c;
+}
+
+/* Of the lanes in mask, those whose live sets meet that of the row. */
+static inline uint32_t lanes_that_meet(const struct live_row *row, const uint64_t *live,
+                                       uint32_t mask)
+{
+    uint32_t meet = 0;
+
+    if (row->bits) {
+        __m256i set = _mm256_loadu_si256((const __m256i *)live);
+        __m256i word = _mm256_i64gather_epi64((const long long *)row->bits,
+                                              _mm256_srli_epi64(set, 6), sizeof(uint64_t));
+        __m256i bit = _mm256_srlv_epi64(word, _mm256_and_si256(set, _mm256_set1_epi64x(63)));
+
+        return mask & (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64(bit, 63)));
+    }
+    for (; mask; mask &= mask - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(mask);
+
+        meet |= (uint32_t)live_row_meets(row, (uint32_t)live[k]) << k;
+    }
+    return meet;
+}
+
+/* The first place from c on that overlaps no placed item in use together with this one. */
+static uint64_t pass_placed(const struct place_trial *t, uint64_t c, const struct place_item *it,
+                            uint32_t *next)
+{
+    const struct live_row row = live_table_row(t->job->live, it->live);
+    const struct placed_items *p = &t->w->placed;
+    uint32_t i = *next;
+
+    while (c != NOWHERE) {
+        __m256i from = _mm256_set1_epi64x((int64_t)c);
+        __m256i to = _mm256_set1_epi64x((int64_t)(c + it->bytes));
+        __m256i low = _mm256_loadu_si256((const __m256i *)(p->low + i));
+        __m256i high = _mm256_loadu_si256((const __m256i *)(p->high + i));
+        __m256i begins = _mm256_cmpgt_epi64(to, low);
+        __m256i overlaps = _mm256_and_si256(begins, _mm256_cmpgt_epi64(high, from));
+        uint32_t before = (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(begins));
+        uint32_t hit = (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(overlaps));
+
+        if (hit)
+            hit = lanes_that_meet(&row, p->live + i, hit);
+        if (hit) {
+            uint32_t k = (uint32_t)__builtin_ctz(hit);
+
+            c = align_place(t, (uint64_t)p->high[i + k], it);
+            i += k + 1;
+        } else if (before == (1u << PLACED_LANES) - 1) {
+            i += PLACED_LANES;
+        } else {
+            i += (uint32_t)__builtin_ctz(~before);
+            break;
+        }
+    }
+    *next = i;
+    return c;
+}
+
+/* The first place from p on that overlaps no item in use together with this one. Most of the time
+ * of a placement is spent here. */
+static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it,
+                          struct place_cursor *next)
+{
+    uint64_t c = align_place(t, p, it), before;
+
+    do {
+        before = pass_solid(t, c, it, &next->solid);
+        c = pass_placed(t, before, it, &next->placed);
+    } while (c != before);
     return c;
 }
 
@@ -129,10 +203,10 @@ static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t 
                            int wishful)
 {
     const struct place_item *it = &t->job->item[item];
-    uint32_t placed = 0;
+    struct place_cursor cursor = { 0 };
 
     for (;;) {
-        uint64_t c = find_free(t, low, it, &placed), next;
+        uint64_t c = find_free(t, low, it, &cursor), next;
 
         if (c == NOWHERE || c + it->bytes > high)
             return NOWHERE;
@@ -145,23 +219,77 @@ static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t 
     }
 }
 
+/* Adds a range of what is always in use; it touches its neighbours at most at its ends. */
+static void add_solid(struct solid_ranges *s, uint64_t low, uint64_t high)
+{
+    uint32_t at = 0, end = s->count;
+
+    while (at < end) {
+        uint32_t mid = (at + end) / 2;
+
+        if (s->at[mid].low > low)
+            end = mid;
+        else
+            at = mid + 1;
+    }
+    if (at && s->at[at - 1].high == low) {
+        s->at[at - 1].high = high;
+        if (at < s->count && s->at[at].low == high) {
+            s->at[at - 1].high = s->at[at].high;
+            memmove(s->at + at, s->at + at + 1, (--s->count - at) * sizeof(*s->at));
+        }
+    } else if (at < s->count && s->at[at].low == high) {
+        s->at[at].low = low;
+    } else {
+        memmove(s->at + at + 1, s->at + at, (s->count++ - at) * sizeof(*s->at));
+        s->at[at] = (struct solid_range){ low, high };
+    }
+}
+
+/* Makes room for an entry. The lists end with entries that lie behind every place. */
+static void insert_placed(struct placed_items *p, uint32_t at, int64_t low, int64_t high,
+                          uint32_t live)
+{
+    size_t behind = p->count++ + PLACED_LANES - at;
+
+    memmove(p->low + at + 1, p->low + at, behind * sizeof(*p->low));
+    memmove(p->high + at + 1, p->high + at, behind * sizeof(*p->high));
+    memmove(p->live + at + 1, p->live + at, behind * sizeof(*p->live));
+    p->low[at] = low;
+    p->high[at] = high;
+    p->live[at] = live;
+}
+
+static void clear_placed(struct place_scratch *w)
+{
+    w->placed.count = w->solid.count = 0;
+    for (uint32_t i = 0; i < PLACED_LANES; i++) {
+        w->placed.low[i] = w->placed.high[i] = INT64_MAX;
+        w->placed.live[i] = LIVE_ALWAYS;
+    }
+}
+
 /* Places stay in the order of their low ends; an item comes behind those with its own. */
 static void add_placed(struct place_trial *t, uint32_t item, uint64_t c)
 {
-    struct placed_item *p = t->w->placed;
-    uint32_t bytes = t->job->item[item].bytes, low = 0, high = t->count;
+    const struct place_item *it = &t->job->item[item];
+    struct placed_items *p = &t->w->placed;
+    uint32_t low = 0, high = p->count;
 
+    t->w->addr[item] = t->down ? t->top - (c + it->bytes) : c;
+    if (it->live == LIVE_ALWAYS) {
+        add_solid(&t->w->solid, c, c + it->bytes);
+        return;
+    }
     while (low < high) {
         uint32_t mid = (low + high) / 2;
 
-        if (p[mid].low > c)
+        if ((uint64_t)p->low[mid] > c)
             high = mid;
         else
             low = mid + 1;
     }
-    memmove(p + low + 1, p + low, (t->count++ - low) * sizeof(*p));
-    p[low] = (struct placed_item){ c, c + bytes, item, t->job->item[item].live };
-    t->w->addr[item] = t->down ? t->top - (c + bytes) : c;
+    insert_placed(p, low, (int64_t)c, (int64_t)(c + it->bytes), it->live);
 }
 
 /* The place of an item: a coordinate, NOWHERE when there is none, which happens downwards only. */
@@ -284,6 +412,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
     t.loaded = t.top - a->loader_tail_bytes;
     t.clean = plan->clean ? fetched_end_of(job) : 0;
     sort_items(job, order, plan, w);
+    clear_placed(w);
     for (uint32_t i = 0; i < job->items; i++)
         w->addr[i] = NOWHERE;
     for (uint32_t i = 0; i < job->items; i++) {
@@ -292,9 +421,8 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
         if (failed)
             return failed;
     }
-    for (uint32_t i = 0; i < t.count; i++) {
-        uint32_t k = w->placed[i].item;
-        uint64_t item_end = end_of(job, k, w->addr[k]);
+    for (uint32_t i = 0; i < job->items; i++) {
+        uint64_t item_end = end_of(job, i, w->addr[i]);
 
         end = item_end > end ? item_end : end;
     }
@@ -519,12 +647,16 @@ enum emu_status place_scratch_init(struct place_scratch *w, const struct place_j
     *w = (struct place_scratch){
         .order = emu_alloc(items + 1, sizeof(*w->order)),
         .spare = emu_alloc(items + 1, sizeof(*w->spare)),
-        .placed = emu_alloc(items + 1, sizeof(*w->placed)),
+        .placed.low = emu_alloc(items + PLACED_LANES, sizeof(*w->placed.low)),
+        .placed.high = emu_alloc(items + PLACED_LANES, sizeof(*w->placed.high)),
+        .placed.live = emu_alloc(items + PLACED_LANES, sizeof(*w->placed.live)),
+        .solid.at = emu_alloc(items + 1, sizeof(*w->solid.at)),
         .addr = emu_alloc(items + 1, sizeof(*w->addr)),
         .best = emu_alloc(items + 1, sizeof(*w->best)),
         .delta = emu_alloc((size_t)steps + 1, sizeof(*w->delta)),
     };
-    if (w->order && w->spare && w->placed && w->addr && w->best && w->delta &&
+    if (w->order && w->spare && w->placed.low && w->placed.high && w->placed.live && w->solid.at &&
+        w->addr && w->best && w->delta &&
         partners_init(&w->apart, most->items, most->pairs) &&
         partners_init(&w->wish, most->items, most->wishes))
         return EMU_OK;
@@ -536,7 +668,10 @@ void place_scratch_free(struct place_scratch *w)
 {
     emu_free(w->order);
     emu_free(w->spare);
-    emu_free(w->placed);
+    emu_free(w->placed.low);
+    emu_free(w->placed.high);
+    emu_free(w->placed.live);
+    emu_free(w->solid.at);
     emu_free(w->addr);
     emu_free(w->best);
     partners_free(&w->apart);

@@ -31,10 +31,24 @@ struct place_job {
     const struct object_pair *wish;  /* the same: apart, if possible */
 };
 
-/* An item that has a place, in the coordinates of a trial (see place_tile.c). */
-struct placed_item {
+/* The items that have a place, in the coordinates of a trial (see place_tile.c). Coordinates and
+ * sizes are far below 2^62, so that they can be compared as signed numbers. What is always in use
+ * is no item of its own here, but part of a solid range, which no other item may touch. */
+enum { PLACED_LANES = 4 }; /* that a search looks at together; the lists end with as many more */
+
+struct placed_items {
+    int64_t *low, *high; /* by low */
+    uint64_t *live;      /* their live sets */
+    uint32_t count;
+};
+
+struct solid_range {
     uint64_t low, high;
-    uint32_t item, live; /* live: of the item */
+};
+
+struct solid_ranges {
+    struct solid_range *at; /* by low; no two of them touch */
+    uint32_t count;
 };
 
 /* An item and the number that it is sorted by. */
@@ -51,7 +65,8 @@ struct place_partners {
 /* Scratch memory for the work on one tile; one per thread. */
 struct place_scratch {
     struct place_key *order, *spare; /* spare: for sorting */
-    struct placed_item *placed;      /* by low */
+    struct placed_items placed;
+    struct solid_ranges solid;
     uint64_t *addr, *best;           /* by item; best: the result */
     struct place_partners apart, wish;
     int64_t *delta; /* bytes that come into use with each step */
