@@ -15,7 +15,6 @@
 
 /* ---- packed instructions ---- */
 
-
 static struct exchange_insn random_insn(uint64_t *random, uint32_t event)
 {
     struct exchange_insn c = { .op = (uint8_t)random_below(random, EXCHANGE_DELAYPIC + 1),
@@ -185,8 +184,8 @@ static int vary(struct arch *a, size_t i)
     return 0;
 }
 
-/* Schedules depend on no field of which that is not said: all others are varied at once. Each of the
- * fields gives another key. The compiler schedules for tiles of 2 GB, whatever they have. */
+/* Schedules depend on no field of which that is not said: all others are varied at once. Each of
+ * the fields gives another key. The compiler schedules for tiles of 2 GB, whatever they have. */
 static void test_machines(void **state)
 {
     struct exchange_schedule x, y;
@@ -295,9 +294,9 @@ static void test_no_block(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packed),   cmocka_unit_test(test_found),
-        cmocka_unit_test(test_many),     cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_folder),   cmocka_unit_test(test_no_block),
+        cmocka_unit_test(test_packed), cmocka_unit_test(test_found),
+        cmocka_unit_test(test_many),   cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_folder), cmocka_unit_test(test_no_block),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

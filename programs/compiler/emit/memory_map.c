@@ -28,19 +28,28 @@ struct claims {
     uint32_t heap_count;
 };
 
-/* Appends the objects of a tile that are in use during a step, or the others, as the next ranks. */
-static void rank_objects(const struct emit_index *p, uint32_t tile, uint32_t step, int used,
-                         struct claims *c)
+/* Lists the objects of a tile by rank: first those that are in use during a step. spare: room for
+ * as many claims again. */
+static void rank_objects(const struct emit_index *p, uint32_t tile, uint32_t step, struct claims *c,
+                         struct claim *spare)
 {
+    uint32_t others = 0;
+
     for (uint32_t i = p->object_first[tile]; i < p->object_first[tile + 1]; i++) {
         const struct object *o = &p->l->object.at[p->object[i]];
+        struct claim x = { o->addr, o->addr + o->bytes, 0, p->object[i] };
 
-        if (o->bytes && object_in_use(p->l, o, step) == used) {
-            c->claim[c->count] =
-                (struct claim){ o->addr, o->addr + o->bytes, c->count, p->object[i] };
-            c->count++;
-        }
+        if (!o->bytes)
+            continue;
+        if (object_in_use(p->l, o, step))
+            c->claim[c->count++] = x;
+        else
+            spare[others++] = x;
     }
+    memcpy(c->claim + c->count, spare, others * sizeof(*spare));
+    c->count += others;
+    for (uint32_t i = 0; i < c->count; i++)
+        c->claim[i].rank = i;
 }
 
 static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, uint32_t peak_step,
@@ -48,12 +57,11 @@ static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, ui
 {
     uint32_t n = p->object_first[tile + 1] - p->object_first[tile];
 
-    c->claim = emu_alloc(n + 1, sizeof(*c->claim));
+    c->claim = emu_alloc(2 * (size_t)n + 1, sizeof(*c->claim));
     c->heap = emu_alloc(n + 1, sizeof(*c->heap));
     if (!c->claim || !c->heap)
         return FAIL(NO_MEMORY, "the map of %u objects", n);
-    rank_objects(p, tile, peak_step, 1, c);
-    rank_objects(p, tile, peak_step, 0, c);
+    rank_objects(p, tile, peak_step, c, c->claim + n);
     return key_sort(c->claim, c->count, sizeof(*c->claim), offsetof(struct claim, addr), 1);
 }
 

@@ -656,8 +656,7 @@ enum emu_status place_scratch_init(struct place_scratch *w, const struct place_j
         .delta = emu_alloc((size_t)steps + 1, sizeof(*w->delta)),
     };
     if (w->order && w->spare && w->placed.low && w->placed.high && w->placed.live && w->solid.at &&
-        w->addr && w->best && w->delta &&
-        partners_init(&w->apart, most->items, most->pairs) &&
+        w->addr && w->best && w->delta && partners_init(&w->apart, most->items, most->pairs) &&
         partners_init(&w->wish, most->items, most->wishes))
         return EMU_OK;
     place_scratch_free(w);

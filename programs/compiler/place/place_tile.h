@@ -67,7 +67,7 @@ struct place_scratch {
     struct place_key *order, *spare; /* spare: for sorting */
     struct placed_items placed;
     struct solid_ranges solid;
-    uint64_t *addr, *best;           /* by item; best: the result */
+    uint64_t *addr, *best; /* by item; best: the result */
     struct place_partners apart, wish;
     int64_t *delta; /* bytes that come into use with each step */
 };

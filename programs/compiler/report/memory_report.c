@@ -159,30 +159,32 @@ static int has_addresses(const struct compiled *c, uint32_t tile)
     return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
 }
 
-/* Appends the objects of a tile that are in use at its worst moment, or the others. */
-static size_t list_claims(const struct memory_report *a, uint32_t tile, int used,
-                          struct byte_claim *claim, size_t n)
+/* Lists the objects of a tile, those that are in use at its worst moment first. Returns how many
+ * these are. spare: room for as many claims again. */
+static size_t list_claims(const struct memory_report *a, uint32_t tile, struct byte_claim *claim,
+                          struct byte_claim *spare)
 {
     const struct lowered *l = a->c->lowered;
     uint32_t step = a->c->place.tile[tile].peak_step;
+    size_t used = 0, others = 0;
 
     for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++) {
         const struct object *o = &l->object.at[a->object[i]];
+        struct byte_claim *to = object_in_use(l, o, step) ? &claim[used++] : &spare[others++];
 
-        if (object_in_use(l, o, step) == used) {
-            claim[n] = (struct byte_claim){ (uint64_t)o->addr + o->bytes, o->addr, (uint32_t)n,
-                                            a->object[i] };
-            n++;
-        }
+        *to = (struct byte_claim){ (uint64_t)o->addr + o->bytes, o->addr, 0, a->object[i] };
     }
-    return n;
+    memcpy(claim + used, spare, others * sizeof(*spare));
+    for (size_t i = 0; i < used + others; i++)
+        claim[i].rank = (uint32_t)i;
+    return used;
 }
 
 static void count_objects(const struct memory_report *a, uint32_t tile, struct byte_claim *room,
                           struct tile_usage *t)
 {
     const struct lowered *l = a->c->lowered;
-    size_t used = list_claims(a, tile, 1, room, 0), n = list_claims(a, tile, 0, room, used);
+    size_t n = a->first[tile + 1] - a->first[tile], used = list_claims(a, tile, room, room + n);
 
     for (size_t i = 0; i < used; i++) {
         const struct object *o = &l->object.at[room[i].object];
@@ -204,16 +206,21 @@ static enum emu_status compare_image(const struct compiled *c, uint32_t tile,
 {
     uint32_t number = c->lowered->used_tile[tile];
     const struct image_tile *it = image_find_tile(c->image, 0, number);
-    uint32_t gaps = image_category_bytes(c->image, it, 0);
+    uint32_t text[CATEGORY_COUNT], bytes[CATEGORY_COUNT + 1] = { 0 }, named = 0, gaps;
+    size_t n;
+    const struct image_range *r = image_map_of(c->image, it->map, &n);
 
+    find_categories(c->image, text);
+    for (size_t i = 0; i < n; i++) {
+        bytes[category_of(text, r[i].category)] += r[i].bytes;
+        named += r[i].bytes;
+    }
+    gaps = graph_arch(c->graph)->mem_bytes - named;
     for (int i = 0; i < CATEGORY_COUNT; i++) {
-        uint32_t id = image_find_string(c->image, category_name((enum category)i));
-        uint32_t bytes = id == UINT32_MAX ? 0 : image_category_bytes(c->image, it, id);
-
-        if (bytes != t->category[i])
+        if (bytes[i] != t->category[i])
             return FAIL(BAD_PROGRAM, "tile %u: %llu bytes of category '%s', %u in the image",
                         number, (unsigned long long)t->category[i], category_name((enum category)i),
-                        bytes);
+                        bytes[i]);
     }
     if (gaps != t->gap + t->free)
         return FAIL(BAD_PROGRAM, "tile %u: %llu bytes without a use, %u in the image", number,
@@ -379,7 +386,7 @@ static enum emu_status count_tiles(const struct memory_report *a)
     return s;
 }
 
-enum emu_status memory_report_init(const struct compiled *c, struct memory_report *out)
+enum emu_status memory_report_list(const struct compiled *c, struct memory_report *out)
 {
     size_t objects = c->lowered->object.count;
 
@@ -390,6 +397,12 @@ enum emu_status memory_report_init(const struct compiled *c, struct memory_repor
     if (!out->tile || !out->first || !out->object)
         return FAIL(NO_MEMORY, "a memory report of %zu objects", objects);
     list_objects(out);
+    return EMU_OK;
+}
+
+enum emu_status memory_report_init(const struct compiled *c, struct memory_report *out)
+{
+    TRY(memory_report_list(c, out));
     TRY(count_tiles(out));
     add_up(out);
     return EMU_OK;

@@ -42,6 +42,9 @@ struct memory_report {
  * the tile), EMU_NO_MEMORY. c is borrowed. Free with memory_report_free, also on failure. */
 enum emu_status memory_report_init(const struct compiled *c,
                                    struct memory_report *out) EMU_MUST_CHECK;
+/* Only the lists of objects: no figures and no proof. EMU_NO_MEMORY. */
+enum emu_status memory_report_list(const struct compiled *c,
+                                   struct memory_report *out) EMU_MUST_CHECK;
 void memory_report_free(struct memory_report *a);
 
 /* Bytes of one owner and category of a tile. */

@@ -291,7 +291,7 @@ enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void 
 {
     struct holding h = { .c = c, .visit = visit, .ctx = ctx };
     struct memory_report a;
-    enum emu_status s = memory_report_init(c, &a);
+    enum emu_status s = memory_report_list(c, &a);
 
     if (s == EMU_OK)
         s = merged_steps_init(c, &h.merged);
