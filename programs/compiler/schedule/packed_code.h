@@ -30,6 +30,24 @@ struct packed_reader {
     uint32_t from, to;  /* bases before */
 };
 
+enum {
+    PACKED_OP_BITS = 3,
+    PACKED_CTL_AT = 3,
+    PACKED_CTL_BITS = 2,
+    PACKED_SOURCE_AT = 5,
+    PACKED_SOURCE_BITS = 13,
+    PACKED_EVENTS_AT = 18,
+    PACKED_EVENTS_BITS = 12,
+    PACKED_DELAY_BITS = PACKED_SOURCE_BITS + PACKED_EVENTS_BITS,
+    PACKED_SAME_FROM = 30,
+    PACKED_SAME_TO = 31
+};
+
+static inline uint32_t packed_bits(uint32_t word, unsigned at, unsigned n)
+{
+    return word >> at & ((1u << n) - 1);
+}
+
 static inline int exchange_has_from(const struct exchange_insn *c)
 {
     return c->op == EXCHANGE_SEND || (c->op == EXCHANGE_SENDPICP && c->ctl);
@@ -46,9 +64,44 @@ enum emu_status packed_code_add(struct packed_code *p,
 void packed_code_free(struct packed_code *p);
 
 /* The words of an instruction, by its first. */
-uint32_t packed_code_words(uint32_t first);
+static inline uint32_t packed_code_words(uint32_t first)
+{
+    const struct exchange_insn c = { .op = (uint8_t)packed_bits(first, 0, PACKED_OP_BITS),
+                                     .ctl = (uint8_t)packed_bits(first, PACKED_CTL_AT,
+                                                                 PACKED_CTL_BITS) };
+
+    return 1 + (exchange_has_from(&c) ? 2 - packed_bits(first, PACKED_SAME_FROM, 1) : 0) +
+           (exchange_has_to(&c) ? 2 - packed_bits(first, PACKED_SAME_TO, 1) : 0);
+}
+
+static inline struct symbolic_addr packed_address(struct packed_reader *r, uint32_t first,
+                                                  unsigned same, uint32_t *base)
+{
+    if (!(first >> same & 1))
+        *base = *r->at++;
+    return (struct symbolic_addr){ *base, *r->at++ };
+}
 
 /* The next instruction, of which there must be one. */
-struct exchange_insn packed_code_next(struct packed_reader *r);
+static inline struct exchange_insn packed_code_next(struct packed_reader *r)
+{
+    uint32_t word = *r->at++;
+    struct exchange_insn c = { .op = (uint8_t)packed_bits(word, 0, PACKED_OP_BITS),
+                               .ctl = (uint8_t)packed_bits(word, PACKED_CTL_AT, PACKED_CTL_BITS),
+                               .event = r->event };
+
+    if (c.op == EXCHANGE_DELAY) {
+        c.events = packed_bits(word, PACKED_SOURCE_AT, PACKED_DELAY_BITS) + 1;
+    } else {
+        c.source = packed_bits(word, PACKED_SOURCE_AT, PACKED_SOURCE_BITS);
+        c.events = packed_bits(word, PACKED_EVENTS_AT, PACKED_EVENTS_BITS) + 1;
+    }
+    if (exchange_has_from(&c))
+        c.from = packed_address(r, word, PACKED_SAME_FROM, &r->from);
+    if (exchange_has_to(&c))
+        c.to = packed_address(r, word, PACKED_SAME_TO, &r->to);
+    r->event += c.events;
+    return c;
+}
 
 #endif
