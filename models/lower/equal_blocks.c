@@ -230,7 +230,7 @@ static enum emu_status add_stretch(struct wording *w, struct equal_blocks *b, ui
     TRY(st);
     *s = (struct stretch){ .begin = begin, .groups = groups };
     while (s->class < b->classes && !is_same(&worded[s->class], &now))
-        s->class++;
+        s->class ++;
     c = &b->class[s->class];
     if (s->class == b->classes) {
         worded[b->classes++] = (struct worded){ copy_of(w->word, w->words, sizeof(*w->word), &st),

@@ -1,5 +1,5 @@
-/* equal_blocks.h - blocks of a graph that are the same but for the values they read: each such class
- * can be lowered once and called.
+/* equal_blocks.h - blocks of a graph that are the same but for the values they read: each such
+ * class can be lowered once and called.
  *
  * A stretch is a row of groups of one block (op_node.block), as long as possible: the forward part
  * of a block, say, or its backward part. Its values are numbered in the order in which its nodes
@@ -16,7 +16,7 @@
 struct stretch {
     uint32_t begin, groups; /* [begin, begin + groups) of node_groups */
     uint32_t class;
-    uint32_t *value;        /* owned; by number */
+    uint32_t *value; /* owned; by number */
 };
 
 struct block_class {
@@ -29,7 +29,7 @@ struct block_class {
 };
 
 struct equal_blocks {
-    struct stretch *stretch; /* owned; in order; only those of a class */
+    struct stretch *stretch;   /* owned; in order; only those of a class */
     struct block_class *class; /* owned */
     uint32_t stretches, classes;
 };

@@ -16,10 +16,12 @@ enum { STATISTICS = PART(PART_MEAN) | PART(PART_VARIANCE) | PART(PART_RSTD) };
 
 static struct tensor *part_of(struct placed *p, unsigned part)
 {
-    struct tensor *of[PARTS] = {
-        &p->field.t,         p->has_blocks ? &p->blocks : &p->view, &p->state, &p->statistics.mean,
-        &p->statistics.variance, &p->statistics.rstd
-    };
+    struct tensor *of[PARTS] = { &p->field.t,
+                                 p->has_blocks ? &p->blocks : &p->view,
+                                 &p->state,
+                                 &p->statistics.mean,
+                                 &p->statistics.variance,
+                                 &p->statistics.rstd };
 
     return of[part];
 }
@@ -212,9 +214,9 @@ static void hand_over(struct lowering *l, uint32_t value, struct block_function 
         if (!(parts >> i & 1))
             continue;
         if (i == PART_FIELD)
-            from =
-                lower_field(l, value, formal->axis, formal->field.n, formal->field.h, formal->field.w)
-                    .t;
+            from = lower_field(l, value, formal->axis, formal->field.n, formal->field.h,
+                               formal->field.w)
+                       .t;
         else if (i == PART_VIEW && !formal->has_blocks)
             from = lower_view(l, value);
         else
@@ -290,8 +292,7 @@ static void name_groups(struct lowering *l, const struct stretch *s)
     for (uint32_t k = 0; k < s->groups; k++) {
         struct lowered_group *group = &l->out->group[s->begin + k];
 
-        group->scope =
-            graph_push(l->g, l->og->node[l->groups->at[s->begin + k].node[0]].name);
+        group->scope = graph_push(l->g, l->og->node[l->groups->at[s->begin + k].node[0]].name);
         graph_pop(l->g);
         group->plan = l->out->group[first + k].plan;
     }
@@ -329,10 +330,11 @@ enum emu_status lower_call_stretch(struct lowering *l, uint32_t *groups)
         return graph_status(l->g);
     l->conv += f->convs;
     add_call(l, s, f);
-    *call = (struct lowered_call){ .first = l->blocks->stretch[l->blocks->class[s->class].first].begin,
-                                   .begin = s->begin,
-                                   .groups = s->groups,
-                                   .function = s->class };
+    *call =
+        (struct lowered_call){ .first = l->blocks->stretch[l->blocks->class[s->class].first].begin,
+                               .begin = s->begin,
+                               .groups = s->groups,
+                               .function = s->class };
     l->out->calls++;
     *groups = s->groups;
     return graph_status(l->g);

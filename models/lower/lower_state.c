@@ -1,12 +1,13 @@
 /* lower_state.c - what a step of training changes: parameters, an optimiser's states, running
  * statistics.
  *
- * States are f32, whatever the type of floats. Weights of convolutions lie in the form in which the
+ * Parameters and states of optimisers are f32, or f16 if lower_options say so, but for squares and
+ * running statistics, which are always f32. Weights of convolutions lie in the form in which the
  * codelets want them (conv_weights_home()), with zeros for the channels that there are not; all
  * others of a list of a ParameterUpdate lie one after another in one variable, each filled up to
  * whole rows. So an update is a few operations on one long list. What the network computes with is
- * rounded from it once, at the begin of a step. New values are copied to their states at the end,
- * when nobody reads the old ones any more.
+ * rounded from it once, at the begin of a step, or is the state itself. New values are copied to
+ * their states at the end, when nobody reads the old ones any more.
  */
 #include "models/lower/lower_state.h"
 
@@ -20,6 +21,17 @@ struct update_lists update_lists_of(const struct lowering *l, const struct op_no
     const struct op_update_method *m = op_update_method(op_string(&c, "method"));
 
     return (struct update_lists){ .n = n->outs / (1 + m->slots), .slots = m->slots };
+}
+
+/* Results that are states; 0: the node is no update. */
+static uint32_t update_results(const struct lowering *l, const struct op_node *n)
+{
+    struct update_lists u;
+
+    if (!op_node_is(n, "ParameterUpdate"))
+        return 0;
+    u = update_lists_of(l, n);
+    return u.n * (1 + u.slots);
 }
 
 /* ---- shapes ---- */
@@ -86,7 +98,7 @@ struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
 /* Every state's memory is 0 at the start: what fills it up stays so. */
 static void keep_from_zero(struct lowering *l, struct tensor t)
 {
-    void *zeros = emu_alloc(tensor_elements(l->g, t) + 1, elem_bytes(ELEM_F32));
+    void *zeros = emu_alloc(tensor_elements(l->g, t) + 1, elem_bytes(tensor_elem(l->g, t)));
 
     if (!zeros) {
         graph_fail(l->g, EMU_NO_MEMORY, "states");
@@ -110,7 +122,7 @@ static void set_state(struct lowering *l, uint32_t state, struct tensor flat)
 static struct tensor like_blocks(struct lowering *l, uint32_t state)
 {
     struct tensor like = l->at[l->like[state]].blocks;
-    struct tensor t = graph_variable(l->g, ELEM_F32, tensor_rank(l->g, like),
+    struct tensor t = graph_variable(l->g, tensor_elem(l->g, like), tensor_rank(l->g, like),
                                      tensor_shape(l->g, like), l->og->value[state].name);
 
     graph_map_like(l->g, t, like);
@@ -118,7 +130,7 @@ static struct tensor like_blocks(struct lowering *l, uint32_t state)
 }
 
 /* The weights of a convolution. */
-static void place_weights(struct lowering *l, uint32_t state)
+static void place_weights(struct lowering *l, uint32_t state, enum elem e)
 {
     struct conv_layer layer;
     struct activation x;
@@ -129,7 +141,7 @@ static void place_weights(struct lowering *l, uint32_t state)
         l->conv_of[l->like[state]] != OP_NONE)
         home.blocks = like_blocks(l, state);
     else
-        home = conv_weights_home(l->nn, &x, &layer, ELEM_F32, l->og->value[state].name);
+        home = conv_weights_home(l->nn, &x, &layer, e, l->og->value[state].name);
     if (tensor_elements(l->g, home.blocks) % STATE_ROW) { /* groups that are joined */
         l->conv_of[state] = OP_NONE;
         return;
@@ -140,7 +152,7 @@ static void place_weights(struct lowering *l, uint32_t state)
 }
 
 /* All of a list that are no weights of convolutions, one after another. */
-static void place_others(struct lowering *l, const uint32_t *state, uint32_t count,
+static void place_others(struct lowering *l, const uint32_t *state, uint32_t count, enum elem e,
                          const char *name)
 {
     uint32_t all = 0, at = 0;
@@ -150,7 +162,7 @@ static void place_others(struct lowering *l, const uint32_t *state, uint32_t cou
         all += l->at[state[k]].has_state ? 0 : plain_elements(l, state[k]);
     if (!all)
         return;
-    t = graph_variable(l->g, ELEM_F32, 1, &all, name);
+    t = graph_variable(l->g, e, 1, &all, name);
     graph_map_linear(l->g, t, STATE_ROW, LEAST, 0, graph_compute_tiles(l->g));
     keep_from_zero(l, t);
     for (uint32_t k = 0; k < count; k++) {
@@ -187,7 +199,7 @@ static void round_list(struct lowering *l, const uint32_t *state, uint32_t count
     struct tensor t = joined(l, state, count);
     uint32_t at = 0;
 
-    if (l->real != ELEM_F32)
+    if (tensor_elem(l->g, t) != l->real)
         t = op_cast(l->g, l->seq, t, l->real, "rounded");
     for (uint32_t k = 0; k < count; k++) {
         struct placed *p = &l->at[state[k]];
@@ -204,24 +216,25 @@ static void round_list(struct lowering *l, const uint32_t *state, uint32_t count
     }
 }
 
-static void place_list(struct lowering *l, const uint32_t *state, uint32_t count, const char *name)
+static void place_list(struct lowering *l, const uint32_t *state, uint32_t count, enum elem e,
+                       const char *name)
 {
     for (uint32_t k = 0; k < count; k++) {
         if (l->conv_of[state[k]] != OP_NONE)
-            place_weights(l, state[k]);
+            place_weights(l, state[k], e);
     }
-    place_others(l, state, count, name);
+    place_others(l, state, count, e, name);
     round_list(l, state, count);
 }
 
 /* States of the optimiser lie where their parameters do, in the same form. */
 static void place_slot(struct lowering *l, const uint32_t *parameter, const uint32_t *state,
-                       uint32_t count, const char *name)
+                       uint32_t count, enum elem e, const char *name)
 {
     struct tensor like = joined(l, parameter, count), t;
     uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
 
-    t = graph_variable(l->g, ELEM_F32, 1, &all, name);
+    t = graph_variable(l->g, e, 1, &all, name);
     graph_map_like(l->g, t, like);
     keep_from_zero(l, t);
     for (uint32_t k = 0; k < count; k++) {
@@ -240,11 +253,13 @@ static void place_update(struct lowering *l, const struct op_node *n)
     struct op_call c = lower_call(l, n);
     const struct op_update_method *m = op_update_method(op_string(&c, "method"));
     const uint32_t *parameter = n->in + UPDATE_LISTS;
+    enum elem e = l->options->states == STATES_F32 ? ELEM_F32 : ELEM_F16;
 
     graph_push(l->g, n->name);
-    place_list(l, parameter, u.n, "parameters");
+    place_list(l, parameter, u.n, e, "parameters");
     for (unsigned k = 0; k < u.slots; k++)
-        place_slot(l, parameter, parameter + (2 + k) * u.n, u.n, m->slot[k]);
+        place_slot(l, parameter, parameter + (2 + k) * u.n, u.n, m->wide[k] ? ELEM_F32 : e,
+                   m->slot[k]);
     graph_pop(l->g);
 }
 
@@ -274,22 +289,62 @@ void lower_place_states(struct lowering *l)
         uint32_t v = l->og->input[k];
 
         if (l->og->value[v].kind == OP_STATE && !l->at[v].has_state)
-            place_list(l, &v, 1, l->og->value[v].name);
+            place_list(l, &v, 1, ELEM_F32, l->og->value[v].name);
     }
 }
 
-int lower_is_update_number(const struct op_graph *g, uint32_t value)
+enum elem lower_input_elem(const struct lowering *l, uint32_t value)
 {
-    for (uint32_t i = 0; i < g->nodes; i++) {
-        for (unsigned k = 0; k < UPDATE_LISTS && op_node_is(&g->node[i], "ParameterUpdate"); k++) {
-            if (g->node[i].in[k] == value)
-                return 1;
+    for (uint32_t i = 0; i < l->og->nodes; i++) {
+        const struct op_node *n = &l->og->node[i];
+
+        for (unsigned k = 0; k < UPDATE_LISTS && op_node_is(n, "ParameterUpdate"); k++) {
+            if (n->in[k] == value)
+                return k == UPDATE_SEED ? ELEM_U32 : ELEM_F32;
         }
+        if (op_node_is(n, "DropoutMask") && n->in[0] == value)
+            return ELEM_U32;
     }
-    return 0;
+    return lower_elem(l, lower_shape(l, value)->type);
 }
 
 /* ---- the end of a step ---- */
+
+/* A sum that is a number in exactly the same cases as the sums of gradients of all
+ * ParameterUpdates, if they have them. */
+static int sum_of_gradients(struct lowering *l, struct tensor *sum)
+{
+    int found = 0;
+
+    for (uint32_t i = 0; i < l->og->nodes; i++) {
+        const struct op_node *n = &l->og->node[i];
+        uint32_t results = update_results(l, n);
+        struct tensor t;
+
+        if (!results || n->outs == results)
+            continue;
+        t = tensor_reshape(l->g, lower_view(l, n->out[results]), 1, (const uint32_t[]){ 1 });
+        t = op_binary_scalar(l->g, l->seq, BINARY_MUL, t, 0, "finite"); /* 0 or no number */
+        *sum = found ? op_binary(l->g, l->seq, BINARY_ADD, *sum, t, "finite") : t;
+        found = 1;
+    }
+    return found;
+}
+
+/* What is done only if all gradients are numbers; 1 means that one is none, so that the timing
+ * engine, which has no values, does it. */
+static struct program guarded(struct lowering *l, struct program p)
+{
+    struct tensor sum;
+
+    if (!sum_of_gradients(l, &sum))
+        return p;
+    graph_set_nan_on_overflow(l->g);
+    sum = op_scalar_binary(l->g, l->seq, BINARY_SUB, 1,
+                           op_binary(l->g, l->seq, BINARY_EQUAL, sum, sum, "finite"), "finite");
+    sum = op_cast(l->g, l->seq, sum, ELEM_I32, "finite");
+    return program_if(l->g, tensor_index(l->g, sum, 0), program_sequence(l->g), p);
+}
 
 /* The new numbers of a state in its form, or in its shape. */
 static void set_update(struct lowering *l, const struct op_update *u, struct tensor *from,
@@ -310,11 +365,31 @@ static void set_update(struct lowering *l, const struct op_update *u, struct ten
     *to = tensor_flatten(l->g, l->at[u->state].state);
 }
 
+/* Copies what is of one type to the states. room: for two tensors of each. */
+static void copy_updates(struct lowering *l, struct program seq, enum elem e,
+                         const struct tensor *from, const struct tensor *to, struct tensor *room)
+{
+    struct tensor *old = room, *new = room + l->og->updates;
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < l->og->updates; k++) {
+        if (tensor_elem(l->g, to[k]) != e)
+            continue;
+        new[n] = from[k];
+        old[n++] = to[k];
+    }
+    if (n)
+        program_add(
+            l->g, seq,
+            program_copy(l->g, tensor_concat(l->g, new, n, 0), tensor_concat(l->g, old, n, 0)));
+}
+
 void lower_update_states(struct lowering *l)
 {
     const struct op_graph *og = l->og;
-    struct tensor *from = emu_alloc(2 * (size_t)og->updates + 1, sizeof(*from));
+    struct tensor *from = emu_alloc(4 * (size_t)og->updates + 1, sizeof(*from));
     struct tensor *to = from + og->updates;
+    struct program copies;
 
     if (!from) {
         graph_fail(l->g, EMU_NO_MEMORY, "%u states", og->updates);
@@ -322,9 +397,11 @@ void lower_update_states(struct lowering *l)
     }
     for (uint32_t k = 0; k < og->updates; k++)
         set_update(l, &og->update[k], &from[k], &to[k]);
-    if (og->updates)
-        program_add(l->g, l->seq,
-                    program_copy(l->g, tensor_concat(l->g, from, og->updates, 0),
-                                 tensor_concat(l->g, to, og->updates, 0)));
+    if (og->updates) {
+        copies = program_sequence(l->g);
+        copy_updates(l, copies, ELEM_F32, from, to, to + og->updates);
+        copy_updates(l, copies, ELEM_F16, from, to, to + og->updates);
+        program_add(l->g, l->seq, guarded(l, copies));
+    }
     emu_free(from);
 }

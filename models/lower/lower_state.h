@@ -25,9 +25,10 @@ int state_is_filled_up(const struct lowering *l, uint32_t state);
 
 /* Makes all states of the graph, and what the network reads in their place. */
 void lower_place_states(struct lowering *l);
-/* Whether an input is a number of a ParameterUpdate (its rate, say): these are f32. */
-int lower_is_update_number(const struct op_graph *g, uint32_t value);
-/* Copies what op_graph.update says to the states: the end of a step. */
+/* The elements of an input: numbers of a ParameterUpdate (its rate, say) are f32, seeds u32. */
+enum elem lower_input_elem(const struct lowering *l, uint32_t value);
+/* Copies what op_graph.update says to the states: the end of a step. If the sum of a
+ * ParameterUpdate's gradients, where it is a result, is no number, all states stay as they were. */
 void lower_update_states(struct lowering *l);
 
 #endif

@@ -36,7 +36,7 @@ static struct tensor number(const struct update *u, unsigned input)
     return tensor_broadcast(g, t, 0, STATE_ROW);
 }
 
-/* The states of a list, one after another. */
+/* The states of a list, one after another, in f32. */
 static struct tensor list_of(const struct update *u, unsigned list)
 {
     struct lowering *l = u->f.l;
@@ -49,7 +49,7 @@ static struct tensor list_of(const struct update *u, unsigned list)
     }
     for (uint32_t k = 0; k < u->lists.n; k++)
         part[k] = l->at[value[k]].state_row;
-    t = in_rows(l->g, tensor_concat(l->g, part, u->lists.n, 0));
+    t = fn_wide(&u->f, in_rows(l->g, tensor_concat(l->g, part, u->lists.n, 0)));
     emu_free(part);
     return t;
 }
@@ -263,12 +263,27 @@ static const struct {
 
 /* ---- results ---- */
 
-/* Results of a list in rows. */
-static void set_list(struct update *u, unsigned list, struct tensor t)
+/* New numbers of states in their type. */
+static struct tensor rounded(struct update *u, uint32_t state, struct tensor t)
+{
+    struct lowering *l = u->f.l;
+
+    if (tensor_elem(l->g, l->at[state].state_row) == ELEM_F32)
+        return t;
+    if (l->options->states == STATES_F16_NEAREST)
+        return op_cast(l->g, l->seq, t, ELEM_F16, u->n->name);
+    return op_round_random(l->g, l->seq, t, lower_seed(l, u->n->in[UPDATE_SEED]), l->draws++,
+                           u->n->name);
+}
+
+/* Results of a list in rows; the states are those of its inputs from `state` on. */
+static void set_list(struct update *u, unsigned list, const uint32_t *state, struct tensor t)
 {
     struct lowering *l = u->f.l;
     const uint32_t *out = u->n->out + list * u->lists.n;
     uint32_t begin = 0;
+
+    t = rounded(u, state[0], t);
 
     for (uint32_t k = 0; k < u->lists.n; k++) {
         struct tensor one = tensor_flatten(l->g, one_of(u, t, k, &begin));
@@ -305,15 +320,23 @@ enum emu_status lower_update(struct lowering *l, const struct node_group *group,
         if (op_is(&c, "method", methods[k].method))
             methods[k].run(&u);
     }
-    set_list(&u, 0, u.to);
+    set_list(&u, 0, n->in + UPDATE_LISTS, u.to);
     for (unsigned k = 0; k < u.lists.slots; k++)
-        set_list(&u, 1 + k, u.state_to[k]);
+        set_list(&u, 1 + k, n->in + UPDATE_LISTS + (2 + k) * u.lists.n, u.state_to[k]);
+    if (n->outs > u.lists.n * (1 + u.lists.slots))
+        lower_set_view(
+            l, n->out[n->outs - 1],
+            tensor_reshape(l->g, op_total(l->g, l->seq, REDUCE_SUM, u.g, n->name), 0, NULL));
     return EMU_OK;
 }
 
 const char *update_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    uint32_t parameters = n->ins - n->outs - UPDATE_LISTS;
+    uint32_t parameters;
+    struct op_call c = op_attrs_of(g, n);
+    const struct op_update_method *m = op_update_method(op_string(&c, "method"));
+
+    parameters = n->outs / (1 + m->slots);
 
     for (uint32_t k = UPDATE_LISTS; k < n->ins; k++) {
         int is_gradient = (k - UPDATE_LISTS) / parameters == 1;

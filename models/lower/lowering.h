@@ -23,8 +23,8 @@ struct placed {
     struct activation picture; /* [n][h][w][4]: of an input for first layers */
     uint32_t storage;          /* in lowering.storage */
     int has_storage;
-    /* Of a state (lower_state.h), and of what it becomes: f32, and the same with the elements that
-     * fill it up, flat. */
+    /* Of a state (lower_state.h), and of what it becomes: in its shape, and the same with the
+     * elements that fill it up, flat. */
     struct tensor state, state_row;
     int has_state;
     struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
@@ -33,6 +33,8 @@ struct placed {
     uint32_t normed_by;                /* 1 + that norm's groups (0: batch norm); 0: none */
     /* Whether somebody has asked for them since the value was placed. */
     int view_is_read, state_is_read, statistics_are_read;
+    struct tensor seed; /* of an input that is one: op_seed() */
+    int has_seed;
 };
 
 struct lowering {
@@ -54,6 +56,7 @@ struct lowering {
     uint8_t *is_result;              /* by value: it must outlive the function that makes it */
     uint32_t *like; /* by value: the state of an equal block that it lies like; OP_NONE: none */
     uint32_t storages;
+    uint32_t draws; /* operations that have drawn numbers so far */
     uint32_t group; /* that is lowered now */
     uint32_t conv;  /* the next one of out->plans */
 };
@@ -82,6 +85,9 @@ int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis);
  * others read it later. */
 struct activation lower_field_to_change(struct lowering *l, uint32_t value, unsigned axis,
                                         uint32_t n, uint32_t h, uint32_t w);
+/* A value of two words as a seed of the tiles' generators: it is sent to them when first asked for.
+ */
+struct tensor lower_seed(struct lowering *l, uint32_t value);
 /* A result, in new memory. The view may have another shape with as many elements. */
 void lower_set_view(struct lowering *l, uint32_t value, struct tensor t);
 void lower_set_field(struct lowering *l, uint32_t value, struct activation f, unsigned axis);
@@ -155,12 +161,12 @@ struct lower_family {
 
 lower_group lower_alias, lower_binary, lower_cast, lower_conv_back, lower_dense, lower_gather,
     lower_group_norm, lower_loss, lower_matmul, lower_norm, lower_norm_back, lower_norm_train,
-    lower_pool, lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_slope,
+    lower_pool, lower_random, lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_slope,
     lower_softmax, lower_unary, lower_update, lower_view_node;
 lower_obstacle conv_back_obstacle, recurrent_obstacle, dense_obstacle, binary_obstacle,
     unary_obstacle, slice_obstacle, loss_obstacle, norm_obstacle, pool_obstacle, reduce_obstacle,
     slope_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle, gather_obstacle,
-    resize_obstacle, update_obstacle;
+    resize_obstacle, random_obstacle, update_obstacle;
 
 /* Whether a norm's parameters are no constants, or it is a batch norm that trains:
  * lower_norm_train() lowers it. */

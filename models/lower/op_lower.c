@@ -18,6 +18,7 @@ static const struct lower_family family[] = {
     { "norm", lower_norm, norm_obstacle },
     { "norm_back", lower_norm_back, NULL },
     { "pool", lower_pool, pool_obstacle },
+    { "random", lower_random, random_obstacle },
     { "recurrent", lower_recurrent, recurrent_obstacle },
     { "reduce", lower_reduce, reduce_obstacle },
     { "resize", lower_resize, resize_obstacle },
@@ -159,11 +160,11 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
         return;
     }
     if (v->kind == OP_STATE) {
-        in->elem = ELEM_F32;
         in->view = l->at[value].state;
+        in->elem = tensor_elem(l->g, in->view);
         return;
     }
-    in->elem = lower_is_update_number(l->og, value) ? ELEM_F32 : lower_elem(l, v->shape.type);
+    in->elem = lower_input_elem(l, value);
     in->view = graph_variable(l->g, in->elem, v->shape.rank, v->shape.dim, v->name);
     graph_map_linear(l->g, in->view, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
     graph_input(l->g, in->view);
@@ -190,8 +191,8 @@ static void add_output(struct lowering *l, uint32_t value, struct lowered_value 
     out->value = value;
     out->name = v->name;
     if (state != OP_NONE) {
-        out->elem = ELEM_F32;
         out->view = l->at[state].state;
+        out->elem = tensor_elem(l->g, out->view);
         return;
     }
     t = lower_view(l, value);
@@ -269,6 +270,29 @@ static void group_is_done(struct lowering *l, const struct node_group *group)
     }
 }
 
+/* Adds up results of a group. */
+static void watch(struct lowering *l, const struct node_group *group)
+{
+    const struct op_node *last = &l->og->node[group->node[group->nodes - 1]];
+
+    for (uint32_t k = 0; k < last->outs; k++) {
+        uint32_t value = last->out[k];
+        struct lowered_sum *w = &l->out->watched[l->out->watches];
+        struct tensor t;
+
+        if (value == OP_NONE || (!l->at[value].has_view && !l->at[value].has_field) ||
+            l->at[value].has_state || op_type_kind(lower_shape(l, value)->type) != OP_KIND_FLOAT)
+            continue;
+        t = lower_made_view(l, value);
+        if (tensor_elem(l->g, t) != ELEM_F16 && tensor_elem(l->g, t) != ELEM_F32)
+            continue;
+        w->node = last->name;
+        w->sum = op_total(l->g, l->seq, REDUCE_SUM, t, "watched");
+        graph_keep(l->g, w->sum);
+        l->out->watches++;
+    }
+}
+
 enum emu_status lower_one(struct lowering *l, const struct node_group *group)
 {
     const struct op_node *n = &l->og->node[group->node[0]];
@@ -280,6 +304,8 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group)
                     n->row->name);
     l->out->group[l->group].scope = graph_push(l->g, n->name);
     s = f->lower(l, group, n);
+    if (s == EMU_OK && l->options->watch)
+        watch(l, group);
     graph_pop(l->g);
     if (s == EMU_OK)
         s = graph_status(l->g);
@@ -395,7 +421,9 @@ static enum emu_status new_network(const struct op_graph *og, enum elem real,
     n->in = emu_alloc(og->inputs + 1, sizeof(*n->in));
     n->out = emu_alloc(og->outputs + 1, sizeof(*n->out));
     n->kept = emu_alloc(og->values + 1, sizeof(*n->kept));
-    s = n->group && n->in && n->out && n->kept ? EMU_OK : FAIL(NO_MEMORY, "a network");
+    n->watched = emu_alloc(og->values + 1, sizeof(*n->watched));
+    s = n->group && n->in && n->out && n->kept && n->watched ? EMU_OK
+                                                             : FAIL(NO_MEMORY, "a network");
     return s;
 }
 
@@ -477,5 +505,6 @@ void op_lower_free(struct lowered_network *n)
     emu_free(n->in);
     emu_free(n->out);
     emu_free(n->kept);
+    emu_free(n->watched);
     emu_free(n);
 }

@@ -7,11 +7,15 @@
 #include "models/lower/conv_plans.h"
 #include "models/lower/groups.h"
 
+/* Of what a ParameterUpdate changes. f16 ones are rounded once for each step. */
+enum lower_states { STATES_F32, STATES_F16_STOCHASTIC, STATES_F16_NEAREST };
+
 struct lower_options {
     enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16 */
     /* Shares of a tile's memory, 0 to 1; 0: what the rest leaves. */
     double memory_proportion;    /* for the temporaries of one layer */
     double parameter_proportion; /* for the parameters of convolutions */
+    enum lower_states states;    /* f16 needs real to be ELEM_F16 */
     uint64_t reserve_bytes;      /* of a tile, kept free beyond the expected need */
     enum conv_depthwise depthwise;
     enum conv_partials partials;
@@ -19,6 +23,9 @@ struct lower_options {
      * take memory to the end. Equal: none. */
     uint32_t keep_begin, keep_end;
     int share_blocks; /* 1: equal blocks are one function of the program (lower_call.h) */
+    /* 1: the sum of everything that floats become can be read after a run: lowered_network.watched.
+     */
+    int watch;
     /* NULL: the host writes pictures as the first layer takes them. Else the only input is pictures
      * in this format (lowered_network.raw), and the caller makes the graph's program out of
      * lowered_network.program. */
@@ -32,6 +39,12 @@ struct lowered_value {
     struct tensor view; /* elements in the order of the view */
     enum elem elem;
     int pixels; /* 1: an input that lies as [n][h][w][4], though its shape is [n][c][h][w] */
+};
+
+/* The sum of a result, f32, which is no number where the result has one that is none. */
+struct lowered_sum {
+    const char *node; /* borrowed from the graph: which made it */
+    struct tensor sum;
 };
 
 /* A group of nodes in the program. */
@@ -56,6 +69,8 @@ struct lowered_network {
     struct lowered_value *in, *out;
     struct lowered_value *kept; /* those of lower_options.keep_begin, in the order they are made */
     uint32_t kepts;
+    struct lowered_sum *watched; /* if the options say so, in the order they are made */
+    uint32_t watches;
     struct conv_plans plans; /* by convolution, in the order of groups */
     struct program program;  /* computes one batch */
     struct tensor raw;       /* if the options have pixels: the input of op_pixels() */

@@ -118,7 +118,7 @@ static void pack(enum elem e, double v, void *at)
 {
     struct fp_env env = { 0 };
     float f = (float)v;
-    int32_t i = (int32_t)v;
+    int32_t i = e == ELEM_U32 ? (int32_t)(uint32_t)v : e == ELEM_I32 ? (int32_t)v : 0;
     uint16_t h;
 
     if (e == ELEM_F16) {
@@ -148,7 +148,10 @@ static double unpack(enum elem e, const void *at)
 
 static double largest_of(enum elem e)
 {
-    return e == ELEM_F16 ? 65504 : e == ELEM_F32 ? (double)FLT_MAX : (double)INT32_MAX;
+    return e == ELEM_F16   ? 65504
+           : e == ELEM_F32 ? (double)FLT_MAX
+           : e == ELEM_U32 ? (double)UINT32_MAX
+                           : (double)INT32_MAX;
 }
 
 /* Where element k of [n][c][h][w] is in [n][h][w][4]. */

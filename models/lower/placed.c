@@ -20,6 +20,16 @@ enum elem lower_elem(const struct lowering *l, enum op_type type)
     }
 }
 
+struct tensor lower_seed(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (!p->has_seed)
+        p->seed = op_seed(l->g, l->seq, lower_view(l, value), l->og->value[value].name);
+    p->has_seed = 1;
+    return p->seed;
+}
+
 /* ---- storage ---- */
 
 static void new_storage(struct lowering *l, uint32_t value)

@@ -1,8 +1,10 @@
 /* family_update.c - ParameterUpdate: one step of an optimiser on any number of parameters.
  *
- * Inputs are three numbers, then lists of one length: rate, what gradients are multiplied with,
- * which step it is (the first is 1); parameters w, their gradients, and the method's states.
- * Results are new parameters, then new states. With g the gradient so multiplied:
+ * Inputs are three numbers and a seed, then lists of one length: rate, what gradients are
+ * multiplied with, which step it is (the first is 1), two words for states that are rounded
+ * stochastically; parameters w, their gradients, and the method's states. Results are new
+ * parameters, then new states, then, if asked for, the sum of all gradients: it is no number where
+ * one of them is none. With g the gradient so multiplied:
  *
  *   sgd      v = alpha v + g + decay w                            w - rate v
  *            nesterov: w - rate (g + decay w + alpha v)
@@ -21,10 +23,10 @@
 #include "models/operators/op_update.h"
 
 static const struct op_update_method methods[] = {
-    { "sgd", 1, { "momentum" }, { 0 } },
-    { "rmsprop", 2, { "square", "momentum" }, { 1, 0 } },
-    { "lars", 1, { "momentum" }, { 0 } },
-    { "adamw", 2, { "momentum", "square" }, { 0, 0 } },
+    { "sgd", 1, { "momentum" }, { 0 }, { 0 } },
+    { "rmsprop", 2, { "square", "momentum" }, { 1, 0 }, { 1, 0 } },
+    { "lars", 1, { "momentum" }, { 0 }, { 0 } },
+    { "adamw", 2, { "momentum", "square" }, { 0, 0 }, { 0, 1 } },
 };
 
 const struct op_update_method *op_update_method(const char *name)
@@ -41,30 +43,41 @@ const char *op_update_method_name(unsigned i)
     return i < EMU_COUNT_OF(methods) ? methods[i].name : NULL;
 }
 
+/* Whether input k is there and has the dimensions that it must have. */
+static enum emu_status check_input(struct op_call *c, uint32_t k, uint32_t n)
+{
+    uint64_t numbers = k == UPDATE_SEED ? 2 : 1;
+
+    if (!c->in[k])
+        return op_refuse(c, "input %u is missing", k);
+    if (k < UPDATE_LISTS ? op_shape_count(c->in[k]) != numbers
+                         : !op_shape_equal(c->in[k], c->in[UPDATE_LISTS + (k - UPDATE_LISTS) % n]))
+        return op_refuse(c, "input %u has other dimensions than its parameter", k);
+    return EMU_OK;
+}
+
 static enum emu_status update_infer(struct op_call *c)
 {
+    static const struct op_shape number = { .type = OP_TYPE_F32 };
     const struct op_update_method *m = op_update_method(op_string(c, "method"));
-    uint32_t n, each;
+    uint32_t n, each, results;
 
     if (!m)
         return op_refuse(c, "method %.40s is none of sgd, rmsprop, lars, adamw",
                          op_string(c, "method"));
     each = 2 + m->slots;
     n = (c->ins - UPDATE_LISTS) / each;
-    if (n * each != c->ins - UPDATE_LISTS || c->outs != n * (1 + m->slots))
+    results = n * (1 + m->slots);
+    if (n * each != c->ins - UPDATE_LISTS || c->outs < results || c->outs > results + 1)
         return op_refuse(c,
                          "%u inputs and %u results: %s has %u lists of parameters, %u of results",
                          c->ins, c->outs, m->name, each, 1 + m->slots);
-    for (uint32_t k = 0; k < c->ins; k++) {
-        if (!c->in[k])
-            return op_refuse(c, "input %u is missing", k);
-        if (k < UPDATE_LISTS
-                ? op_shape_count(c->in[k]) != 1
-                : !op_shape_equal(c->in[k], c->in[UPDATE_LISTS + (k - UPDATE_LISTS) % n]))
-            return op_refuse(c, "input %u has other dimensions than its parameter", k);
-    }
-    for (uint32_t k = 0; k < c->outs; k++)
+    for (uint32_t k = 0; k < c->ins; k++)
+        TRY(check_input(c, k, n));
+    for (uint32_t k = 0; k < results; k++)
         c->out[k] = *c->in[UPDATE_LISTS + (k < n ? k : k + n)]; /* gradients have no successor */
+    if (c->outs > results)
+        c->out[results] = number;
     return EMU_OK;
 }
 
@@ -149,6 +162,18 @@ static void adamw(const struct step *s, const struct numbers *p)
     }
 }
 
+/* The sum of all gradients. */
+static double sum_of(const struct op_tensor *const *gradient, uint32_t n, double scale)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint64_t i = 0; i < op_shape_count(&gradient[k]->shape); i++)
+            sum += scale * gradient[k]->f[i];
+    }
+    return sum;
+}
+
 static enum emu_status update_ref(struct op_call *c, const struct op_tensor *const *in,
                                   struct op_tensor *out)
 {
@@ -177,6 +202,8 @@ static enum emu_status update_ref(struct op_call *c, const struct op_tensor *con
         }
         function[m - methods](&s, &p);
     }
+    if (c->outs > n * (1 + m->slots))
+        out[c->outs - 1].f[0] = sum_of(in + UPDATE_LISTS + n, n, s.scale);
     return EMU_OK;
 }
 

@@ -26,6 +26,7 @@ op_upgrade upgrade_dropout;
 op_upgrade upgrade_prelu;
 op_upgrade upgrade_softmax;
 
+extern const struct op_family family_random;
 extern const struct op_family family_slope;
 
 /* Of fields and moves. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
-enum { BATCH = 32, EPOCHS = 5, LOSS_SCALE = 1024, LOSS_SCALE_MAX = 32768 };
+enum { BATCH = 32, EPOCHS = 5, LOSS_SCALE = 1024 };
 
 static void training_free(struct training *t)
 {
@@ -39,6 +40,7 @@ static void training_free(struct training *t)
     op_tensor_free(&t->targets);
     emu_free(t->labels);
     train_log_free(&t->log);
+    train_average_free(&t->average);
 }
 
 /* ---- options ---- */
@@ -59,6 +61,67 @@ static enum emu_status read_optimiser(struct training *t)
     return EMU_OK;
 }
 
+/* "1024", "dynamic" or "dynamic:1024". */
+static enum emu_status read_loss_scale(struct training *t)
+{
+    const char *text = t->q->loss_scale, *number = text;
+    static const char dynamic[] = "dynamic";
+    char *end;
+
+    t->loss_scale = t->real == ELEM_F32 ? 1 : LOSS_SCALE;
+    if (text && !strncmp(text, dynamic, strlen(dynamic))) {
+        t->dynamic_scale = 1;
+        t->loss_scale = LOSS_SCALE_MAX;
+        number = text + strlen(dynamic);
+        number = *number == ':' ? number + 1 : *number ? "" : NULL;
+    }
+    if (number)
+        t->loss_scale = strtod(number, &end);
+    if (number && (!*number || *end || !(t->loss_scale >= 1 && t->loss_scale <= LOSS_SCALE_MAX)))
+        return FAIL(USAGE, "--loss-scale: expected 1 to %d, dynamic or dynamic:S, got %s",
+                    LOSS_SCALE_MAX, text);
+    t->skips = request_has(t->q, OPTION_on_overflow) ? (int)t->q->on_overflow : t->dynamic_scale;
+    if (t->dynamic_scale && !t->skips)
+        return FAIL(USAGE, "--on-overflow stop: a dynamic loss scale is found by skipping steps");
+    return EMU_OK;
+}
+
+static enum emu_status read_format(struct training *t)
+{
+    enum { F16_F32, F16_F16, F32_F32 };
+    const struct request *q = t->q;
+
+    t->real = q->format == F32_F32 ? ELEM_F32 : ELEM_F16;
+    t->states = q->format != F16_F16 ? STATES_F32
+                : q->rounding        ? STATES_F16_NEAREST
+                                     : STATES_F16_STOCHASTIC;
+    if (request_has(q, OPTION_rounding) && q->format != F16_F16)
+        return FAIL(USAGE, "--rounding: only --format 16.16 rounds parameters");
+    return EMU_OK;
+}
+
+const char *training_format(const struct training *t)
+{
+    static const char *const f16[] = { "16.32: f16 with f32 states",
+                                       "16.16: f16, states rounded stochastically",
+                                       "16.16: f16, states rounded to the nearest" };
+
+    return t->real == ELEM_F32 ? "f32" : f16[t->states];
+}
+
+static enum emu_status read_shares(struct training *t)
+{
+    const struct request *q = t->q;
+
+    t->optimiser.drop = (struct train_dropout){ q->dropout, q->drop_connect };
+    if (q->dropout >= 1 || q->drop_connect >= 1 || q->average >= 1)
+        return FAIL(USAGE, "--%s: expected a number below 1",
+                    q->dropout >= 1        ? "dropout"
+                    : q->drop_connect >= 1 ? "drop-connect"
+                                           : "average");
+    return EMU_OK;
+}
+
 static enum emu_status read_options(struct training *t)
 {
     static const enum train_schedule_kind kind[] = { SCHEDULE_COSINE, SCHEDULE_CONSTANT,
@@ -67,19 +130,17 @@ static enum emu_status read_options(struct training *t)
     const struct request *q = t->q;
 
     TRY(read_optimiser(t));
+    TRY(read_format(t));
+    TRY(read_loss_scale(t));
+    TRY(read_shares(t));
     t->schedule.kind = kind[q->schedule];
     t->schedule.warmup = q->warmup;
     t->schedule.every = q->rate_steps;
     t->schedule.factor = request_has(q, OPTION_rate_factor) ? q->rate_factor : 0.5;
     t->epochs = q->epochs ? q->epochs : EPOCHS;
     t->smoothing = q->smoothing;
-    t->loss_scale = request_has(q, OPTION_loss_scale) ? q->loss_scale
-                    : q->precision                    ? 1
-                                                      : LOSS_SCALE;
     if (t->smoothing >= 1)
         return FAIL(USAGE, "--smoothing: expected a number below 1, got %g", t->smoothing);
-    if (t->loss_scale < 1 || t->loss_scale > LOSS_SCALE_MAX)
-        return FAIL(USAGE, "--loss-scale: expected 1 to %d, got %g", LOSS_SCALE_MAX, t->loss_scale);
     if (!q->dataset && !q->engine)
         return FAIL(USAGE, "--data DIR: pictures with labels are needed");
     return EMU_OK;
@@ -225,8 +286,8 @@ static uint64_t recipe_of(const struct training *t)
     struct {
         struct train_optimiser o;
         struct train_schedule s;
-        double loss_scale, smoothing;
-        uint64_t epochs, samples, precision, augment, classes;
+        double loss_scale, smoothing, average;
+        uint64_t epochs, samples, real, states, dynamic_scale, augment, classes;
     } r;
 
     memset(&r, 0, sizeof(r));
@@ -237,7 +298,10 @@ static uint64_t recipe_of(const struct training *t)
     r.smoothing = t->smoothing;
     r.epochs = t->epochs;
     r.samples = t->data ? t->data->samples : 0;
-    r.precision = t->q->precision;
+    r.real = t->real;
+    r.states = t->states;
+    r.dynamic_scale = (uint64_t)t->dynamic_scale;
+    r.average = t->q->average;
     r.augment = t->augment;
     r.classes = t->source.shape.classes;
     return hash64(&r, sizeof(r)) + hash64(t->optimiser.method, strlen(t->optimiser.method)) +
@@ -262,11 +326,16 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     const struct network_choice choice = network_choice_of(t->q);
     struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
                                                  .compile = compile_options_of(t->q) },
-                                    .loss_scale = t->loss_scale };
+                                    .loss_scale = t->loss_scale,
+                                    .dynamic_scale = t->dynamic_scale,
+                                    .seed = t->at.seed };
 
+    o.program.lower.real = t->real;
+    o.program.lower.states = t->states;
     o.program.lower.share_blocks = !t->q->share_blocks;
     TRY(check_nodes(g));
     TRY(op_lower_check_machine(&t->arch, g));
+    t->chip_options = chip == &t->chip ? o : t->chip_options;
     TRY(train_chip_new(&t->arch, g, step, &o, chip));
     progress_skip(&t->progress);
     return EMU_OK;
@@ -313,7 +382,7 @@ static enum emu_status resume(struct training *t)
 {
     if (!t->q->resume || access(t->q->checkpoint, F_OK))
         return EMU_OK;
-    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, t->q->checkpoint));
+    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, &t->average, t->q->checkpoint));
     progress_report(&t->progress, "resume", "%s: after step %" PRIu64, t->q->checkpoint,
                     t->at.steps);
     return EMU_OK;
@@ -366,6 +435,7 @@ static enum emu_status train(struct training *t)
         return write_profile(t);
     }
     TRY(make_tensors(t));
+    TRY(train_average_new(t->chip.g, t->q->average, &t->average));
     TRY(resume(t));
     interrupt_defer(NULL, NULL);
     s = training_run(t);

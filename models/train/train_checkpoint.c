@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/fp.h"
 #include "emu/base/output_file.h"
 #include "models/feed/feed_file.h"
 #include "models/operators/op_update.h"
@@ -29,59 +30,71 @@ static void written_free(struct written *w)
     emu_free(w->tensor);
 }
 
+/* Number k of a list of f16, or of f32: the chip has them exactly so. */
+static void put_number(int half, double number, void *list, uint64_t k)
+{
+    struct fp_env env = { 0 };
+
+    if (half)
+        ((uint16_t *)list)[k] = fp_f16_from_f64(number, 0, &env);
+    else
+        ((float *)list)[k] = (float)number;
+}
+
+static double get_number(int half, const void *list, uint64_t k)
+{
+    struct fp_env env = { 0 };
+    uint16_t h;
+    float f;
+
+    if (half) {
+        memcpy(&h, (const char *)list + k * sizeof(h), sizeof(h));
+        return (double)fp_float(fp_f16_to_f32(h, &env));
+    }
+    memcpy(&f, (const char *)list + k * sizeof(f), sizeof(f));
+    return (double)f;
+}
+
 static enum emu_status add_state(struct train_chip *chip, uint32_t value, struct written *w)
 {
     const struct op_value *v = &chip->g->value[value];
     struct safetensor *t = &w->tensor[w->n];
     uint64_t n = op_shape_count(&v->shape);
-    float *data = emu_alloc(n + 1, sizeof(*data));
+    int half = train_chip_elem(chip, value) == ELEM_F16;
+    size_t size = half ? sizeof(uint16_t) : sizeof(float);
+    void *data = emu_alloc(n + 1, size);
     struct op_tensor numbers;
     enum emu_status s;
 
     if (!data)
         return FAIL(NO_MEMORY, "%s", v->name);
     *t = (struct safetensor){ .name = v->name,
-                              .type = SAFETENSORS_F32,
+                              .type = half ? SAFETENSORS_F16 : SAFETENSORS_F32,
                               .rank = v->shape.rank,
                               .elements = n,
-                              .bytes = n * sizeof(*data),
+                              .bytes = n * size,
                               .data = data };
     w->n++;
     for (unsigned d = 0; d < v->shape.rank; d++)
         t->shape[d] = v->shape.dim[d];
     s = train_chip_read(chip, value, &numbers);
     for (uint64_t k = 0; s == EMU_OK && k < n; k++)
-        data[k] = (float)numbers.f[k];
+        put_number(half, numbers.f[k], data, k);
     if (s == EMU_OK)
         op_tensor_free(&numbers);
     return s;
-}
-
-/* Whether a state belongs to the network, not to the optimiser: parameters and statistics have no
- * name that is another state's with a slot behind. */
-static int is_slot(const struct op_graph *g, uint32_t value)
-{
-    const char *name = g->value[value].name, *dot = strrchr(name, '.');
-    char parameter[512];
-    uint32_t of;
-
-    if (!dot || (size_t)(dot - name) >= sizeof(parameter))
-        return 0;
-    memcpy(parameter, name, (size_t)(dot - name));
-    parameter[dot - name] = '\0';
-    of = op_value_find(g, parameter);
-    return of != OP_NONE && g->value[of].kind == OP_STATE;
 }
 
 static enum emu_status add_states(struct train_chip *chip, int slots, struct written *w)
 {
     const struct op_graph *g = chip->g;
 
-    w->tensor = emu_alloc(g->inputs + 3, sizeof(*w->tensor));
+    w->tensor = emu_alloc(2 * (size_t)g->inputs + 4, sizeof(*w->tensor));
     if (!w->tensor)
         return FAIL(NO_MEMORY, "a checkpoint");
     for (uint32_t k = 0; k < g->inputs; k++) {
-        if (g->value[g->input[k]].kind == OP_STATE && (slots || !is_slot(g, g->input[k])))
+        if (g->value[g->input[k]].kind == OP_STATE &&
+            (slots || !train_state_is_slot(g, g->input[k])))
             TRY(add_state(chip, g->input[k], w));
     }
     return EMU_OK;
@@ -99,18 +112,46 @@ static enum emu_status add_copy(struct written *w, struct safetensor t, const vo
     return EMU_OK;
 }
 
-static enum emu_status collect(struct train_chip *chip, const struct train_progress *p,
-                               const struct train_log *log, struct written *w)
+/* Averages as f64: "superstep.average.NAME", and how often they were taken. */
+static enum emu_status add_averages(const struct train_average *a, struct written *w)
 {
+    for (uint32_t k = 0; a->share > 0 && k < a->g->inputs; k++) {
+        const struct op_tensor *m = &a->mean[k];
+        struct safetensor t = { .type = SAFETENSORS_F64, .rank = m->shape.rank };
+
+        if (!m->any)
+            continue;
+        t.elements = op_shape_count(&m->shape);
+        t.bytes = t.elements * sizeof(*m->f);
+        for (unsigned d = 0; d < t.rank; d++)
+            t.shape[d] = m->shape.dim[d];
+        t.name = a->name[k];
+        TRY(add_copy(w, t, m->f));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status collect(struct train_chip *chip, const struct train_progress *p,
+                               const struct train_log *log, const struct train_average *a,
+                               struct written *w)
+{
+    struct train_progress now = *p;
+
+    now.averaged = a->taken;
+    now.loss.good = chip->loss_scale.good;
+    now.loss.bad = chip->loss_scale.bad;
+    now.loss.skipped = chip->skipped;
+    memcpy(&now.loss.scale_bits, &chip->loss_scale.now, sizeof(now.loss.scale_bits));
     TRY(add_states(chip, 1, w));
+    TRY(add_averages(a, w));
     TRY(add_copy(w,
                  (struct safetensor){ .name = progress_name,
                                       .type = SAFETENSORS_U64,
                                       .rank = 1,
                                       .shape = { PROGRESS_NUMBERS },
                                       .elements = PROGRESS_NUMBERS,
-                                      .bytes = sizeof(*p) },
-                 p));
+                                      .bytes = sizeof(now) },
+                 &now));
     return add_copy(w,
                     (struct safetensor){ .name = log_name,
                                          .type = SAFETENSORS_F64,
@@ -122,25 +163,42 @@ static enum emu_status collect(struct train_chip *chip, const struct train_progr
 }
 
 enum emu_status train_checkpoint_write(struct train_chip *chip, const struct train_progress *p,
-                                       const struct train_log *log, const char *path)
+                                       const struct train_log *log, const struct train_average *a,
+                                       const char *path)
 {
     struct written w = { 0 };
     struct output_file *out;
     enum emu_status s;
 
     TRY(output_open(path, &out));
-    s = collect(chip, p, log, &w);
+    s = collect(chip, p, log, a, &w);
     if (s == EMU_OK)
         s = safetensors_write_to(w.tensor, w.n, out);
     written_free(&w);
     return output_end(out, s);
 }
 
-enum emu_status train_parameters_write(struct train_chip *chip, struct output_file *out)
+/* Averages in place of parameters and statistics. */
+static void put_averages(const struct train_average *a, struct written *w)
+{
+    for (uint32_t k = 0, at = 0; a->taken && k < a->g->inputs; k++) {
+        const struct op_tensor *m = &a->mean[k];
+
+        for (uint64_t i = 0; m->any && i < w->tensor[at].elements; i++)
+            put_number(w->tensor[at].type == SAFETENSORS_F16, m->f[i],
+                       (void *)(uintptr_t)w->tensor[at].data, i);
+        at += m->any != NULL;
+    }
+}
+
+enum emu_status train_parameters_write(struct train_chip *chip, const struct train_average *a,
+                                       struct output_file *out)
 {
     struct written w = { 0 };
     enum emu_status s = add_states(chip, 0, &w);
 
+    if (s == EMU_OK)
+        put_averages(a, &w);
     if (s == EMU_OK)
         s = safetensors_write_to(w.tensor, w.n, out);
     written_free(&w);
@@ -163,7 +221,8 @@ static enum emu_status read_state(struct train_chip *chip, const struct safetens
                                   uint32_t value, const char *path)
 {
     const struct op_value *v = &chip->g->value[value];
-    int same = t->type == SAFETENSORS_F32 && t->rank == v->shape.rank;
+    int half = train_chip_elem(chip, value) == ELEM_F16;
+    int same = t->type == (half ? SAFETENSORS_F16 : SAFETENSORS_F32) && t->rank == v->shape.rank;
     struct op_tensor numbers;
     enum emu_status s;
 
@@ -176,12 +235,8 @@ static enum emu_status read_state(struct train_chip *chip, const struct safetens
         return FAIL(BAD_FILE, "%s: %s is %s: a checkpoint of another network", path, t->name, is);
     }
     TRY(op_tensor_new(&v->shape, &numbers));
-    for (uint64_t k = 0; k < t->elements; k++) {
-        float x;
-
-        memcpy(&x, (const char *)t->data + k * sizeof(x), sizeof(x));
-        numbers.f[k] = (double)x;
-    }
+    for (uint64_t k = 0; k < t->elements; k++)
+        numbers.f[k] = get_number(half, t->data, k);
     s = train_chip_write(chip, value, &numbers);
     op_tensor_free(&numbers);
     return s;
@@ -228,6 +283,22 @@ static enum emu_status read_progress(const struct safetensors *f, struct train_p
     return EMU_OK;
 }
 
+static enum emu_status read_averages(const struct safetensors *f, struct train_average *a,
+                                     const char *path)
+{
+    for (uint32_t k = 0; a->share > 0 && k < a->g->inputs; k++) {
+        const struct safetensor *t;
+
+        if (!a->mean[k].any)
+            continue;
+        t = find(f, a->name[k]);
+        if (!t || t->type != SAFETENSORS_F64 || t->elements != op_shape_count(&a->mean[k].shape))
+            return FAIL(BAD_FILE, "%s: there is no %s", path, a->name[k]);
+        memcpy(a->mean[k].f, t->data, t->bytes);
+    }
+    return EMU_OK;
+}
+
 static enum emu_status read_log(const struct safetensors *f, struct train_log *log,
                                 const char *path)
 {
@@ -245,8 +316,19 @@ static enum emu_status read_log(const struct safetensors *f, struct train_log *l
     return EMU_OK;
 }
 
+/* Steps, and how the loss scale was reached. */
+static void set_counts(struct train_chip *chip, const struct train_progress *p)
+{
+    chip->steps = p->steps;
+    chip->skipped = p->loss.skipped;
+    chip->loss_scale.good = p->loss.good;
+    chip->loss_scale.bad = p->loss.bad;
+    memcpy(&chip->loss_scale.now, &p->loss.scale_bits, sizeof(chip->loss_scale.now));
+}
+
 enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_progress *p,
-                                      struct train_log *log, const char *path)
+                                      struct train_log *log, struct train_average *a,
+                                      const char *path)
 {
     struct safetensors f = { 0 };
     uint8_t *data;
@@ -263,7 +345,10 @@ enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_prog
     if (s == EMU_OK)
         s = read_states(chip, &f, path);
     if (s == EMU_OK)
-        chip->steps = p->steps;
+        s = read_averages(&f, a, path);
+    a->taken = p->averaged;
+    if (s == EMU_OK)
+        set_counts(chip, p);
     safetensors_free(&f);
     emu_free(data);
     return s;

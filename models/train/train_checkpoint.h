@@ -8,7 +8,7 @@
 #define MODELS_TRAIN_CHECKPOINT_H
 
 #include "emu/base/output_file.h"
-#include "models/train/train_chip.h"
+#include "models/train/train_average.h"
 #include "models/train/train_log.h"
 
 /* Where a training is, and what it must be asked for again to go on with the same bits. */
@@ -17,20 +17,26 @@ struct train_progress {
     uint64_t epoch, samples; /* that is under way, from 0; taken of its order */
     uint64_t seed, batch;
     uint64_t recipe; /* hash of everything else that changes results */
+    struct {
+        uint64_t scale_bits; /* of the f64 */
+        uint64_t good, bad, skipped;
+    } loss;            /* train_chip.h: loss_scale, skipped */
+    uint64_t averaged; /* how often averages were taken */
 };
 
-/* Writes the states that chip has now. The file at path appears whole or stays as it was. Errors:
- * EMU_IO, EMU_NO_MEMORY. */
+/* Writes the states that chip has now, and averages if there are any. The file at path appears
+ * whole or stays as it was. Errors: EMU_IO, EMU_NO_MEMORY. */
 enum emu_status train_checkpoint_write(struct train_chip *chip, const struct train_progress *p,
-                                       const struct train_log *log,
+                                       const struct train_log *log, const struct train_average *a,
                                        const char *path) EMU_MUST_CHECK;
-/* Reads a file into chip, p and log. Errors: EMU_IO; EMU_BAD_FILE: it is damaged, or of another
+/* Reads a file into chip, p, log and a. Errors: EMU_IO; EMU_BAD_FILE: it is damaged, or of another
  * network; EMU_USAGE: of another recipe, seed or batch than p has. */
 enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_progress *p,
-                                      struct train_log *log, const char *path) EMU_MUST_CHECK;
+                                      struct train_log *log, struct train_average *a,
+                                      const char *path) EMU_MUST_CHECK;
 
-/* Writes parameters and running statistics only, for other programs. */
-enum emu_status train_parameters_write(struct train_chip *chip,
+/* Writes parameters and running statistics only, for other programs; averages if there are any. */
+enum emu_status train_parameters_write(struct train_chip *chip, const struct train_average *a,
                                        struct output_file *out) EMU_MUST_CHECK;
 
 #endif

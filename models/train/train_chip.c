@@ -1,18 +1,25 @@
 /* train_chip.c - steps of training executed on a chip: states stay there from step to step. */
 #include "models/train/train_chip.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "emu/base/random.h"
 
 struct train_chip_options train_chip_usual(void)
 {
-    return (struct train_chip_options){ .program.lower.real = ELEM_F16, .loss_scale = 128 };
+    return (
+        struct train_chip_options){ .program.lower.real = ELEM_F16, .loss_scale = 128, .seed = 1 };
 }
 
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out)
 {
-    *out = (struct train_chip){ .g = g, .step = *step, .loss_scale = o->loss_scale };
+    *out = (struct train_chip){ .g = g,
+                                .step = *step,
+                                .loss_scale = { .now = o->loss_scale, .dynamic = o->dynamic_scale },
+                                .seed = o->seed };
     return op_program_new(a, g, &o->program, &out->program);
 }
 
@@ -24,6 +31,11 @@ void train_chip_free(struct train_chip *t)
 }
 
 /* ---- states ---- */
+
+enum elem train_chip_elem(const struct train_chip *t, uint32_t state)
+{
+    return t->program.network->in[op_graph_input_index(t->g, state)].elem;
+}
 
 enum emu_status train_chip_write(struct train_chip *t, uint32_t state,
                                  const struct op_tensor *numbers)
@@ -61,11 +73,65 @@ enum emu_status train_chip_begin(struct train_chip *t, const struct session_opti
 
 /* ---- a step ---- */
 
+void train_seed(uint64_t seed, enum train_draw what, uint64_t number, int64_t word[2])
+{
+    uint64_t words = hash_mix(hash_mix(seed + (uint64_t)what) + number);
+
+    word[0] = (int64_t)(uint32_t)words;
+    word[1] = (int64_t)(words >> 32);
+}
+
 static enum emu_status write_number(struct train_chip *t, uint32_t value, double number)
 {
     const struct op_tensor one = { .shape = t->g->value[value].shape, .f = &number };
 
     return op_program_write(&t->program, t->session, op_graph_input_index(t->g, value), &one);
+}
+
+static enum emu_status write_seed(struct train_chip *t, uint32_t value, enum train_draw what,
+                                  uint64_t number)
+{
+    int64_t word[2];
+    const struct op_tensor seed = { .shape = t->g->value[value].shape, .i = word };
+
+    train_seed(t->seed, what, number, word);
+    return op_program_write(&t->program, t->session, op_graph_input_index(t->g, value), &seed);
+}
+
+/* The loss scale of the next step. */
+static void adapt(struct loss_scale *s, int skipped)
+{
+    s->good = skipped ? 0 : s->good + 1;
+    s->bad = skipped ? s->bad + 1 : 0;
+    if (!s->dynamic)
+        return;
+    if (skipped) {
+        s->now /= 2;
+    } else if (s->good == LOSS_SCALE_GROWS) {
+        s->now = fmin(2 * s->now, LOSS_SCALE_MAX);
+        s->good = 0;
+    }
+}
+
+/* Counts a step, and whether it has changed the states. */
+static enum emu_status count_step(struct train_chip *t)
+{
+    double sum[2] = { 0, 0 };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(sum); k++) {
+        struct op_tensor one;
+
+        if (t->step.sum[k] == OP_NONE)
+            continue;
+        TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.sum[k]),
+                            &one));
+        sum[k] = one.f[0];
+        op_tensor_free(&one);
+    }
+    t->steps++;
+    t->skipped += !train_sums_finite(sum);
+    adapt(&t->loss_scale, !train_sums_finite(sum));
+    return EMU_OK;
 }
 
 enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
@@ -77,15 +143,18 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
     TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.data), data));
     TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.targets),
                          targets));
-    TRY(write_number(t, t->step.loss_scale, t->loss_scale));
-    TRY(write_number(t, t->step.scale, 1 / t->loss_scale));
+    TRY(write_number(t, t->step.loss_scale, t->loss_scale.now));
+    TRY(write_number(t, t->step.scale, 1 / t->loss_scale.now));
     TRY(write_number(t, t->step.rate, rate));
-    TRY(write_number(t, t->step.number, (double)(t->steps + 1)));
+    TRY(write_number(t, t->step.number, (double)(t->steps + 1 - t->skipped)));
+    TRY(write_seed(t, t->step.seed, ROUNDING, t->steps));
+    if (t->step.masks != OP_NONE)
+        TRY(write_seed(t, t->step.masks, MASKS, t->steps));
     TRY(session_run(t->session));
     TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.loss), &one));
     *loss = one.f[0];
     op_tensor_free(&one);
-    t->steps++;
+    TRY(count_step(t));
     return scores ? op_program_read(&t->program, t->session,
                                     op_graph_output_index(t->g, t->step.scores), scores)
                   : EMU_OK;

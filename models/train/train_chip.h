@@ -8,17 +8,37 @@
 struct train_chip_options {
     struct op_program_options program;
     double loss_scale; /* what the loss is multiplied with before its gradients are made */
+    int dynamic_scale; /* it is the first one */
+    uint64_t seed;     /* of everything that is drawn */
 };
-/* f16 with f32 states, loss scale 128. */
+/* f16 with f32 states, loss scale 128, seed 1. */
 struct train_chip_options train_chip_usual(void);
+
+/* What a step draws. */
+enum train_draw { ROUNDING, MASKS };
+/* The two words that are the seed of a step's draws, for step `number` (from 0 on; of masks: micro
+ * batch) of a training with that seed. Everything else that draws depend on is the operation's
+ * number and, for rounding, tile and worker. */
+void train_seed(uint64_t seed, enum train_draw what, uint64_t number, int64_t word[2]);
+
+/* How the loss scale changes: torch's GradScaler. */
+struct loss_scale {
+    double now;
+    int dynamic;   /* halved after a step that is skipped, doubled after LOSS_SCALE_GROWS */
+    uint64_t good; /* steps in a row that were not skipped */
+    uint64_t bad;  /* that were */
+};
+enum { LOSS_SCALE_GROWS = 2000, LOSS_SCALE_MAX = 32768 /* it is an f16 */ };
 
 struct train_chip {
     const struct op_graph *g; /* borrowed: made by train_step_make(), states with numbers */
     struct train_step step;
-    double loss_scale;
+    struct loss_scale loss_scale;
+    uint64_t seed;             /* of the rounding of states: with the step's number */
     struct op_program program; /* owned, like the session */
     struct session *session;
-    uint64_t steps; /* done: the next one is step steps + 1 */
+    uint64_t steps;   /* done: the next one is step steps + 1 */
+    uint64_t skipped; /* of them: a gradient was no number, and no state has changed */
 };
 
 /* Plans and compiles a step; train_chip_begin() makes a machine of it. EMU_OK also for a program
@@ -33,8 +53,8 @@ enum emu_status train_chip_begin(struct train_chip *t,
                                  const struct session_options *o) EMU_MUST_CHECK;
 
 /* One step. data, targets: of the shapes of the step's inputs. loss: the mean over the pictures.
- * scores: [pictures][classes], owned by the caller; NULL: not wanted. Errors: those of
- * session_run(), EMU_NO_MEMORY. */
+ * Counts in t->skipped when it has changed no state. scores: [pictures][classes], owned by the
+ * caller; NULL: not wanted. Errors: those of session_run(), EMU_NO_MEMORY. */
 enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
                                 const struct op_tensor *targets, double rate, double *loss,
                                 struct op_tensor *scores) EMU_MUST_CHECK;
@@ -49,6 +69,8 @@ enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *
 enum emu_status train_chip_copy_states(struct train_chip *from,
                                        struct train_chip *to) EMU_MUST_CHECK;
 
+/* What a state is made of on the chip: f32 or f16. */
+enum elem train_chip_elem(const struct train_chip *t, uint32_t state);
 /* The numbers of a state, by its value in the graph. Reading: free with op_tensor_free. */
 enum emu_status train_chip_read(struct train_chip *t, uint32_t state,
                                 struct op_tensor *out) EMU_MUST_CHECK;

@@ -34,7 +34,7 @@ struct train_row train_log_epoch(const struct train_log *l, double epoch, int te
     for (size_t k = 0; k < l->rows; k++) {
         const struct train_row *r = &l->row[k];
 
-        if (r->epoch != epoch || (r->test != 0) != test)
+        if (r->epoch != epoch || (r->test != 0) != test || !isfinite(r->loss))
             continue;
         sum.step = r->step;
         sum.rate = r->rate;

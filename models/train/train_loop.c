@@ -6,6 +6,8 @@
 
 #include "emu/base/alloc.h"
 #include "emu/cli/interrupt.h"
+#include "programs/cli/program_request.h"
+#include "models/train/train_watch.h"
 #include "models/train/training.h"
 
 static double seconds(void)
@@ -76,6 +78,8 @@ static enum emu_status evaluate(struct training *t)
     if (!t->test_data)
         return EMU_OK;
     TRY(train_chip_copy_states(&t->chip, &t->test_chip));
+    if (t->average.taken)
+        TRY(train_average_give(&t->average, &t->test_chip));
     batches_begin(&t->test_batches, 0, 0);
     for (;;) {
         TRY(batches_next(&t->test_batches, &t->pictures, &t->targets, t->labels, &count));
@@ -92,13 +96,32 @@ static enum emu_status evaluate(struct training *t)
 
 /* ---- steps ---- */
 
+/* What a step with numbers that are none leads to. */
+static enum emu_status overflowed(struct training *t, const struct train_row *r)
+{
+    enum { IN_A_ROW = 50 };
+    const struct session_options so = session_options_of(t->q);
+    char where[256];
+
+    if (t->skips && t->chip.loss_scale.bad < IN_A_ROW)
+        return EMU_OK;
+    TRY(train_watch(&t->arch, &t->chip, &t->chip_options, &so, &t->pictures, &t->targets, r->rate,
+                    where));
+    return FAIL(FAULT,
+                "step %" PRIu64 "%s: %s no number%s%s; parameters are those of the step before: a "
+                "smaller --rate, another --loss-scale (%g), or --on-overflow skip",
+                t->at.steps, t->skips ? ", the last of 50 in a row that were skipped" : "",
+                isfinite(r->loss) ? "a gradient is" : "the loss is", *where ? ", first in " : "",
+                where, t->chip.loss_scale.now);
+}
+
 static enum emu_status one_step(struct training *t, uint32_t count)
 {
     struct train_row r = { .step = (double)t->at.steps + 1,
                            .epoch = (double)t->at.epoch + 1,
                            .rate = train_rate(&t->schedule, t->at.steps),
                            .pictures = count };
-    uint64_t before = session_cycles(t->chip.session);
+    uint64_t before = session_cycles(t->chip.session), skipped = t->chip.skipped;
     double begun = seconds();
     struct op_tensor scores;
 
@@ -111,18 +134,14 @@ static enum emu_status one_step(struct training *t, uint32_t count)
     t->at.steps++;
     t->at.samples = t->batches.next;
     TRY(train_log_add(&t->log, &r));
-    if (!isfinite(r.loss))
-        return FAIL(FAULT,
-                    "step %" PRIu64 ": the loss is no number: a smaller --rate, or another "
-                    "--loss-scale (%g)",
-                    t->at.steps, t->loss_scale);
-    return EMU_OK;
+    return t->chip.skipped > skipped || !isfinite(r.loss) ? overflowed(t, &r) : EMU_OK;
 }
 
 static enum emu_status checkpoint(struct training *t)
 {
-    return t->q->checkpoint ? train_checkpoint_write(&t->chip, &t->at, &t->log, t->q->checkpoint)
-                            : EMU_OK;
+    return t->q->checkpoint
+               ? train_checkpoint_write(&t->chip, &t->at, &t->log, &t->average, t->q->checkpoint)
+               : EMU_OK;
 }
 
 static int is_at_end(struct training *t)
@@ -158,6 +177,8 @@ enum emu_status training_run(struct training *t)
             break;
         t->at.epoch++;
         t->at.samples = 0;
+        if (t->average.share > 0)
+            TRY(train_average_take(&t->average, &t->chip));
         TRY(evaluate(t));
         training_tell_epoch(t, (double)t->at.epoch);
         if (!t->q->every)

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "models/operators/operators.h"
+#include "models/train/train_chip.h"
 
 enum emu_status train_reference_new(const struct op_graph *g, const struct train_step *step,
                                     struct train_reference *out)
 {
-    *out = (struct train_reference){ .g = g, .step = *step };
+    *out = (struct train_reference){ .g = g, .step = *step, .seed = 1 };
     out->in = emu_alloc(g->inputs + 1, sizeof(*out->in));
     if (!out->in)
         return FAIL(NO_MEMORY, "steps of training");
@@ -47,11 +48,16 @@ static void take(struct train_reference *r, struct op_tensor *out, double *loss,
                  struct op_tensor *scores)
 {
     const struct op_graph *g = r->g;
+    double sum[2] = { 0, 0 };
 
+    for (uint32_t k = 0; k < g->outputs; k++) {
+        for (unsigned j = 0; j < EMU_COUNT_OF(sum); j++)
+            sum[j] = g->output[k] == r->step.sum[j] ? out[k].f[0] : sum[j];
+    }
     for (uint32_t k = 0; k < g->outputs; k++) {
         if (g->output[k] == r->step.loss)
             *loss = out[k].f[0];
-        for (uint32_t u = 0; u < g->updates; u++) {
+        for (uint32_t u = 0; u < g->updates && train_sums_finite(sum); u++) {
             if (g->update[u].value == g->output[k])
                 set(r, g->update[u].state, &out[k]);
         }
@@ -77,6 +83,9 @@ enum emu_status train_reference_step(struct train_reference *r, const struct op_
     set_number(r, r->step.scale, 1);
     set_number(r, r->step.rate, rate);
     set_number(r, r->step.number, ++r->steps);
+    if (r->step.masks != OP_NONE)
+        train_seed(r->seed, MASKS, r->steps - 1,
+                   r->in[op_graph_input_index(r->g, r->step.masks)].i);
     s = op_graph_run(r->g, r->in, 0, out);
     if (s == EMU_OK) {
         take(r, out, loss, scores);

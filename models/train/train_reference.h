@@ -9,6 +9,7 @@ struct train_reference {
     struct train_step step;
     struct op_tensor *in; /* owned; by input of g: states as they are now */
     uint32_t steps;       /* done */
+    uint64_t seed;        /* of masks: that of the chip; 1 at first */
 };
 
 enum emu_status train_reference_new(const struct op_graph *g, const struct train_step *step,

@@ -91,7 +91,7 @@ static void finish(struct training *t, struct output_file **out, enum emu_status
 void training_write_files(struct training *t)
 {
     if (t->parameters)
-        finish(t, &t->parameters, train_parameters_write(&t->chip, t->parameters));
+        finish(t, &t->parameters, train_parameters_write(&t->chip, &t->average, t->parameters));
     for (unsigned k = 0; k < TRAINING_CURVES; k++) {
         if (!t->curve[k])
             continue;
@@ -140,12 +140,15 @@ static void print_text(const struct training *t, FILE *f)
     const struct train_shape *s = &t->source.shape;
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
-            t->q->precision ? "f32" : "f16 with f32 states");
+            training_format(t));
     fprintf(f, "machine     %s, %s tiles at %u MHz\n", t->arch.name, count_text(t->arch.tiles).at,
             t->arch.clock_mhz);
-    fprintf(f, "optimiser   %s, rate %g, momentum %g, decay %g, loss scale %g\n",
+    fprintf(f, "optimiser   %s, rate %g, momentum %g, decay %g, loss scale %g%s\n",
             t->optimiser.method, t->schedule.rate, t->optimiser.alpha, t->optimiser.decay,
-            t->loss_scale);
+            t->chip.loss_scale.now, t->dynamic_scale ? " now" : "");
+    if (t->chip.skipped)
+        fprintf(f, "skipped     %" PRIu64 " steps: gradients beyond f16, or no numbers\n",
+                t->chip.skipped);
     if (t->data)
         fprintf(f,
                 "data        %s: %s pictures, %s to test with; normalised with mean %g, "
@@ -179,13 +182,14 @@ static json_t *epoch_json(const struct training *t, double e, int test)
 static enum emu_status print_json(const struct training *t, FILE *f)
 {
     json_t *epochs = json_array();
-    json_t *o = json_pack("{s:s, s:s, s:i, s:i, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f}", "network",
-                          t->q->what, "machine", t->arch.name, "batch", (int)t->source.shape.batch,
-                          "classes", (int)t->source.shape.classes, "optimiser", t->optimiser.method,
-                          "rate", t->schedule.rate, "loss_scale", t->loss_scale, "steps",
-                          (json_int_t)t->at.steps, "steps_of_all", (json_int_t)t->schedule.steps,
-                          "cycles_per_step", cycles_of_step(t), "pictures_per_second", chip_rate(t),
-                          "host_seconds_per_step", per_step(t));
+    json_t *o = json_pack(
+        "{s:s, s:s, s:i, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f}", "network",
+        t->q->what, "machine", t->arch.name, "batch", (int)t->source.shape.batch, "classes",
+        (int)t->source.shape.classes, "format", training_format(t), "optimiser",
+        t->optimiser.method, "rate", t->schedule.rate, "loss_scale", t->chip.loss_scale.now,
+        "skipped", (json_int_t)t->chip.skipped, "steps", (json_int_t)t->at.steps, "steps_of_all",
+        (json_int_t)t->schedule.steps, "cycles_per_step", cycles_of_step(t), "pictures_per_second",
+        chip_rate(t), "host_seconds_per_step", per_step(t));
     int bad = !o || !epochs;
 
     for (double e = 1; !bad && e <= (double)t->epochs; e++) {

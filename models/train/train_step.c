@@ -1,6 +1,7 @@
 /* train_step.c - adds loss, gradients and update to the graph of a network. */
 #include "models/train/train_step.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "models/operators/op_gradient.h"
@@ -158,6 +159,7 @@ static enum emu_status add_number(struct op_graph *g, const char *name, uint32_t
 static enum emu_status add_loss(struct op_graph *g, struct train_step *t)
 {
     const struct op_shape s = g->value[t->scores].shape;
+    const struct op_shape seed = { .type = OP_TYPE_U32, .rank = 1, .dim = { 2 } };
     const char *const name[] = { "loss" };
     uint32_t in[2] = { t->scores };
     const struct op_request r = { .op = "CrossEntropy",
@@ -174,6 +176,8 @@ static enum emu_status add_loss(struct op_graph *g, struct train_step *t)
     TRY(add_number(g, "rate", &t->rate));
     TRY(add_number(g, "scale", &t->scale));
     TRY(add_number(g, "step", &t->number));
+    TRY(op_value_new(g, "seed", OP_INPUT, &seed, &t->seed));
+    TRY(op_graph_input(g, t->seed));
     in[1] = t->targets;
     TRY(op_node(g, &r, &t->loss));
     return op_graph_output(g, t->loss);
@@ -237,7 +241,8 @@ static enum emu_status add_update_node(struct op_graph *g, const struct train_op
     uint32_t *out = u->list + u->ins;
 
     TRY(op_node(g, &r, out));
-    for (uint32_t k = 0; k < u->outs; k++) {
+    TRY(op_graph_output(g, out[u->outs - 1]));
+    for (uint32_t k = 0; k + 1 < u->outs; k++) {
         uint32_t slot = k / u->n, at = UPDATE_LISTS + (slot ? slot + 1 : 0) * u->n + k % u->n;
 
         TRY(op_graph_update(g, u->list[at], out[k]));
@@ -260,13 +265,14 @@ static enum emu_status add_update(struct op_graph *g, const struct train_optimis
     if (!u.n)
         return EMU_OK;
     u.ins = UPDATE_LISTS + (2 + m->slots) * u.n;
-    u.outs = (1 + m->slots) * u.n;
+    u.outs = (1 + m->slots) * u.n + 1;
     u.list = emu_alloc(u.ins + u.outs, sizeof(*u.list));
     if (!u.list)
         return FAIL(NO_MEMORY, "an update of %u parameters", u.n);
     u.list[UPDATE_RATE] = t->rate;
     u.list[UPDATE_SCALE] = t->scale;
     u.list[UPDATE_STEP] = t->number;
+    u.list[UPDATE_SEED] = t->seed;
     for (uint32_t k = 0; s == EMU_OK && k < count; k++) {
         if (gradient[k] == OP_NONE || (g->value[trained[k]].shape.rank > 1) != decays)
             continue;
@@ -317,7 +323,16 @@ static void find_values(const struct op_graph *g, const char *data, const char *
     t->rate = op_value_find(g, "rate");
     t->scale = op_value_find(g, "scale");
     t->number = op_value_find(g, "step");
+    t->seed = op_value_find(g, "seed");
+    t->masks = op_value_find(g, "masks");
     t->loss = op_value_find(g, "loss");
+    t->sum[0] = t->sum[1] = OP_NONE;
+    for (uint32_t i = 0, k = 0; i < g->nodes; i++) {
+        const struct op_node *n = &g->node[i];
+
+        if (op_node_is(n, "ParameterUpdate"))
+            t->sum[k++] = n->out[n->outs - 1];
+    }
 }
 
 enum emu_status train_step_make(struct op_graph *g, const struct train_optimiser *o,
@@ -330,6 +345,7 @@ enum emu_status train_step_make(struct op_graph *g, const struct train_optimiser
     TRY(keep_scores(g, &out->scores));
     data = g->value[g->input[0]].name;
     scores = g->value[out->scores].name;
+    TRY(train_dropout_add(g, &o->drop, out->scores, &out->masks));
     TRY(make_states(g));
     TRY(op_pass_run(g, visit_norm));
     find_values(g, data, scores, out);
@@ -338,6 +354,11 @@ enum emu_status train_step_make(struct op_graph *g, const struct train_optimiser
     TRY(op_graph_tidy(g));
     find_values(g, data, scores, out);
     return op_graph_check(g);
+}
+
+int train_sums_finite(const double sum[2])
+{
+    return isfinite(sum[0]) && isfinite(sum[1]);
 }
 
 enum emu_status train_eval_make(struct op_graph *g, struct train_step *out)
@@ -350,6 +371,9 @@ enum emu_status train_eval_make(struct op_graph *g, struct train_step *out)
                                 .rate = OP_NONE,
                                 .scale = OP_NONE,
                                 .number = OP_NONE,
+                                .seed = OP_NONE,
+                                .masks = OP_NONE,
+                                .sum = { OP_NONE, OP_NONE },
                                 .loss = OP_NONE,
                                 .scores = g->output[0] };
     return op_graph_check(g);

@@ -26,12 +26,17 @@ struct training {
     struct train_optimiser optimiser;
     struct train_schedule schedule;
     double loss_scale, smoothing;
+    int dynamic_scale, skips; /* of the loss; a step that overflows does not stop the training */
+    enum elem real;
+    enum lower_states states;
     enum augment augment;
     uint64_t epochs, steps_max, steps_epoch;
-    struct train_chip chip, test_chip;  /* owned; test_chip is all zero without test data */
-    struct op_tensor pictures, targets; /* of a batch; owned */
-    uint32_t *labels;                   /* owned; of a batch */
+    struct train_chip_options chip_options; /* of the step */
+    struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
+    struct op_tensor pictures, targets;     /* of a batch; owned */
+    uint32_t *labels;                       /* owned; of a batch */
     struct train_progress at;
+    struct train_average average; /* owned */
     struct train_log log;
     double host_seconds;                                     /* of all steps of this run */
     uint64_t steps_run;                                      /* of this run */
@@ -40,6 +45,9 @@ struct training {
     int stopped;                                             /* by an interrupt, or at --limit */
     int code;
 };
+
+/* What numbers are, in words. */
+const char *training_format(const struct training *t);
 
 /* Runs what is left of the training. Errors: those of a step; EMU_FAULT: the loss is no number. */
 enum emu_status training_run(struct training *t) EMU_MUST_CHECK;

@@ -79,6 +79,10 @@ const char *graph_scope_path(const struct graph *g, uint32_t scope);
 /* Puts tiles [first, first + tiles) into a sync group (0 before). Groups other than 0 exist for IO
  * tiles; see program_together(). */
 void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group);
+/* Results beyond f16 become NaN (NANOO of $FP_CTL), not the largest f16: so an overflow shows in
+ * everything that is computed from it. Meanings in C and the interpreter do not know that. */
+void graph_set_nan_on_overflow(struct graph *g);
+int graph_has_nan_on_overflow(const struct graph *g);
 /* The number of tiles before the first one in a group other than 0: the tiles that networks use. */
 uint32_t graph_compute_tiles(const struct graph *g);
 

@@ -23,7 +23,7 @@ train() { # network, options
     "$superstep" train "$tmp/$net.onnx" --data "$tmp/data" --rate 0.1 -q "$@" >"$tmp/answer" || fail "train $net $*"
 }
 
-train mlp -m toy64 --epochs 5 --precision f32 --curve "$tmp/mlp-f32.csv"
+train mlp -m toy64 --epochs 5 --format f32 --curve "$tmp/mlp-f32.csv"
 train mlp -m toy64 --epochs 5 --curve "$tmp/mlp-f16.csv"
 train cnn --set tiles=256 --epochs 2 --curve "$tmp/cnn-f16.csv"
 "$python" $twin compare mlp 5 0.1 "$tmp/mlp-f32.csv" "$tmp/mlp-f16.csv" || fail "the perceptron is not that of torch"

@@ -397,7 +397,7 @@ static void recipes_follow_the_table(void **state)
         "Scatter", "Upsample",
         /* of steps of training: test_train_chip.c */
         "AveragePoolGradient", "BatchNormalizationGradient", "ConvWeightGradient", "CrossEntropy",
-        "GatherGradient", "GroupNormalizationGradient", "LayerNormalizationGradient",
+        "DropoutMask", "GatherGradient", "GroupNormalizationGradient", "LayerNormalizationGradient",
         "MaxPoolGradient", "ParameterUpdate", "UnaryGradient"
     };
 

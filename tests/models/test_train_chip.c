@@ -14,6 +14,7 @@
 #include "emu/base/random.h"
 #include "models/train/train_chip.h"
 #include "models/train/train_reference.h"
+#include "models/train/train_watch.h"
 
 enum { BATCH = 6, CLASSES = 5, STEPS = 4 };
 
@@ -67,6 +68,8 @@ static uint32_t parameter(double middle, double size, unsigned rank, const uint3
         __VA_ARGS__                                                                                \
     }
 
+static const char *block; /* of nodes that are made */
+
 static uint32_t node(const char *op, uint32_t ins, const uint32_t *in, struct op_named_attr attr)
 {
     const struct op_request r = { .op = op,
@@ -111,6 +114,20 @@ static void relu_and_tanh(void)
 static void swish_and_gelu(void)
 {
     perceptron("Swish", "Gelu");
+}
+
+/* Residual branches in blocks, for stochastic depth. */
+static void blocks(void)
+{
+    static const char *const name[] = { "block1", "block2", "block3" };
+    uint32_t x = dense(input(DIMS(BATCH, 20)), 20, 24);
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(name); k++) {
+        block = name[k];
+        x = NODE("Add", x, dense(NODE("Tanh", dense(x, 24, 32)), 32, 24));
+    }
+    block = NULL;
+    assert_int_equal(op_graph_output(graph, dense(NODE("Relu", x), 24, CLASSES)), EMU_OK);
 }
 
 static uint32_t batch_norm(uint32_t x, uint32_t channels)
@@ -309,6 +326,10 @@ static void draw(struct pair *p)
             k % classes == (k / classes * 7) % classes ? 1 - 0.01 * (classes - 1) : 0.01;
 }
 
+/* What a step is tried with, besides network, method and type. */
+static enum lower_states states;
+static struct train_dropout drop;
+
 static void begin(struct pair *p, const struct arch *machine, void (*network)(void),
                   const char *method, enum elem real)
 {
@@ -322,10 +343,12 @@ static void begin(struct pair *p, const struct arch *machine, void (*network)(vo
     network();
     assert_int_equal(train_optimiser_of(method, &opt), EMU_OK);
     opt.decay = 0.01;
+    opt.drop = drop;
     if (train_step_make(graph, &opt, &step) != EMU_OK)
         fail_msg("%s", emu_error());
     o.program.lower.real = real;
     o.program.lower.share_blocks = share_blocks;
+    o.program.lower.states = states;
     assert_int_equal(op_lower_check(graph), EMU_OK);
     if (graph->problems)
         fail_msg("%s: %s", graph->problem[0].op, graph->problem[0].why);
@@ -347,9 +370,11 @@ static void end(struct pair *p)
     graph = NULL;
 }
 
-/* The largest difference of a state, and how far the state has moved. */
+/* The largest difference of a state beyond what its own type has, and how far the state has moved.
+ * A state in f16 is rounded before the first step, and once in each, to one of its neighbours. */
 static void compare_state(struct pair *p, uint32_t value, double *error, double *moved)
 {
+    const double unit = train_chip_elem(&p->chip, value) == ELEM_F16 ? 0x1p-10 : 0;
     const struct op_tensor *want = train_reference_state(&p->reference, value);
     struct op_tensor is, was = { 0 };
 
@@ -359,7 +384,9 @@ static void compare_state(struct pair *p, uint32_t value, double *error, double 
     if (graph->value[value].data)
         assert_int_equal(op_value_read(graph, value, &was), EMU_OK);
     for (uint64_t k = 0; k < op_shape_count(&is.shape); k++) {
-        double d = fabs(is.f[k] - want->f[k]), m = fabs(want->f[k] - (was.f ? was.f[k] : 0));
+        double rounding = (STEPS + 1) * fmax(unit * fabs(want->f[k]), unit * 0x1p-14);
+        double d = fmax(fabs(is.f[k] - want->f[k]) - rounding, 0);
+        double m = fabs(want->f[k] - (was.f ? was.f[k] : 0));
 
         assert_false(isnan(is.f[k]));
         *error = d > *error ? d : *error;
@@ -493,12 +520,161 @@ static void blocks_are_functions(void **state)
     end(&p[0]);
 }
 
+/* ---- f16 states, steps that are skipped, masks ---- */
+
+static void states_in_f16(void **state)
+{
+    /* adamw moves by the rate whatever the gradient: the sign of one that is rounding decides */
+    static const char *const method[] = { "sgd", "rmsprop", "lars" };
+    struct arch a = *arch_preset("mk2");
+
+    (void)state;
+    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    states = STATES_F16_STOCHASTIC;
+    for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
+        steps_like_reference(arch_preset("toy64"), relu_and_tanh, method[k], ELEM_F16, 0.03);
+    steps_like_reference(arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, 0.03);
+    /* Norms of few positions make much of what the rounding of weights changes. */
+    steps_like_reference(&a, residual_block, "sgd", ELEM_F16, 0.2);
+    states = STATES_F16_NEAREST;
+    steps_like_reference(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
+    states = STATES_F32;
+}
+
+/* All states of a chip, one after another; owned by the caller. */
+static double *all_states(struct pair *p, uint64_t *count)
+{
+    double *all = NULL;
+
+    *count = 0;
+    for (uint32_t k = 0; k < graph->inputs; k++) {
+        struct op_tensor t;
+        uint64_t n;
+
+        if (graph->value[graph->input[k]].kind != OP_STATE)
+            continue;
+        assert_int_equal(train_chip_read(&p->chip, graph->input[k], &t), EMU_OK);
+        n = op_shape_count(&t.shape);
+        all = realloc(all, (*count + n) * sizeof(*all));
+        memcpy(all + *count, t.f, n * sizeof(*all));
+        *count += n;
+        op_tensor_free(&t);
+    }
+    return all;
+}
+
+static void one_step(struct pair *p)
+{
+    double loss;
+
+    if (train_chip_step(&p->chip, &p->data, &p->targets, 0.05, &loss, NULL) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+/* Whether the states are those; frees `is`. */
+static int has_states(struct pair *p, const double *was, uint64_t n)
+{
+    uint64_t count;
+    double *is = all_states(p, &count);
+    int same = count == n && !memcmp(is, was, n * sizeof(*is));
+
+    free(is);
+    return same;
+}
+
+/* A picture that is no number, and gradients beyond f16, change nothing and halve the loss scale.
+ */
+static void skip_with(enum lower_states kind)
+{
+    struct pair p;
+    double *was, good;
+    uint64_t n;
+
+    states = kind;
+    begin(&p, arch_preset("toy64"), swish_and_gelu, "adamw", ELEM_F16);
+    p.chip.loss_scale.dynamic = 1;
+    draw(&p);
+    one_step(&p);
+    assert_int_equal(p.chip.skipped, 0);
+    was = all_states(&p, &n);
+    good = p.data.f[5];
+    p.data.f[5] = INFINITY;
+    one_step(&p);
+    assert_int_equal(p.chip.skipped, 1);
+    assert_true(p.chip.loss_scale.now == 64);
+    p.data.f[5] = good;
+    for (uint64_t k = 0; k < op_shape_count(&p.data.shape); k++)
+        p.data.f[k] *= 1000; /* scores are finite, gradients of the last weights are not */
+    p.chip.loss_scale.now = LOSS_SCALE_MAX;
+    one_step(&p);
+    assert_int_equal(p.chip.skipped, 2);
+    assert_true(p.chip.loss_scale.now == LOSS_SCALE_MAX / 2);
+    assert_true(has_states(&p, was, n));
+    draw(&p);
+    p.chip.loss_scale.now = 128;
+    one_step(&p);
+    assert_int_equal(p.chip.skipped, 2);
+    assert_false(has_states(&p, was, n));
+    free(was);
+    end(&p);
+    states = STATES_F32;
+}
+
+static void steps_are_skipped(void **state)
+{
+    (void)state;
+    skip_with(STATES_F32);
+    skip_with(STATES_F16_STOCHASTIC);
+}
+
+/* A second program says where it began: a picture that is infinite shows in the first layer. */
+static void the_layer_is_named(void **state)
+{
+    const struct session_options so = { .threads = 2 };
+    struct train_chip_options o = train_chip_usual();
+    char where[256];
+    struct pair p;
+
+    (void)state;
+    begin(&p, arch_preset("toy64"), batch_norms, "sgd", ELEM_F16);
+    draw(&p);
+    one_step(&p);
+    p.data.f[5] = INFINITY;
+    one_step(&p);
+    if (train_watch(arch_preset("toy64"), &p.chip, &o, &so, &p.data, &p.targets, 0.05, where) !=
+        EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_true(strstr(where, graph->node[0].name) == where);
+    end(&p);
+}
+
+static void masks(void **state)
+{
+    (void)state;
+    drop = (struct train_dropout){ .dropout = 0.4, .drop_connect = 0.6 };
+    steps_like_reference(arch_preset("toy64"), blocks, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), blocks, "sgd", ELEM_F16, 0.03);
+    drop = (struct train_dropout){ .dropout = 0.25 };
+    steps_like_reference(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
+    drop = (struct train_dropout){ 0 };
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_optimiser),      cmocka_unit_test(layers_in_f32),
-        cmocka_unit_test(layers_in_f16),        cmocka_unit_test(convolutions),
+        cmocka_unit_test(every_optimiser),
+        cmocka_unit_test(layers_in_f32),
+        cmocka_unit_test(layers_in_f16),
+        cmocka_unit_test(convolutions),
         cmocka_unit_test(blocks_are_functions),
+        cmocka_unit_test(every_optimiser),
+        cmocka_unit_test(layers_in_f32),
+        cmocka_unit_test(layers_in_f16),
+        cmocka_unit_test(convolutions),
+        cmocka_unit_test(states_in_f16),
+        cmocka_unit_test(steps_are_skipped),
+        cmocka_unit_test(the_layer_is_named),
+        cmocka_unit_test(masks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

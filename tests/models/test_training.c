@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -164,6 +165,18 @@ static int is_equal(const char *a, const char *b)
     return same;
 }
 
+static int has_text(const char *name, const char *text)
+{
+    FILE *f = fopen(in_dir(name), "rb");
+    char all[8192];
+    size_t n;
+
+    assert_non_null(f);
+    n = fread(all, 1, sizeof(all), f);
+    fclose(f);
+    return memmem(all, n, text, strlen(text)) != NULL;
+}
+
 /* The last number of column `column` of the curve. */
 static double last_of_curve(const char *name, unsigned column)
 {
@@ -207,6 +220,50 @@ static void goes_on_to_the_same_bits(void **state)
         EXIT_BAD);
 }
 
+/* Everything that is drawn, found or averaged goes on as if nothing had happened, too. */
+static void f16_states_go_on_to_the_same_bits(void **state)
+{
+#define RECIPE                                                                                     \
+    "--epochs", "6", "--rate", "0.05", "--format", "16.16", "--loss-scale", "dynamic:1024",        \
+        "--dropout", "0.1", "--average", "0.5"
+    (void)state;
+    assert_int_equal(
+        TRAIN(RECIPE, "-o", in_dir("whole"), "-j", "1", "--curve", in_dir("curve.csv"), "--json"),
+        EXIT_RAN);
+    assert_true(last_of_curve("curve.csv", 4) > 0.9);
+    assert_true(has_text("answer", "\"skipped\": 0"));
+    assert_int_equal(TRAIN(RECIPE, "--checkpoint", in_dir("ckpt"), "--every", "2", "--limit", "7"),
+                     EXIT_RAN);
+    assert_int_equal(TRAIN(RECIPE, "--checkpoint", in_dir("ckpt"), "--every", "2", "--resume", "-o",
+                           in_dir("resumed"), "-j", "3"),
+                     EXIT_RAN);
+    assert_true(is_equal("whole", "resumed"));
+    assert_true(has_text("whole", "F16"));
+    assert_int_equal(
+        TRAIN(RECIPE, "--rounding", "nearest", "--checkpoint", in_dir("ckpt"), "--resume"),
+        EXIT_BAD);
+#undef RECIPE
+}
+
+/* A disk that is full in the middle of a checkpoint: the last whole one stays. */
+static void a_full_disk_leaves_the_last_checkpoint(void **state)
+{
+    struct rlimit was, small;
+
+    (void)state;
+    assert_int_equal(TRAIN("--checkpoint", in_dir("ckpt"), "--limit", "2"), EXIT_RAN);
+    assert_int_equal(TRAIN("--checkpoint", in_dir("copy"), "--limit", "2"), EXIT_RAN);
+    assert_true(is_equal("ckpt", "copy"));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    small = was;
+    small.rlim_cur = 500;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(TRAIN("--checkpoint", in_dir("ckpt"), "--limit", "4", "--resume"), EXIT_BAD);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_true(is_equal("ckpt", "copy"));
+    assert_int_equal(TRAIN("--checkpoint", in_dir("ckpt"), "--limit", "4", "--resume"), EXIT_RAN);
+}
+
 static void every_method_runs(void **state)
 {
     static const char *const method[] = { "sgd", "rmsprop", "lars", "adamw" };
@@ -215,16 +272,25 @@ static void every_method_runs(void **state)
     for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
         assert_int_equal(TRAIN("--optimiser", method[k], "--limit", "2"), EXIT_RAN);
     assert_int_equal(TRAIN("--engine", "timing"), EXIT_RAN);
-    assert_int_equal(TRAIN("--precision", "f32", "--schedule", "step", "--warmup", "2", "--limit",
-                           "3", "--smoothing", "0.1"),
+    assert_int_equal(TRAIN("--format", "f32", "--schedule", "step", "--warmup", "2", "--limit", "3",
+                           "--smoothing", "0.1"),
                      EXIT_RAN);
 }
 
 static void what_goes_wrong(void **state)
 {
     (void)state;
-    assert_int_equal(TRAIN("--rate", "1e38", "--precision", "f32"), EXIT_FAULTED);
+    assert_int_equal(TRAIN("--rate", "1e38", "--format", "f32"), EXIT_FAULTED);
+    assert_int_equal(
+        TRAIN("--rate", "1e38", "--format", "f32", "--on-overflow", "skip", "--limit", "9"),
+        EXIT_RAN);
     assert_int_equal(TRAIN("--momentum", "1"), EXIT_BAD);
+    assert_int_equal(TRAIN("--loss-scale", "dynamic:"), EXIT_BAD);
+    assert_int_equal(TRAIN("--loss-scale", "dynamics"), EXIT_BAD);
+    assert_int_equal(TRAIN("--loss-scale", "dynamic", "--on-overflow", "stop"), EXIT_BAD);
+    assert_int_equal(TRAIN("--rounding", "nearest"), EXIT_BAD);
+    assert_int_equal(TRAIN("--dropout", "1"), EXIT_BAD);
+    assert_int_equal(TRAIN("--drop-connect", "0.2"), EXIT_BAD); /* no residual branches */
     assert_int_equal(TRAIN("--loss-scale", "0.5"), EXIT_BAD);
     assert_int_equal(TRAIN("--curve", in_dir("curve.txt")), EXIT_BAD);
     assert_int_equal(TRAIN("--test", in_dir("nothing")), EXIT_BAD);
@@ -237,6 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(learns, begin, end),
         cmocka_unit_test_setup_teardown(goes_on_to_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(f16_states_go_on_to_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_last_checkpoint, begin, end),
         cmocka_unit_test_setup_teardown(every_method_runs, begin, end),
         cmocka_unit_test_setup_teardown(what_goes_wrong, begin, end),
     };

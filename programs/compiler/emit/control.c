@@ -516,16 +516,22 @@ static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 
 /* Makes that it does not matter what the loader left: its workers have ended, and registers whose
  * contents the code relies on are set. The tile listens to nobody, addresses of exchange code count
- * from 0, workers begin without exceptions and without stochastic rounding. The mux comes last: its
- * constant is there by then. */
+ * from 0, workers begin without exceptions and without stochastic rounding; what is beyond f16
+ * becomes the largest f16, or NaN. The mux comes last: its constant is there by then. */
 static void put_start_state(struct walk *w)
 {
+    enum { FP_ICTL_NANOO = 1 << 20 };
     static const uint8_t zero[] = { CSR_S_INCOMING_BASE, CSR_S_INCOMING_DELTA,
                                     CSR_S_INCOMING_FORMAT, CSR_S_OUTGOING_BASE, CSR_S_FP_ICTL };
+    int nan = graph_has_nan_on_overflow(w->l->graph);
 
     writer_sync(&w->out, SYNC_LOCAL);
+    if (nan) {
+        writer_constant(&w->out, M_SCRATCH, FP_ICTL_NANOO);
+        writer_put(&w->out, CSR_S_FP_ICTL, M_SCRATCH);
+    }
     writer_constant(&w->out, M_SCRATCH, w->p->arch->null_source);
-    for (size_t i = 0; i < EMU_COUNT_OF(zero); i++)
+    for (size_t i = 0; i < EMU_COUNT_OF(zero) - (size_t)nan; i++)
         writer_put(&w->out, zero[i], M_ZERO);
     writer_put(&w->out, CSR_S_INCOMING_MUX, M_SCRATCH);
 }

@@ -203,6 +203,16 @@ const char *graph_path(struct graph *g, const char *name)
     return s;
 }
 
+void graph_set_nan_on_overflow(struct graph *g)
+{
+    g->nan_on_overflow = 1;
+}
+
+int graph_has_nan_on_overflow(const struct graph *g)
+{
+    return g->nan_on_overflow;
+}
+
 void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group)
 {
     if (!graph_works(g))

@@ -154,6 +154,7 @@ struct stream {
 };
 
 struct graph {
+    int nan_on_overflow; /* graph_set_nan_on_overflow() */
     struct arch arch;
     const struct codelet_library *library; /* borrowed */
     struct prog_arena arena;

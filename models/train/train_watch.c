@@ -1,0 +1,59 @@
+/* train_watch.c - executes a step again and looks at every result. */
+#include "models/train/train_watch.h"
+
+#include <math.h>
+
+/* The first sum that is no number. */
+static enum emu_status find_first(const struct train_chip *w, char where[256])
+{
+    const struct lowered_network *n = w->program.network;
+
+    for (uint32_t k = 0; k < n->watches; k++) {
+        float sum;
+
+        TRY(session_read(w->session, n->watched[k].sum, &sum));
+        if (isfinite(sum))
+            continue;
+        snprintf(where, 256, "%s (%s)", n->watched[k].node, isnan(sum) ? "NaN" : "infinity");
+        break;
+    }
+    return EMU_OK;
+}
+
+/* What decides what the step computes. */
+static enum emu_status set_as(struct train_chip *from, struct train_chip *to)
+{
+    to->seed = from->seed;
+    to->steps = from->steps - 1;
+    to->skipped = from->skipped - (from->loss_scale.bad > 0);
+    to->loss_scale = from->loss_scale;
+    to->loss_scale.now *= from->loss_scale.dynamic && from->loss_scale.bad ? 2 : 1;
+    return train_chip_copy_states(from, to);
+}
+
+enum emu_status train_watch(const struct arch *a, struct train_chip *chip,
+                            const struct train_chip_options *o, const struct session_options *so,
+                            const struct op_tensor *data, const struct op_tensor *targets,
+                            double rate, char where[256])
+{
+    struct train_chip_options with = *o;
+    struct train_chip w;
+    enum emu_status s;
+    double loss;
+
+    where[0] = '\0';
+    with.program.lower.watch = 1;
+    with.program.lower.share_blocks = 0; /* every group has sums of its own */
+    s = train_chip_new(a, chip->g, &chip->step, &with, &w);
+    if (s == EMU_OK && compiled_fits(w.program.compiled)) {
+        s = train_chip_begin(&w, so);
+        if (s == EMU_OK)
+            s = set_as(chip, &w);
+        if (s == EMU_OK)
+            s = train_chip_step(&w, data, targets, rate, &loss, NULL);
+        if (s == EMU_OK)
+            s = find_first(&w, where);
+    }
+    train_chip_free(&w);
+    return s;
+}
