@@ -37,6 +37,11 @@ def network(name):
     torch.manual_seed(0)
     if name == 'mlp':
         return nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    if name == 'deep':  # whose first layers have gradients of 1e-8
+        layers = [nn.Flatten()]
+        for _ in range(4):
+            layers += [nn.Linear(64, 64), nn.Sigmoid()]
+        return nn.Sequential(*layers, nn.Linear(64, 10))
     return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
                          nn.Conv2d(16, 32, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))

@@ -147,7 +147,7 @@ static void states_and_outputs(void **state)
     assert_int_equal(count_states(""), 7 + 2 * 5); /* statistics are not trained */
     assert_int_equal(count_states(".square"), 5);
     assert_int_equal(graph->updates, count_states(""));
-    assert_int_equal(graph->outputs, 2 + graph->updates);
+    assert_int_equal(graph->outputs, 2 + 2 + graph->updates); /* loss, scores, sums */
     for (uint32_t i = 0; i < graph->nodes; i++)
         assert_string_not_equal(graph->node[i].row->name, "Softmax_0");
     for (uint32_t u = 0; u < graph->updates; u++) {
