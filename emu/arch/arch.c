@@ -386,11 +386,11 @@ int arch_parse_number(const char *s, size_t n, uint64_t *out)
     unsigned base = 10, shift = 0;
     uint64_t v = 0;
 
-    if (n > 2 && s[n - 1] == 'i') {
-        shift = s[n - 2] == 'K' ? 10 : s[n - 2] == 'M' ? 20 : s[n - 2] == 'G' ? 30 : 0;
-        if (!shift)
-            return -1;
-        n -= 2;
+    size_t unit = n > 2 && s[n - 1] == 'i' ? n - 2 : n - 1; /* of its letter */
+
+    if (n > 1 && memchr("KMG", s[unit], 3)) {
+        shift = s[unit] == 'K' ? 10 : s[unit] == 'M' ? 20 : 30;
+        n = unit;
     } else if (n > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
         base = 16;
         s += 2;
@@ -417,6 +417,32 @@ int arch_parse_number(const char *s, size_t n, uint64_t *out)
     return 0;
 }
 
+/* The memory of a tile, with region 0 as near to its share of it as whole pairs of interleaved
+ * elements leave to region 1. */
+static enum emu_status set_sram(struct arch *a, const char *text)
+{
+    uint64_t element = a->element_bytes, all, before = a->mem_bytes / element, region0, v;
+
+    if (arch_parse_number(text, strlen(text), &v) || v < 2 * element ||
+        v > fields[ARCH_FIELD_mem_bytes].max)
+        return FAIL(BAD_MACHINE,
+                    "--set sram: expected %" PRIu64 " to %" PRIu64
+                    " bytes, as in 256K, got '%.80s'",
+                    2 * element, fields[ARCH_FIELD_mem_bytes].max, text);
+    all = v / element;
+    if (v % element)
+        return FAIL(BAD_MACHINE,
+                    "--set sram: %" PRIu64 " is not a multiple of element_bytes %" PRIu64
+                    "; nearest: %" PRIu64 "K or %" PRIu64 "K",
+                    v, element, all * element / 1024, (all + 1) * element / 1024);
+    region0 = (2 * all * a->region0_bytes / element + before) / (2 * before);
+    if ((all - region0) % 2) /* the nearer of two neighbours */
+        region0 += region0 < 2 || all * a->region0_bytes / element >= region0 * before ? 1 : -1;
+    a->mem_bytes = (uint32_t)v;
+    a->region0_bytes = (uint32_t)(region0 * element);
+    return EMU_OK;
+}
+
 enum emu_status arch_set(struct arch *a, const char *field_equals_value)
 {
     const char *equals = strchr(field_equals_value, '='), *value;
@@ -434,6 +460,8 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value)
     memcpy(name, field_equals_value, length);
     name[length] = '\0';
     value = equals + 1;
+    if (!strcmp(name, "sram"))
+        return set_sram(a, value);
     f = arch_field_find(name);
     if (!f) {
         arch_suggest(name, hint, sizeof(hint));

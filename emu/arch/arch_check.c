@@ -1,7 +1,8 @@
 /* arch_check.c - which machines are impossible: checks the limits of each field, then the rules
- * between fields. */
+ * between fields; and which values nearby are possible. */
 #include "emu/arch/arch_private.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -172,10 +173,74 @@ static int find_system(const struct arch *a, struct arch_problem *p)
     return 0;
 }
 
-int arch_find_problem(const struct arch *a, struct arch_problem *p)
+static int find_impossible(const struct arch *a, struct arch_problem *p)
 {
     return find_limit(a, p) || find_memory(a, p) || find_compute(a, p) || find_exchange(a, p) ||
            find_system(a, p);
+}
+
+/* ---- what would be possible ---- */
+
+enum {
+    NEAR_STEPS = 64,   /* values tried in each direction, one by one, */
+    NEAR_PAGES = 64,   /* and as many multiples of a page */
+    NEAR_PAGE = 16384, /* the least that sizes of memory are multiples of */
+};
+
+static int is_possible(const struct arch *a, size_t field, uint64_t value)
+{
+    struct arch other = *a;
+    struct arch_problem p;
+
+    return !arch_field_store_number(&other, field, value) && !find_impossible(&other, &p);
+}
+
+/* The nearest possible value on one side of what the field has. */
+static int find_near(const struct arch *a, size_t field, int up, uint64_t *out)
+{
+    uint64_t now = arch_field_number(a, field), page = now / NEAR_PAGE * NEAR_PAGE;
+
+    for (uint64_t step = 1; step <= NEAR_STEPS; step++) {
+        *out = up ? now + step : now - step;
+        if ((up || step <= now) && is_possible(a, field, *out))
+            return 1;
+    }
+    for (uint64_t step = 0; step <= NEAR_PAGES; step++) {
+        *out = up ? page + step * NEAR_PAGE : page - step * NEAR_PAGE;
+        if ((up ? *out > now : step * NEAR_PAGE <= page && *out < now) &&
+            is_possible(a, field, *out))
+            return 1;
+    }
+    return 0;
+}
+
+/* Adds "; nearest: mem_bytes 311296 or 344064" to the reason. Returns 0 when there is none. */
+static int add_nearest(const struct arch *a, size_t field, struct arch_problem *p)
+{
+    size_t n = strlen(p->why);
+    uint64_t value[2];
+    int found[2];
+
+    if (arch_type_is_written(arch_field_at(field)->type))
+        return 0;
+    for (int up = 0; up < 2; up++)
+        found[up] = find_near(a, field, up, &value[up]);
+    if (found[0] && found[1])
+        snprintf(p->why + n, sizeof(p->why) - n, "; nearest: %s %" PRIu64 " or %" PRIu64,
+                 arch_field_at(field)->name, value[0], value[1]);
+    else if (found[0] || found[1])
+        snprintf(p->why + n, sizeof(p->why) - n, "; nearest: %s %" PRIu64,
+                 arch_field_at(field)->name, value[found[1]]);
+    return found[0] || found[1];
+}
+
+int arch_find_problem(const struct arch *a, struct arch_problem *p)
+{
+    if (!find_impossible(a, p))
+        return 0;
+    if (!add_nearest(a, p->field, p) && p->other != p->field)
+        add_nearest(a, p->other, p);
+    return 1;
 }
 
 enum emu_status arch_check(const struct arch *a)

@@ -363,16 +363,68 @@ static void test_bad_files(void **state)
 
 /* ---- --set and impossible machines ---- */
 
+/* Every size that whole elements make is possible, with a third of it in region 0 as before; for
+ * one between, and for other impossible numbers, the neighbours are offered. */
+static void test_sram(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        { "sram=300000", "--set sram: 300000 is not a multiple of element_bytes 16384; nearest: "
+                         "288K or 304K" },
+        { "sram=16K", "--set sram: expected 32768 to 2097152 bytes, as in 256K, got '16K'" },
+        { "sram=", "--set sram: expected" },
+    };
+    static const struct {
+        const char *set, *near;
+    } impossible[] = {
+        { "mem_bytes=307200", "; nearest: mem_bytes 278528 or 311296" },
+        { "tiles=735", "; nearest: tiles 734 or 736" },
+        { "load_latency_cycles=9", "; nearest: load_latency_cycles 6" },
+        { "workers=8", "; nearest: workers 6" },
+        { "accumulators=31", "; nearest: accumulators 32" },
+    };
+
+    (void)state;
+    for (uint32_t k = 3; k <= 109; k++) {
+        struct arch a = *arch_preset("mk2");
+        char text[32];
+
+        snprintf(text, sizeof(text), "sram=%uK", 16 * k);
+        assert_int_equal(arch_set(&a, text), EMU_OK);
+        assert_int_equal(arch_check(&a), EMU_OK);
+        assert_int_equal(a.mem_bytes, 16384 * k);
+        assert_in_range(3 * a.region0_bytes + 6 * 16384, a.mem_bytes + 3 * 16384,
+                        a.mem_bytes + 9 * 16384);
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
+        struct arch a = *arch_preset("mk2");
+
+        assert_int_equal(arch_set(&a, bad[i].text), EMU_BAD_MACHINE);
+        assert_memory_equal(emu_error(), bad[i].message, strlen(bad[i].message));
+        assert_true(arch_equal(&a, arch_preset("mk2")));
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(impossible); i++) {
+        struct arch a = *arch_preset("mk2");
+        const char *at;
+
+        assert_int_equal(arch_set(&a, impossible[i].set), EMU_OK);
+        assert_int_equal(arch_check(&a), EMU_BAD_MACHINE);
+        at = strstr(emu_error(), "; nearest");
+        assert_non_null(at);
+        assert_string_equal(at, impossible[i].near);
+    }
+}
+
 static void test_set(void **state)
 {
     static const struct {
         const char *text;
         uint32_t want;
-    } good[] = { { "mem_bytes=131072", 131072 },
-                 { "mem_bytes=0x20000", 131072 },
-                 { "mem_bytes=0X2000A", 0x2000a },
-                 { "mem_bytes=128Ki", 131072 },
-                 { "mem_bytes=1Mi", 1 << 20 } };
+    } good[] = { { "mem_bytes=131072", 131072 },   { "mem_bytes=0x20000", 131072 },
+                 { "mem_bytes=0X2000A", 0x2000a }, { "mem_bytes=128Ki", 131072 },
+                 { "mem_bytes=1Mi", 1 << 20 },     { "mem_bytes=128K", 131072 },
+                 { "mem_bytes=1M", 1 << 20 } };
     static const struct {
         const char *text, *message;
     } bad[] = {
@@ -633,6 +685,7 @@ int main(void)
         cmocka_unit_test(test_partial_files),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_set),
+        cmocka_unit_test(test_sram),
         cmocka_unit_test(test_impossible_machines),
         cmocka_unit_test(test_names_and_files),
         cmocka_unit_test(test_failing_allocations),

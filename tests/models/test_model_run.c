@@ -614,8 +614,8 @@ static int vary(struct arch *a, size_t field)
     return 0;
 }
 
-/* A program for another machine is the same byte for byte if only fields of stage R differ: all of
- * them are varied at once. */
+/* A program for another machine is the same byte for byte if only fields of other stages than C
+ * differ: all of them are varied at once. */
 static void test_what_if(void **state)
 {
     struct compiled_net *r = *state, other;
@@ -626,7 +626,7 @@ static void test_what_if(void **state)
     uint64_t text;
 
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        if (arch_field_at(i)->stage != ARCH_STAGE_R)
+        if (arch_field_at(i)->stage == ARCH_STAGE_C)
             continue;
         if (!vary(&a, i))
             fail_msg("no other value for %s", arch_field_at(i)->name);
