@@ -56,6 +56,20 @@ $(O)/version.h: FORCE
 $(O)/emu/cli/program_version.o: $(O)/version.h
 $(O)/emu/cli/program_version.o: CPPFLAGS += -include $(O)/version.h
 
+# The same program with one object compiled for Open MPI (docs/sweep.md); MPI=1 builds it with the others.
+HAS_MPI  := $(shell pkg-config --exists ompi-c 2>/dev/null && command -v mpirun >/dev/null && echo 1)
+all: $(if $(filter 1,$(MPI)),$(B)/superstep-mpi)
+
+mpi: $(B)/superstep-mpi ## build build/superstep-mpi, for sweeps under mpirun; needs Open MPI
+
+$(O)/mpi/sweep_mpi.o: models/sweep/sweep_mpi.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DSUPERSTEP_MPI $(shell pkg-config --cflags ompi-c 2>/dev/null) $(CFLAGS) -c -o $@ $<
+
+$(B)/superstep-mpi: $(O)/models/cli/main.o $(O)/mpi/sweep_mpi.o $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) $(GOMP) $(shell pkg-config --libs ompi-c)
+
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -117,7 +131,7 @@ $(O)/long/%: tests/long/%.c $(FIXTURES) $(LIB)
 # What users keep between runs touches no test and no bench, and these leave nothing there.
 export SUPERSTEP_CACHE :=
 
-check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-input check-alone check-install ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-sweep check-input check-alone check-install ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -160,6 +174,9 @@ check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they s
 
 check-cache: $(B)/superstep ## compiled networks from the cache, damaged entries, full disks, killed processes
 	$(Q)tests/run_cache.sh $(B)/superstep
+
+check-sweep: $(B)/superstep $(if $(HAS_MPI),$(B)/superstep-mpi) ## sweeps: killed and continued, dead workers, under mpirun where there is Open MPI
+	$(Q)tests/run_sweep.sh $^
 
 PREFIX ?= /usr/local
 
@@ -229,5 +246,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
+.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-sweep check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -69,8 +69,9 @@ enum arch_type {
     ARCH_TYPE_u64
 };
 
-/* Who reads a field: compiling, or only the run of an image. */
-enum arch_stage { ARCH_STAGE_C, ARCH_STAGE_R };
+/* Who reads a field: compiling, or only the run of an image, or only a run in which the host takes
+ * part, or nothing that runs (arch_fields.def). */
+enum arch_stage { ARCH_STAGE_C, ARCH_STAGE_R, ARCH_STAGE_H, ARCH_STAGE_N };
 
 /* One row of arch_fields.def, which explains the members. Valid forever. */
 struct arch_field {
@@ -117,8 +118,9 @@ enum emu_status arch_load_text(const char *text, size_t n, const char *file,
 /* What --machine takes: the name of a preset, else a machine file. */
 enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *out) EMU_MUST_CHECK;
 
-/* Sets one field from text: "tiles=736", "mem_base=0x4c000", "mem_bytes=960Ki" (also Mi, Gi),
- * "exchange_kind=flat".
+/* Sets one field from text: "tiles=736", "mem_base=0x4c000", "mem_bytes=960Ki" (also Mi, Gi; K, M
+ * and G are the same), "exchange_kind=flat". "sram=256K" sets mem_bytes, and region0_bytes so that
+ * its share of the memory stays, as far as interleaved elements allow.
  *
  * Setting more tiles than the rows hold makes the rows longer, and moves the host and null sources
  * after the physical tiles. Only the limits of the field itself are checked: call arch_check()
@@ -126,7 +128,7 @@ enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *ou
 enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUST_CHECK;
 
 /* Returns EMU_BAD_MACHINE for values out of range and impossible combinations; emu_error() names
- * the field and the reason. */
+ * the field, the reason and, where there are some nearby, the nearest values that are possible. */
 enum emu_status arch_check(const struct arch *a) EMU_MUST_CHECK;
 
 /* Address of the first byte that the loader of programs fills: compiled code begins there. */

@@ -28,9 +28,8 @@ int arch_field_store_text(struct arch *a, size_t i, const char *s,
 /* "an integer from 1 to 8064 (tiles)", "flat or columns": what a field accepts. */
 void arch_field_expected(size_t i, char *out, size_t bytes);
 
-/* Parses all of s[0..n) as an unsigned integer: decimal or 0x..., optionally with Ki, Mi or Gi, or K, M, G, which are the
- * same.
- * Returns 0, or -1 when it is none. */
+/* Parses all of s[0..n) as an unsigned integer: decimal or 0x..., optionally with Ki, Mi or Gi, or
+ * K, M, G, which are the same. Returns 0, or -1 when it is none. */
 int arch_parse_number(const char *s, size_t n, uint64_t *out);
 
 int arch_type_is_written(enum arch_type type); /* a text, or one of some words: no number */

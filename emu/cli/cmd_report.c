@@ -1,15 +1,19 @@
-/* cmd_report.c - prints a profile that `run --profile` wrote. */
+/* cmd_report.c - prints a profile that `run --profile` wrote, or a sweep. */
 #include "emu/cli/emu_commands.h"
 
 #include "emu/cli/commands.h"
 #include "emu/cli/request_profile.h"
 #include "emu/profile/profile_report.h"
+#include "emu/profile/sweep_page.h"
+#include "emu/profile/sweep_report.h"
+
+enum { CSV_OF_SWEEP = PROFILE_CSV_TILES + 1 }; /* the words of --csv from here on */
 
 static enum emu_status print_json(struct profile *p)
 {
     json_t *o;
 
-    TRY(profile_report_json(p, &o));
+    TRY((profile_is_sweep(p) ? sweep_report_json : profile_report_json)(p, &o));
     run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
@@ -26,8 +30,38 @@ static enum emu_status write_pictures(const struct request *q, struct profile *p
     return s;
 }
 
+static enum emu_status write_sweep_page(const struct request *q, struct profile *p)
+{
+    struct output_file *page;
+
+    TRY(output_not_input(q->html, profile_path(p)));
+    TRY(output_open(q->html, &page));
+    return output_end(page, sweep_page_write(p, output_stream(page)));
+}
+
+static enum emu_status print_sweep(const struct request *q, struct profile *p)
+{
+    if (q->trace_out || request_has(q, OPTION_tile))
+        return FAIL(USAGE, "%s is a sweep: --%s is for profiles", profile_path(p),
+                    q->trace_out ? "trace-out" : "tile");
+    if (q->html)
+        return write_sweep_page(q, p);
+    if (q->json)
+        return print_json(p);
+    if (!request_has(q, OPTION_csv))
+        return sweep_report(p, stdout);
+    if (q->csv < CSV_OF_SWEEP)
+        return FAIL(USAGE, "%s is a sweep: --csv points or bytes", profile_path(p));
+    return sweep_report_csv(p, (enum sweep_csv)(q->csv - CSV_OF_SWEEP), stdout);
+}
+
 static enum emu_status print(const struct request *q, struct profile *p)
 {
+    if (profile_is_sweep(p))
+        return print_sweep(q, p);
+    if (request_has(q, OPTION_csv) && q->csv >= CSV_OF_SWEEP)
+        return FAIL(USAGE, "%s is the profile of a run: --csv layers, steps or tiles",
+                    profile_path(p));
     if (q->trace_out || q->html)
         return write_pictures(q, p);
     if (q->json)

@@ -46,6 +46,12 @@ int option_is_of(unsigned row_uses, unsigned command_uses)
     return row_uses & command_uses && (!(command_uses & USE_STEP) || row_uses & USE_STEP);
 }
 
+const struct option_rule option_varies[] = {
+#define VARIES(uses, a) { uses, OPTION_##a, OPTION_##a },
+#include "emu/cli/options.def"
+    { .uses = 0 },
+};
+
 const struct option_row *option_find(const char *name, size_t length, unsigned uses)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {
@@ -107,9 +113,12 @@ static const struct {
     { THING_MANIFEST | THING_MANIFEST << USE_COMPILE_SHIFT, "a manifest", "manifests" },
     { THING_SOURCE | THING_SOURCE << USE_COMPILE_SHIFT, "a source file", "source files" },
     { THING_IMAGE | THING_IMAGE << USE_COMPILE_SHIFT, "an image", "images" },
-    { THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT, "a program", "programs" },
-    { THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT, "a network", "networks" },
-    { THING_ONNX | THING_ONNX << USE_COMPILE_SHIFT, "an ONNX file", "ONNX files" },
+    { THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT | THING_PROGRAM << USE_SWEEP_SHIFT,
+      "a program", "programs" },
+    { THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT | THING_NETWORK << USE_SWEEP_SHIFT,
+      "a network", "networks" },
+    { THING_ONNX | THING_ONNX << USE_COMPILE_SHIFT | THING_ONNX << USE_SWEEP_SHIFT, "an ONNX file",
+      "ONNX files" },
     { USE_CASE, "a case", "cases" },
     { USE_LAB, "the list of programs", "the list of programs" },
 };

@@ -27,7 +27,7 @@ struct option_rule {
 
 /* They end with a row without a name, and rules without uses. */
 extern const struct option_row option_rows[];
-extern const struct option_rule option_either[], option_needs[], option_values[];
+extern const struct option_rule option_either[], option_needs[], option_values[], option_varies[];
 
 /* Whether a command with these uses takes an option of these rows at all: of the options of run,
  * `step` takes those that are for it, too. */

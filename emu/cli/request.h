@@ -26,8 +26,8 @@ enum {
     THING_ALL = THING_FILES | THING_PROGRAM | THING_NETWORK | THING_ONNX
 };
 
-/* Uses: a bit for `run` of each thing, one for `compile` of each, and one for each other command.
- */
+/* Uses: a bit for `run` of each thing, one for `compile` of each, one for `sweep` of three, and one
+ * for each other command. */
 enum {
     USE_COMPILE_SHIFT = 6,
     USE_RUN = THING_ALL,
@@ -47,7 +47,9 @@ enum {
     USE_REPORT = 1 << 24,
     USE_TRAIN = 1 << 25,
     USE_COMPARE = 1 << 26,
-    USE_STEP = 1 << 29 /* with the use of `run` of the same thing; its options say both */
+    USE_STEP = 1 << 30, /* with the use of `run` of the same thing; its options say both */
+    USE_SWEEP_SHIFT = 24, /* a bit for `sweep` of a program, of a network, of an ONNX file */
+    USE_SWEEP = (THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT
 };
 
 /* What was said with an option that may be repeated. */

@@ -83,6 +83,16 @@ static void add_options(struct profile *p, const struct request *q, FILE *comman
     }
 }
 
+void request_visit_options(const struct request *q, option_visit *visit, void *ctx)
+{
+    char number[WORD_TEXT];
+
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        for (size_t i = 0; is_of_run(o) && i < times_given(q, o); i++)
+            visit(ctx, o, value_text(q, o, i, number));
+    }
+}
+
 static enum emu_status add_request(struct profile *p, const struct request *q)
 {
     char *text = NULL;

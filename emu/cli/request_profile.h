@@ -9,7 +9,13 @@
 /* What this program is, for --version and profiles: "0.1 (commit 1234567)". */
 extern const char program_version[];
 
+struct option_row;
 struct run;
+
+/* Calls visit for every option that was given and is part of what is run, in the order of
+ * options.def; value: as a user would write it, "" for a flag; borrowed for the call. */
+typedef void option_visit(void *ctx, const struct option_row *o, const char *value);
+void request_visit_options(const struct request *q, option_visit *visit, void *ctx);
 
 /* What a run knows besides what the machine saw. */
 struct profile_extras {

@@ -4,39 +4,26 @@
  * view, trigger or generated column can stand behind a name that a query uses, and all its pages
  * must be sound before the first query.
  */
-#include "emu/profile/profile_store.h"
+#include "emu/profile/profile_private.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 #include "emu/base/hash.h"
+#include "emu/profile/sweep_store.h"
 
-enum { TABLES_MAX = 32, READ_BYTES = 1 << 20, COLUMNS_MAX = 32 };
+enum { READ_BYTES = 1 << 20, COLUMNS_MAX = 32 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
-/* A prepared INSERT. */
-struct inserter {
-    const char *table; /* borrowed: a literal */
-    sqlite3_stmt *row;
-    size_t columns;
-};
-
-struct profile {
-    sqlite3 *db;
-    char *path;             /* owned; NULL: being written */
-    enum emu_status status; /* of the rows */
-    struct inserter table[TABLES_MAX];
-    size_t tables;
-    char **name; /* owned, entries too; the id of name[i] is i + 1 */
-    size_t names, name_cap;
-    uint32_t *bucket; /* owned; ids */
-    size_t buckets;   /* a power of two */
-};
+const struct store_kind store_profile = { "profile", "emu/profile/profile.sql",
+                                          "superstep run --profile", 0, PROFILE_VERSION };
+const struct store_kind store_sweep = { "sweep", "emu/profile/sweep.sql", "superstep sweep",
+                                        SWEEP_APPLICATION, SWEEP_VERSION };
 
 struct profile_cursor {
     struct profile *p;
@@ -49,38 +36,31 @@ static void keep(struct profile *p, enum emu_status s)
         p->status = s;
 }
 
-static enum emu_status failed(const struct profile *p, int rc)
+enum emu_status store_failed(const struct profile *p, int rc)
 {
     if ((rc & 0xff) == SQLITE_NOMEM)
-        return FAIL(NO_MEMORY, "a profile");
-    if (p->path)
-        return FAIL(BAD_FILE, "%.200s: damaged, or no profile of a run: %s", p->path,
+        return FAIL(NO_MEMORY, "a %s", p->kind->name);
+    if (p->path && (rc & 0xff) != SQLITE_FULL && (rc & 0xff) != SQLITE_IOERR)
+        return FAIL(BAD_FILE, "%.200s: damaged, or no %s: %s", p->path, p->kind->name,
                     sqlite3_errmsg(p->db));
-    return FAIL(IO, "a profile: %s", sqlite3_errmsg(p->db));
+    return FAIL(IO, "%.200s: %s", p->path ? p->path : "a profile", sqlite3_errmsg(p->db));
 }
 
-static enum emu_status run_sql(struct profile *p, const char *sql)
+enum emu_status store_sql(struct profile *p, const char *sql)
 {
     int rc = sqlite3_exec(p->db, sql, NULL, NULL, NULL);
 
-    return rc == SQLITE_OK ? EMU_OK : failed(p, rc);
+    return rc == SQLITE_OK ? EMU_OK : store_failed(p, rc);
 }
 
-static const char *schema(void)
-{
-    const struct embedded_file *f = embedded_find("emu/profile/profile.sql");
-
-    EMU_ASSERT(f);
-    return (const char *)f->data;
-}
-
-static enum emu_status open_memory(struct profile **out)
+enum emu_status store_new(const struct store_kind *kind, struct profile **out)
 {
     struct profile *p = emu_alloc(1, sizeof(*p));
 
     *out = p;
     if (!p)
         return FAIL(NO_MEMORY, "a profile");
+    p->kind = kind;
     return sqlite3_open_v2(":memory:", &p->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) ==
                    SQLITE_OK
                ? EMU_OK
@@ -94,6 +74,8 @@ void profile_free(struct profile *p)
     for (size_t i = 0; i < p->tables; i++)
         sqlite3_finalize(p->table[i].row);
     sqlite3_close(p->db);
+    if (p->lock)
+        close(p->lock);
     for (size_t i = 0; i < p->names; i++)
         emu_free(p->name[i]);
     emu_free(p->name);
@@ -104,15 +86,26 @@ void profile_free(struct profile *p)
 
 /* ---- writing ---- */
 
+enum emu_status store_make_tables(struct profile *p)
+{
+    const struct embedded_file *f = embedded_find(p->kind->sql);
+    char sql[80];
+
+    EMU_ASSERT(f);
+    snprintf(sql, sizeof(sql), "BEGIN; PRAGMA application_id = %u; PRAGMA user_version = %u",
+             p->kind->application, p->kind->version);
+    TRY(store_sql(p, sql));
+    return store_sql(p, (const char *)f->data);
+}
+
 enum emu_status profile_new(struct profile **out)
 {
-    enum emu_status s = open_memory(out);
+    enum emu_status s = store_new(&store_profile, out);
 
     if (s == EMU_OK)
-        s = run_sql(*out, schema());
+        s = store_sql(*out, "PRAGMA journal_mode = OFF");
     if (s == EMU_OK)
-        s = run_sql(*out, "PRAGMA journal_mode = OFF; PRAGMA user_version = 2; BEGIN");
-    EMU_ASSERT(PROFILE_VERSION == 2); /* as the line above says */
+        s = store_make_tables(*out);
     if (s == EMU_OK)
         return EMU_OK;
     profile_free(*out);
@@ -132,7 +125,7 @@ static enum emu_status prepare_insert(struct profile *p, struct inserter *t)
     n = (size_t)snprintf(sql, sizeof(sql), "SELECT * FROM %s", t->table);
     rc = sqlite3_prepare_v2(p->db, sql, -1, &all, NULL);
     if (rc != SQLITE_OK)
-        return failed(p, rc);
+        return store_failed(p, rc);
     t->columns = (size_t)sqlite3_column_count(all);
     sqlite3_finalize(all);
     n = (size_t)snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES (?", t->table);
@@ -140,7 +133,7 @@ static enum emu_status prepare_insert(struct profile *p, struct inserter *t)
         n += (size_t)snprintf(sql + n, sizeof(sql) - n, ",?");
     snprintf(sql + n, sizeof(sql) - n, ")");
     rc = sqlite3_prepare_v2(p->db, sql, -1, &t->row, NULL);
-    return rc == SQLITE_OK ? EMU_OK : failed(p, rc);
+    return rc == SQLITE_OK ? EMU_OK : store_failed(p, rc);
 }
 
 /* NULL after an error. */
@@ -189,7 +182,7 @@ void profile_put(struct profile *p, const char *table, const struct profile_valu
     if (rc == SQLITE_OK)
         rc = sqlite3_step(t->row);
     if (rc != SQLITE_DONE)
-        keep(p, failed(p, rc));
+        keep(p, store_failed(p, rc));
     sqlite3_reset(t->row);
 }
 
@@ -325,7 +318,7 @@ enum emu_status profile_write(struct profile *p, FILE *f)
     for (size_t i = 0; i < p->tables; i++)
         sqlite3_finalize(p->table[i].row);
     p->tables = 0;
-    TRY(run_sql(p, "COMMIT"));
+    TRY(store_sql(p, "COMMIT"));
     data = sqlite3_serialize(p->db, "main", &bytes, 0);
     if (!data)
         return FAIL(NO_MEMORY, "a profile");
@@ -360,30 +353,30 @@ static enum emu_status same_schema(struct profile *a, struct profile *b, int *sa
     }
     sqlite3_finalize(x);
     sqlite3_finalize(y);
-    return rx == SQLITE_ROW || rx == SQLITE_DONE ? EMU_OK : failed(a, rx);
+    return rx == SQLITE_ROW || rx == SQLITE_DONE ? EMU_OK : store_failed(a, rx);
 }
 
-static enum emu_status check_schema(struct profile *p)
+enum emu_status store_check_tables(struct profile *p)
 {
     uint64_t version = profile_query_integer(p, "PRAGMA user_version");
     struct profile *mine = NULL;
     enum emu_status s;
     int same = 0;
 
-    if (version && version != PROFILE_VERSION)
+    if (version && version != p->kind->version)
         return FAIL(
-            BAD_FILE,
-            "%.200s: a profile of version %llu, or no profile; this program reads version %d",
-            p->path, (unsigned long long)version, PROFILE_VERSION);
-    s = profile_new(&mine);
+            BAD_FILE, "%.200s: a %s of version %llu, or no %s; this program reads version %u",
+            p->path, p->kind->name, (unsigned long long)version, p->kind->name, p->kind->version);
+    s = store_new(p->kind, &mine);
+    if (s == EMU_OK)
+        s = store_make_tables(mine);
     if (s == EMU_OK)
         s = same_schema(p, mine, &same);
     profile_free(mine);
     TRY(s);
     return same ? EMU_OK
-                : FAIL(BAD_FILE,
-                       "%.200s: a database, but no profile that `superstep run --profile` wrote",
-                       p->path);
+                : FAIL(BAD_FILE, "%.200s: a database, but no %s that `%s` wrote", p->path,
+                       p->kind->name, p->kind->command);
 }
 
 static enum emu_status is_sound(void *ctx, const struct profile_cursor *c)
@@ -391,15 +384,16 @@ static enum emu_status is_sound(void *ctx, const struct profile_cursor *c)
     const struct profile *p = ctx;
     const char *text = profile_text(c, 0);
 
-    return !strcmp(text, "ok") ? EMU_OK
-                               : FAIL(BAD_FILE, "%.200s: a damaged profile: %.200s", p->path, text);
+    return !strcmp(text, "ok")
+               ? EMU_OK
+               : FAIL(BAD_FILE, "%.200s: a damaged %s: %.200s", p->path, p->kind->name, text);
 }
 
 /* data: from sqlite3_malloc64(), taken over. */
 static enum emu_status open_bytes(unsigned char *data, size_t bytes, const char *path,
                                   struct profile **out)
 {
-    enum emu_status s = open_memory(out);
+    enum emu_status s = store_new(&store_profile, out);
     struct profile *p = *out;
     int rc;
 
@@ -414,11 +408,13 @@ static enum emu_status open_bytes(unsigned char *data, size_t bytes, const char 
     rc = sqlite3_deserialize(p->db, "main", data, (sqlite3_int64)bytes, (sqlite3_int64)bytes,
                              SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
     if (rc != SQLITE_OK)
-        return failed(p, rc);
+        return store_failed(p, rc);
     sqlite3_db_config(p->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(p->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    TRY(run_sql(p, "PRAGMA cell_size_check = ON"));
-    TRY(check_schema(p));
+    TRY(store_sql(p, "PRAGMA cell_size_check = ON"));
+    if (profile_query_integer(p, "PRAGMA application_id") == store_sweep.application)
+        p->kind = &store_sweep;
+    TRY(store_check_tables(p));
     TRY(profile_query(p, "PRAGMA quick_check(1)", is_sound, p));
     return EMU_OK;
 }
@@ -465,6 +461,16 @@ static enum emu_status read_all(FILE *f, const char *path, unsigned char **data,
     return ferror(f) ? FAIL(IO, "%.200s: %s", path, strerror(errno)) : EMU_OK;
 }
 
+/* What a header of SQLite says of the kind: PRAGMA application_id, the first byte first. */
+static int is_sweep(const unsigned char *data, size_t bytes)
+{
+    enum { APPLICATION_ID = 68 };
+    const unsigned char *at = data + APPLICATION_ID;
+
+    return bytes >= APPLICATION_ID + 4 && ((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
+                                           (uint32_t)at[2] << 8 | at[3]) == store_sweep.application;
+}
+
 enum emu_status profile_read(const char *path, struct profile **out)
 {
     FILE *f = fopen(path, "rb");
@@ -477,6 +483,10 @@ enum emu_status profile_read(const char *path, struct profile **out)
         return FAIL(IO, "%.200s: %s", path, strerror(errno));
     s = read_all(f, path, &data, &bytes);
     fclose(f);
+    if (s == EMU_OK && is_sweep(data, bytes)) {
+        sqlite3_free(data); /* somebody may be writing it, or have been killed */
+        s = sweep_store_bytes(path, &data, &bytes);
+    }
     if (s != EMU_OK) {
         sqlite3_free(data);
         return s;
@@ -492,13 +502,18 @@ enum emu_status profile_attach(struct profile *a, const struct profile *b)
 
     if (!data)
         return FAIL(NO_MEMORY, "%.200s", b->path);
-    if (run_sql(a, "ATTACH ':memory:' AS b") != EMU_OK) {
+    if (store_sql(a, "ATTACH ':memory:' AS b") != EMU_OK) {
         sqlite3_free(data);
         return FAIL(NO_MEMORY, "%.200s", b->path);
     }
     rc = sqlite3_deserialize(a->db, "b", data, bytes, bytes,
                              SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-    return rc == SQLITE_OK ? EMU_OK : failed(b, rc);
+    return rc == SQLITE_OK ? EMU_OK : store_failed(b, rc);
+}
+
+int profile_is_sweep(const struct profile *p)
+{
+    return p->kind == &store_sweep;
 }
 
 const char *profile_path(const struct profile *p)
@@ -523,7 +538,7 @@ enum emu_status profile_query(struct profile *p, const char *sql, profile_visit 
             break;
     }
     if (s == EMU_OK && rc != SQLITE_DONE)
-        s = failed(p, rc);
+        s = store_failed(p, rc);
     sqlite3_finalize(c.row);
     return s;
 }

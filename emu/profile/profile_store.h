@@ -1,5 +1,6 @@
 /* profile_store.h - what a run leaves behind, as one SQLite file: tables of machine, memory, cycles
- * (docs/profile.md; profile.sql). It is put together in memory and written when it is whole.
+ * (docs/profile.md; profile.sql). It is put together in memory and written when it is whole. Rows
+ * and queries are those of sweeps, too, whose file grows point by point (sweep_store.h).
  *
  *   profile_store.c    rows in, a file out; a file in, queries
  *   profile_add.c      what the machine knows: image and record; profile_memory.c
@@ -21,7 +22,7 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 2 };
+enum { PROFILE_VERSION = 2, SWEEP_VERSION = 1, SWEEP_APPLICATION = 0x73777031 };
 
 /* ---- writing ---- */
 
@@ -95,8 +96,9 @@ enum emu_status profile_write(struct profile *p, FILE *f) EMU_MUST_CHECK;
 
 /* ---- reading ---- */
 
-/* Nothing in the file is trusted: EMU_BAD_FILE for what is no profile of this version, or damaged;
- * EMU_IO, EMU_NO_MEMORY. path: for messages, too; a copy is kept. */
+/* Reads a profile, or a sweep (sweep_store.h). Nothing in the file is trusted: EMU_BAD_FILE for
+ * what is neither, of another version, or damaged; EMU_IO, EMU_NO_MEMORY. path: for messages, too;
+ * a copy is kept. */
 enum emu_status profile_read(const char *path, struct profile **out) EMU_MUST_CHECK;
 /* The same from bytes, which are copied. */
 enum emu_status profile_read_bytes(const void *data, size_t bytes, const char *path,
@@ -131,6 +133,7 @@ uint64_t profile_query_integer(struct profile *p, const char *sql);
 /* The value of a key of the table meta as text, "" where it is not there. */
 enum { PROFILE_META_TEXT = 256 };
 void profile_meta(struct profile *p, const char *key, char out[PROFILE_META_TEXT]);
+int profile_is_sweep(const struct profile *p);
 const char *profile_path(const struct profile *p); /* borrowed */
 
 #endif

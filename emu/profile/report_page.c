@@ -221,20 +221,25 @@ static enum emu_status print_blobs(struct page *x)
 }
 
 /* Inside a script element a '<' could end it. */
-static enum emu_status print_data(struct page *x)
+enum emu_status page_print_data(const json_t *data, FILE *f)
 {
-    char *json = json_dumps(x->data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
+    char *json = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
 
     if (!json)
         return FAIL(NO_MEMORY, "a page");
     for (const char *c = json; *c; c++) {
         if (*c == '<')
-            fputs("\\u003c", x->f);
+            fputs("\\u003c", f);
         else
-            fputc(*c, x->f);
+            fputc(*c, f);
     }
     free(json); /* allocated by jansson */
     return EMU_OK;
+}
+
+static enum emu_status print_data(struct page *x)
+{
+    return page_print_data(x->data, x->f);
 }
 
 static enum emu_status print_page(struct page *x)

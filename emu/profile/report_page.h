@@ -27,4 +27,7 @@ enum emu_status report_page_write(struct profile *a, struct profile *b, FILE *f)
 enum emu_status report_blobs_write(struct profile *p, char letter, json_t **lists,
                                    FILE *f) EMU_MUST_CHECK;
 
+/* JSON for a script element of a page. EMU_NO_MEMORY. */
+enum emu_status page_print_data(const json_t *data, FILE *f) EMU_MUST_CHECK;
+
 #endif

@@ -16,6 +16,8 @@
 #include "models/run/model_run.h"
 #include "models/run/net_image.h"
 #include "models/run/network_choice.h"
+#include "models/run/onnx_request.h"
+#include "models/sweep/cmd_sweep.h"
 #include "programs/cli/cmd_exercise.h"
 #include "programs/cli/cmd_lab.h"
 #include "programs/cli/cmd_lesson.h"
@@ -96,6 +98,25 @@ static enum emu_status look(struct request *q, const struct option_list *candida
     if (is_compile(q) && thing == THING_IMAGE)
         return FAIL(USAGE, "%s is an image already", first);
     return EMU_OK;
+}
+
+/* What is swept: a network, a graph or an ONNX file. */
+static enum emu_status look_sweep(struct request *q, const struct option_list *candidates)
+{
+    const char *first = candidates->count ? candidates->item[0] : NULL;
+
+    TRY(look_names(q, candidates));
+    for (size_t i = 0; i < candidates->count && !q->use; i++) {
+        if (onnx_is_named(candidates->item[i]))
+            found(q, candidates->item[i], THING_ONNX);
+    }
+    q->use <<= USE_SWEEP_SHIFT;
+    if (q->use || !first)
+        return EMU_OK;
+    return FAIL(USAGE,
+                "no network, no program that is compiled from a graph, and no FILE.onnx: '%.200s'; "
+                "superstep --help lists all names",
+                first);
 }
 
 static enum emu_status look_lab(struct request *q, const struct option_list *candidates)
@@ -219,6 +240,24 @@ const struct command front_commands[] = {
           "writes its unfinished file, `check N FILE.S` says whether a file does what is asked. "
           "docs/course.md is a course.",
       .look = look_lab,
+      .is_parameter = program_is_parameter,
+      .print_parameters = program_print_parameters },
+    { .name = "sweep",
+      .help = "run a network or a program on many machines and with many options",
+      .uses = USE_SWEEP,
+      .run = cmd_sweep,
+      .noun = "one program",
+      .min = 1,
+      .max = 1,
+      .args = "NETWORK|PROGRAM|FILE.onnx --vary NAME=V1,V2,.. -o FILE.db",
+      .doc =
+          "Compile and run a network or a program for all combinations of fields of the machine, "
+          "options and parameters; keep the results in a database, which the same command "
+          "completes when it was stopped. `superstep report FILE.db` prints it again. "
+          "docs/sweep.md says what can be varied.\v"
+          "Exit status: 0 all points are done (also those that do not fit or fault), 2 bad "
+          "usage, bad file or an error of the host, 3 points are left.",
+      .look = look_sweep,
       .is_parameter = program_is_parameter,
       .print_parameters = program_print_parameters },
     { .name = NULL },

@@ -241,6 +241,12 @@ const struct image *compiled_image(const struct compiled *c)
     return c->image;
 }
 
+enum emu_status compiled_set_arch(struct compiled *c, const struct arch *arch)
+{
+    return c->image ? image_set_arch(c->image, arch)
+                    : FAIL(USAGE, "the program does not fit: there is no image");
+}
+
 const struct graph *compiled_graph(const struct compiled *c)
 {
     return c->graph;

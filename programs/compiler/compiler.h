@@ -356,6 +356,10 @@ int compiled_fits(const struct compiled *c);
 const struct graph *compiled_graph(const struct compiled *c); /* borrowed */
 const struct image *
 compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
+/* Sessions from now on run on this machine, which differs from the graph's only in fields that
+ * compiling does not read (arch_compiles_equal()); else EMU_BAD_IMAGE. EMU_USAGE when the program
+ * does not fit. */
+enum emu_status compiled_set_arch(struct compiled *c, const struct arch *arch) EMU_MUST_CHECK;
 /* Makes a kept or initialised view, or an input, an input of the image (emu/load/image.h) with a
  * name and what the host writes before a run: its elements in order. The image file then runs like
  * a session that writes the same data. data NULL: the host must write them before every run, or

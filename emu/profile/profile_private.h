@@ -1,0 +1,52 @@
+/* profile_private.h - what the files of emu/profile that store databases share with each other
+ * only. */
+#ifndef EMU_PROFILE_PRIVATE_H
+#define EMU_PROFILE_PRIVATE_H
+
+#include <sqlite3.h>
+
+#include "emu/profile/profile_store.h"
+
+/* A kind of file; its number stands in the header of the database (PRAGMA application_id). */
+struct store_kind {
+    const char *name;    /* "profile" */
+    const char *sql;     /* the embedded file of its tables */
+    const char *command; /* that writes it */
+    uint32_t application, version;
+};
+extern const struct store_kind store_profile, store_sweep;
+
+enum { TABLES_MAX = 32 };
+
+/* A prepared INSERT. */
+struct inserter {
+    const char *table; /* borrowed: a literal */
+    sqlite3_stmt *row;
+    size_t columns;
+};
+
+struct profile {
+    sqlite3 *db;
+    const struct store_kind *kind;
+    char *path;             /* owned; NULL: being written */
+    enum emu_status status; /* of the rows */
+    struct inserter table[TABLES_MAX];
+    size_t tables;
+    char **name; /* owned, entries too; the id of name[i] is i + 1 */
+    size_t names, name_cap;
+    uint32_t *bucket; /* owned; ids */
+    size_t buckets;   /* a power of two */
+    int lock;         /* owned: descriptor of a sweep that is locked; 0: none */
+};
+
+/* An error of SQLite as a status with a message. */
+enum emu_status store_failed(const struct profile *p, int rc);
+enum emu_status store_sql(struct profile *p, const char *sql) EMU_MUST_CHECK;
+/* Makes the tables of a kind, within a transaction that stays open. */
+enum emu_status store_make_tables(struct profile *p) EMU_MUST_CHECK;
+/* Whether the tables are those of the kind to the letter. EMU_BAD_FILE. */
+enum emu_status store_check_tables(struct profile *p) EMU_MUST_CHECK;
+/* A database in memory. *out is to be freed in any case. */
+enum emu_status store_new(const struct store_kind *kind, struct profile **out) EMU_MUST_CHECK;
+
+#endif

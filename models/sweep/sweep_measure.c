@@ -1,0 +1,482 @@
+/* sweep_measure.c - an image and its runs. */
+#include "models/sweep/sweep_measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "emu/base/alloc.h"
+#include "emu/job/run_image.h"
+#include "emu/profile/bill.h"
+#include "models/lower/op_program.h"
+#include "models/run/model_inputs.h"
+#include "models/run/net_cache.h"
+#include "models/run/net_image.h"
+#include "programs/cli/program_request.h"
+
+enum { CATEGORIES_MAX = 64 };
+
+/* An image and what it is of; all owned but the measurer and the point. */
+struct image_at_work {
+    struct sweep_measurer *m;
+    const struct sweep_point *p; /* the first of those that have the image */
+    struct graph *graph;         /* of a program */
+    void *state;                 /* of a program, between build() and done() */
+    struct compiled *compiled;   /* of a program */
+    struct op_program network;
+    struct net_entry entry; /* of the cache */
+    uint64_t inputs, macs;
+    json_t *work; /* stages that were executed for the next result */
+};
+
+/* ---- stages and the processor time that they take ---- */
+
+static struct timespec now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t;
+}
+
+static void note_stage(struct image_at_work *w, const char *stage, struct timespec begin)
+{
+    struct timespec end = now();
+    double seconds =
+        (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+
+    json_array_append_new(w->work, json_pack("[sf]", stage, seconds));
+}
+
+/* ---- the network ---- */
+
+/* What the network of a point hangs on. Owned; NULL when out of memory. */
+static char *source_key(const struct request *q)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+
+    if (!f)
+        return NULL;
+    fprintf(f, "%llu %llu %d", (unsigned long long)q->batch, (unsigned long long)q->resolution,
+            q->torch_padding);
+    for (size_t i = 0; i < q->dim.count; i++)
+        fprintf(f, " %s", q->dim.item[i]);
+    fclose(f);
+    return text;
+}
+
+static void drop_source(struct sweep_measurer *m)
+{
+    model_source_free(&m->source);
+    free(m->source_key); /* allocated by open_memstream() */
+    m->source_key = NULL;
+}
+
+static enum emu_status find_source(struct image_at_work *w)
+{
+    struct sweep_measurer *m = w->m;
+    struct progress progress = progress_begin(NULL);
+    struct timespec begin = now();
+    char *key = source_key(&w->p->q);
+    int same = key && m->source_key && !strcmp(key, m->source_key);
+
+    if (!key)
+        return FAIL(NO_MEMORY, "a network");
+    if (same) {
+        free(key);
+        return EMU_OK;
+    }
+    drop_source(m);
+    m->source_key = key;
+    TRY(model_source_open(&w->p->q, &w->p->arch, &progress, &m->source));
+    m->source.choice.blank = w->p->q.engine && !w->p->q.weights;
+    note_stage(w, "source", begin);
+    return EMU_OK;
+}
+
+/* Parameters and passes; for a network that is not in the cache. */
+static enum emu_status finish_source(struct image_at_work *w)
+{
+    struct progress progress = progress_begin(NULL);
+    struct timespec begin = now();
+    int made = w->m->source.model || w->m->source.weights;
+
+    TRY(model_source_finish(&w->m->source, &progress));
+    if (!made)
+        note_stage(w, "source", begin);
+    return EMU_OK;
+}
+
+static struct compile_options compile_options(const struct request *q)
+{
+    struct compile_options o = compile_options_of(q);
+
+    o.threads = 1;
+    o.progress = NULL;
+    return o;
+}
+
+/* Cycles need no values, so an entry that has them will do, too. */
+static int find_entry(struct image_at_work *w)
+{
+    const struct model_source *s = &w->m->source;
+    struct network_choice choice = network_choice_of(&w->p->q);
+    const struct net_cache_input in = { &choice, s->net, &w->p->arch,
+                                        compile_options(&w->p->q).exchange };
+    struct timespec begin = now();
+    struct net_cache cache;
+
+    if (!s->net || !w->p->q.engine)
+        return 0;
+    for (choice.blank = 0; choice.blank < 2; choice.blank++) {
+        net_cache_open(&in, &cache);
+        if (net_cache_find(&cache, 1, &w->entry)) {
+            note_stage(w, "load", begin);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static enum emu_status make_network(struct image_at_work *w)
+{
+    const struct network_choice choice = network_choice_of(&w->p->q);
+    const struct op_program_options o = { .lower = network_lowering(&choice),
+                                          .compile = compile_options(&w->p->q),
+                                          .give_up = 1 };
+    struct model_facts facts;
+    struct timespec begin;
+
+    TRY(find_source(w));
+    facts = model_source_facts(&w->m->source);
+    w->inputs = facts.batch;
+    w->macs = facts.macs * facts.batch;
+    if (find_entry(w))
+        return EMU_OK;
+    TRY(finish_source(w));
+    begin = now();
+    TRY(op_program_new(&w->p->arch, w->m->source.graph, &o, &w->network));
+    note_stage(w, "compile", begin);
+    return EMU_OK;
+}
+
+/* The numbers of all inputs, for the values engine. */
+static enum emu_status write_values(const struct image_at_work *w, struct session *s)
+{
+    const struct model_source *source = &w->m->source;
+    const struct op_graph *g = source->graph;
+    struct model_input *in = emu_alloc(g->inputs + 1, sizeof(*in));
+    struct picture_recipe recipe;
+    enum emu_status st = in ? EMU_OK : FAIL(NO_MEMORY, "inputs");
+
+    if (st == EMU_OK && source->net)
+        st = model_source_recipe(source, &recipe);
+    if (st == EMU_OK)
+        st = model_inputs_read(&w->p->q, g, source->net ? &recipe : NULL, in);
+    for (uint32_t k = 0; st == EMU_OK && k < g->inputs; k++)
+        st = op_program_write(&w->network, s, k, &in[k].numbers);
+    for (uint32_t k = 0; in && k < g->inputs; k++)
+        model_input_free(&in[k]);
+    emu_free(in);
+    return st;
+}
+
+/* A session wants its inputs, though the timing engine takes no numbers from them. */
+static enum emu_status write_zeros(const struct image_at_work *w, struct session *s)
+{
+    const struct op_graph *g = w->m->source.graph;
+
+    for (uint32_t k = 0; k < g->inputs; k++) {
+        struct op_tensor zeros;
+        enum emu_status st;
+        uint64_t bytes;
+        uint8_t *data;
+
+        TRY(op_tensor_new(&g->value[g->input[k]].shape, &zeros));
+        if (w->network.compiled) {
+            st = op_program_write(&w->network, s, k, &zeros);
+        } else {
+            st = op_pixels_pack(&zeros, &data, &bytes);
+            if (st == EMU_OK) {
+                st = run_input_write(session_run_image(s), NET_IMAGE_INPUT, data, bytes);
+                emu_free(data);
+            }
+        }
+        op_tensor_free(&zeros);
+        TRY(st);
+    }
+    return EMU_OK;
+}
+
+/* ---- the program ---- */
+
+static enum emu_status make_program(struct image_at_work *w)
+{
+    const struct named_program *n = w->p->q.known;
+    const struct compile_options o = compile_options(&w->p->q);
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    struct timespec begin = now();
+
+    w->inputs = 1;
+    TRY(program_values(&w->p->q, value));
+    TRY(graph_new(&w->p->arch, &kernel_library, &w->graph));
+    TRY(n->build(w->graph, value, &w->state));
+    TRY(graph_status(w->graph));
+    TRY(graph_compile(w->graph, &o, &w->compiled));
+    note_stage(w, "compile", begin);
+    return EMU_OK;
+}
+
+/* ---- results ---- */
+
+static json_t *integer(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+/* Takes over the stages that were executed since the last result. */
+static json_t *new_result(struct image_at_work *w, uint32_t point, const struct arch *a,
+                          const char *status, const char *message)
+{
+    json_t *o =
+        json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:[]}", "point", (json_int_t)point + 1,
+                  "status", status, "message", message, "inputs", (json_int_t)w->inputs,
+                  "mem_bytes", (json_int_t)a->mem_bytes, "tiles", (json_int_t)a->tiles, "clock_mhz",
+                  (json_int_t)a->clock_mhz, "work", w->work, "categories");
+
+    json_decref(w->work);
+    w->work = json_array();
+    return o;
+}
+
+/* Bytes of all tiles and of the fullest one. */
+struct memory_sums {
+    unsigned categories;
+    uint64_t all[CATEGORIES_MAX], fullest[CATEGORIES_MAX], used, most;
+    uint32_t tile;
+};
+
+static void add_tile(void *ctx, uint32_t tile, const uint64_t *bytes)
+{
+    struct memory_sums *m = ctx;
+    uint64_t sum = 0;
+
+    for (unsigned k = 0; k < m->categories; k++) {
+        m->all[k] += bytes[k];
+        sum += bytes[k];
+    }
+    m->used += sum;
+    if (sum <= m->most)
+        return;
+    m->most = sum;
+    m->tile = tile;
+    memcpy(m->fullest, bytes, m->categories * sizeof(*bytes));
+}
+
+static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
+{
+    const struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
+    struct memory_sums m = { .categories = 0 };
+
+    while (compiled_category(m.categories))
+        m.categories++;
+    EMU_ASSERT(m.categories <= CATEGORIES_MAX);
+    TRY(c ? compiled_tiles(c, add_tile, &m) : memory_facts_tiles(&w->entry.memory, add_tile, &m));
+    for (unsigned k = 0; k < m.categories; k++) {
+        if (m.all[k])
+            json_array_append_new(json_object_get(o, "categories"),
+                                  json_pack("[sII]", compiled_category(k), (json_int_t)m.all[k],
+                                            (json_int_t)m.fullest[k]));
+    }
+    return json_object_set_new(o, "need_bytes", integer(m.most)) ||
+                   json_object_set_new(o, "fullest_tile", integer(m.tile)) ||
+                   json_object_set_new(o, "used_bytes", integer(m.used))
+               ? FAIL(NO_MEMORY, "a result")
+               : EMU_OK;
+}
+
+static enum emu_status put_cycles(const struct image_at_work *w, const struct record *r, json_t *o)
+{
+    struct bill b = bill_of_group(r, 0);
+    json_t *parts =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cycles", (json_int_t)b.total,
+                  "exchange", (json_int_t)b.exchange, "compute", (json_int_t)b.compute, "imbalance",
+                  (json_int_t)b.imbalance, "wait", (json_int_t)(b.wait + b.host), "sync",
+                  (json_int_t)b.sync, "supersteps", (json_int_t)bill_step_count(r), "words",
+                  (json_int_t)b.words_in, "macs", (json_int_t)w->macs);
+    int bad = !parts || json_object_update(o, parts);
+
+    json_decref(parts);
+    return bad ? FAIL(NO_MEMORY, "a result") : EMU_OK;
+}
+
+/* ---- runs ---- */
+
+static enum emu_status open_session(struct image_at_work *w, const struct arch *a,
+                                    struct session **out)
+{
+    struct session_options o = session_options_of(&w->p->q);
+    struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
+
+    o.record = 1;
+    o.threads = 1;
+    if (!c)
+        TRY(image_set_arch(w->entry.image, a));
+    else
+        TRY(compiled_set_arch(c, a));
+    return c ? session_new(c, &o, out) : session_new_image(w->entry.image, &o, out);
+}
+
+/* Inputs, run, and whether the results are right, where there are some to compare with. */
+static enum emu_status run_session(const struct image_at_work *w, struct session *s)
+{
+    const struct named_program *n = w->p->q.known;
+    enum emu_status st;
+    json_t *answer;
+
+    if (n && n->before)
+        TRY(n->before(s, w->state));
+    if (!n)
+        TRY((w->p->q.engine ? write_zeros : write_values)(w, s));
+    TRY(session_run(s));
+    if (!n || !n->after || !run_has_values(session_run_image(s)))
+        return EMU_OK;
+    answer = json_object();
+    st = answer ? n->after(s, w->state, answer) : FAIL(NO_MEMORY, "a result");
+    json_decref(answer);
+    return st;
+}
+
+static enum emu_status run_point(struct image_at_work *w, uint32_t point, const struct arch *a,
+                                 json_t **out)
+{
+    struct timespec begin = now();
+    struct session *s = NULL;
+    enum emu_status st = open_session(w, a, &s);
+
+    if (st == EMU_OK)
+        st = run_session(w, s);
+    if (st == EMU_OK || st == EMU_FAULT) {
+        note_stage(w, "run", begin);
+        *out =
+            new_result(w, point, a, st == EMU_OK ? "ok" : "fault", st == EMU_OK ? "" : emu_error());
+        st = !*out ? FAIL(NO_MEMORY, "a result") : EMU_OK;
+    }
+    if (st == EMU_OK)
+        st = put_cycles(w, session_record(s), *out);
+    session_free(s);
+    return st;
+}
+
+/* Why there is no run; NULL: there is one. */
+static const char *shortage(const struct image_at_work *w)
+{
+    const struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
+
+    if (w->entry.image)
+        return NULL;
+    if (!c)
+        return "not compiled: far more memory is expected than there is";
+    return compiled_fits(c) ? NULL : "it does not fit";
+}
+
+static enum emu_status measure_point(struct image_at_work *w, uint32_t point, const struct arch *a,
+                                     json_t **out)
+{
+    const char *why = shortage(w);
+
+    if (why) {
+        *out = new_result(w, point, a, "no memory", why);
+        if (!*out)
+            return FAIL(NO_MEMORY, "a result");
+    } else {
+        TRY(run_point(w, point, a, out));
+    }
+    if (w->compiled || w->network.compiled || w->entry.image)
+        return put_memory(w, *out);
+    return json_object_set_new(*out, "need_bytes", integer(w->network.network->plans.peak_bytes))
+               ? FAIL(NO_MEMORY, "a result")
+               : EMU_OK;
+}
+
+/* ---- all points of an image ---- */
+
+/* Errors that are of the host. */
+static int is_of_host(enum emu_status s)
+{
+    return s == EMU_NO_MEMORY || s == EMU_IO;
+}
+
+/* made: how building and compiling went. */
+static enum emu_status visit_point(struct image_at_work *w, uint32_t point, enum emu_status made,
+                                   const char *why, sweep_result_visit *visit, void *ctx)
+{
+    struct sweep_point p;
+    json_t *result = NULL;
+    enum emu_status s = sweep_point_new(w->m->sweep, point, &p);
+
+    if (s == EMU_OK && made == EMU_OK)
+        s = measure_point(w, point, &p.arch, &result);
+    if (s == EMU_OK && made != EMU_OK) {
+        result = new_result(w, point, &p.arch, "refused", why);
+        s = result ? EMU_OK : FAIL(NO_MEMORY, "a result");
+    }
+    if (s == EMU_OK)
+        s = visit(ctx, result);
+    json_decref(result);
+    sweep_point_free(w->m->sweep, &p);
+    return s;
+}
+
+static enum emu_status measure_image(struct image_at_work *w, const uint32_t *point, size_t points,
+                                     sweep_result_visit *visit, void *ctx)
+{
+    enum emu_status made = w->p->q.known ? make_program(w) : make_network(w);
+    char why[512];
+
+    if (is_of_host(made))
+        return made;
+    snprintf(why, sizeof(why), "%s", made == EMU_OK ? "" : emu_error());
+    for (size_t i = 0; i < points; i++)
+        TRY(visit_point(w, point[i], made, why, visit, ctx));
+    return EMU_OK;
+}
+
+static void image_free_all(struct image_at_work *w)
+{
+    const struct named_program *n = w->p->q.known;
+
+    compiled_free(w->compiled);
+    if (n && n->done && w->state)
+        n->done(w->state);
+    graph_free(w->graph);
+    op_program_free(&w->network);
+    net_entry_free(&w->entry);
+    json_decref(w->work);
+}
+
+enum emu_status sweep_measure(struct sweep_measurer *m, const uint32_t *point, size_t points,
+                              sweep_result_visit *visit, void *ctx)
+{
+    struct sweep_point p;
+    struct image_at_work w = { .m = m, .p = &p, .work = json_array() };
+    enum emu_status s = sweep_point_new(m->sweep, point[0], &p);
+
+    if (s == EMU_OK)
+        s = measure_image(&w, point, points, visit, ctx);
+    image_free_all(&w);
+    sweep_point_free(m->sweep, &p);
+    return s;
+}
+
+void sweep_measurer_init(const struct sweep *s, struct sweep_measurer *out)
+{
+    *out = (struct sweep_measurer){ .sweep = s };
+}
+
+void sweep_measurer_free(struct sweep_measurer *m)
+{
+    drop_source(m);
+}

@@ -1,0 +1,39 @@
+/* sweep_point.h - what a point of a sweep means: a request and a machine; and which points have the
+ * same image, or the same cycles.
+ */
+#ifndef MODELS_SWEEP_POINT_H
+#define MODELS_SWEEP_POINT_H
+
+#include "models/sweep/sweep_axes.h"
+
+struct sweep_point {
+    struct request q; /* as if the point stood on the command line; owns its lists */
+    struct arch arch;
+};
+
+/* Everything about a sweep that follows from its command line. */
+struct sweep {
+    const struct request *q; /* borrowed */
+    struct sweep_axes axes;
+    uint32_t *image_of, *run_of; /* owned; by point: the first with the same image, same cycles */
+};
+
+/* Reads the axes, and proves for every point that its values are ones that options, parameters and
+ * machine take, and that the network is there and its instructions, too. Nothing is compiled.
+ *
+ * Errors  EMU_USAGE, EMU_BAD_MACHINE: emu_error() begins with the point, and offers the nearest
+ *         values where there are some; those of sweep_axes_read() and model_source_open().
+ * Free with sweep_free, also on failure. */
+enum emu_status sweep_new(const struct request *q, struct sweep *out) EMU_MUST_CHECK;
+void sweep_free(struct sweep *s);
+
+/* The request and the machine of a point. Errors: those of sweep_new(). Free with sweep_point_free,
+ * also on failure. */
+enum emu_status sweep_point_new(const struct sweep *s, uint32_t point,
+                                struct sweep_point *out) EMU_MUST_CHECK;
+void sweep_point_free(const struct sweep *s, struct sweep_point *p);
+
+/* What another value of an axis changes: 'compile', 'run' or 'seconds' (sweep.sql). */
+const char *sweep_axis_stage(const struct sweep_axis *a);
+
+#endif

@@ -1,0 +1,163 @@
+#!/bin/bash
+# run_sweep.sh SUPERSTEP [SUPERSTEP-MPI]: sweeps give what single runs give; killed, continued, with dead workers, and under mpirun they give
+# the same file; what cannot be swept is refused before anything runs. The long form is tests/long/sweep.sh.
+program=$1 mpi=$2
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+export SUPERSTEP_CACHE=
+passed=0 failed=0
+
+# check WORDS CONDITION...: counts whether a command succeeds.
+check() {
+    if "${@:2}"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        head -n 5 "$tmp/messages"
+    fi
+}
+
+sweep() { "$program" sweep "$@" >"$tmp/answer" 2>"$tmp/messages"; }
+points() { "$program" report "$1" --csv points; "$program" report "$1" --csv bytes; }
+same() { cmp -s "$tmp/$1" "$tmp/$2"; }
+value() { "$program" report "$tmp/$1" --json | jq -r "$2"; }
+equals() { [ "$1" = "$2" ]; }
+# refuse WORDS ARGUMENTS...: ends with status 2, says WORDS on one line, and leaves no file.
+refuse() {
+    sweep "${@:2}" -o "$tmp/refused.db"
+    check "refused: $1 (${*:2})" [ $? -eq 2 -a ! -e "$tmp/refused.db" ]
+    check "says: $1" grep -qF -- "$1" "$tmp/messages"
+}
+
+# ---- values
+
+small=(matmul -m toy16 -q --vary n=32,64 --vary sup_putcs_cycles=1,3 --vary clock_mhz=1000,1330 -D m=96 -D k=128)
+sweep "${small[@]}" -o "$tmp/a.db" -j 1
+check "a small sweep ends well" [ $? -eq 0 ]
+check "its last screen is a table" grep -q '^Fewest cycles of an input: .* n=32 sup_putcs_cycles=1' "$tmp/answer"
+check "8 points" equals "$(value a.db '.points | length')" 8
+check "2 images" equals "$(value a.db '[.work[] | select(.stage == "compile")][0].times')" 2
+check "4 runs" equals "$(value a.db '[.work[] | select(.stage == "run")][0].times')" 4
+for n in 32 64; do
+    for putcs in 1 3; do
+        want=$("$program" run matmul -m toy16 -q -D n=$n -D m=96 -D k=128 --set sup_putcs_cycles=$putcs --engine timing --json | jq .cycles)
+        got=$(value a.db "[.points[] | select(.n == \"$n\" and .sup_putcs_cycles == \"$putcs\").cycles] | unique | join(\",\")")
+        check "n=$n sup_putcs_cycles=$putcs: $got cycles, run has $want" equals "$got" "$want"
+    done
+done
+check "seconds follow the clock" equals "$(value a.db '[.points[] | (.seconds * .machine_clock_mhz * 1e6 - .cycles) | fabs] | max < 0.5')" true
+sweep "${small[@]}" -o "$tmp/b.db" -j 3 --engine values
+points "$tmp/a.db" >"$tmp/a.csv"
+points "$tmp/b.db" >"$tmp/b.csv"
+check "the values engine has the same points" same a.csv b.csv
+printf 'n,clock_mhz\n32,1000\n64,1330\n' >"$tmp/points.csv"
+sweep matmul -m toy16 -q -D m=96 -D k=128 --points "$tmp/points.csv" -o "$tmp/f.db"
+check "points of a file" equals "$(value f.db '[.points[] | .n + "@" + .clock_mhz] | join(" ")')" "32@1000 64@1330"
+"$program" report "$tmp/a.db" --html "$tmp/page.html"
+check "a page" grep -q '"what":"matmul"' "$tmp/page.html"
+"$program" report "$tmp/a.db" >"$tmp/again"
+sweep "${small[@]}" -o "$tmp/a.db"
+check "a sweep that is done is printed again" same answer again
+
+# ---- memory: more never fits less, and what does not fit is a result
+
+sweep efficientnet-b0 --resolution 32 -q --set tiles=128 --vary sram=96K,240K,624K -o "$tmp/m.db"
+check "a sweep of a network ends well" [ $? -eq 0 ]
+check "more memory never fits less" equals "$(value m.db '[.points[] | .status] | join(" ")' | sed 's/^\(no memory \)*\(ok \?\)*$/right/')" right
+check "some do not fit" equals "$(value m.db '[.points[] | select(.status == "no memory" and .need_bytes > .mem_bytes)] | length > 0')" true
+check "some fit" equals "$(value m.db '[.points[] | select(.status == "ok" and .need_bytes <= .mem_bytes and .cycles > 0)] | length > 0')" true
+
+# ---- refused before anything runs
+
+refuse "nearest: 240K or 256K" efficientnet-b0 --vary sram=256K,250K
+refuse "nearest: tiles 734 or 736" efficientnet-b0 --vary tiles=735
+refuse "the instruction set fixes it" efficientnet-b0 --vary exchange_bytes=4,8
+refuse "no run reads it" efficientnet-b0 --vary links=1,2
+refuse "only streams between host and chip read it" matmul --vary host_latency_ns=1,2
+refuse "one chip is emulated" matmul --vary chips=1,2
+refuse "did you mean 'tiles'" matmul --vary tils=4,8
+refuse "given twice" matmul --vary tiles=4,4
+refuse "varied twice" matmul --vary tiles=4,8 --vary tiles=4,8
+refuse "m: '0' is not a number from 1" matmul --vary m=0
+refuse "batch=0: --batch: '0' is not a number" efficientnet-b0 --vary batch=1,0
+refuse "machine mk1 has ipu1" efficientnet-b0 --vary machine=mk2,mk1
+refuse "nothing is varied" matmul
+refuse "no network, no program" ring --vary tiles=4
+refuse "--resolution does nothing for a program" matmul --resolution 3 --vary tiles=4
+sweep matmul --vary tiles=4
+check "without a file it is refused" grep -q 'o FILE.db' "$tmp/messages"
+
+# ---- one file, one sweep
+
+sweep "${small[@]}" -D m=97 -o "$tmp/a.db"
+check "another parameter is refused" [ $? -eq 2 ]
+check "by name" grep -q -- '--define' "$tmp/messages"
+sweep "${small[@]}" --vary tiles=8,16 -o "$tmp/a.db"
+check "another axis is refused by name" grep -q -- '--vary tiles' "$tmp/messages"
+points "$tmp/a.db" >"$tmp/a2.csv"
+check "the file stays as it was" same a.csv a2.csv
+echo "no database" >"$tmp/text.db"
+sweep "${small[@]}" -o "$tmp/text.db"
+check "what is no database stays" equals "$(cat "$tmp/text.db")" "no database"
+
+# ---- killed, and continued
+
+many=(matmul -m toy64 -q -D m=64 -D k=96 --vary n=32,48,64,80,96,112,128,144 --vary sync_chip_cycles=60,90,120,150)
+sweep "${many[@]}" -o "$tmp/whole.db" -j 2
+points "$tmp/whole.db" >"$tmp/whole.csv"
+# done_points FILE: how many a file has while it is written
+done_points() { "$program" report "$1" --csv points 2>/dev/null | tail -n +2 | wc -l; }
+# kill_at FILE POINTS COMMAND...: kills it with -9 when so many points are done
+kill_at() {
+    "${@:3}" >/dev/null 2>"$tmp/messages" &
+    local pid=$!
+    while kill -0 $pid 2>/dev/null && [ "$(done_points "$1")" -lt "$2" ]; do sleep 0.02; done
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+}
+for at in 1 8 16; do
+    kill_at "$tmp/killed.db" $at "$program" sweep "${many[@]}" -o "$tmp/killed.db" -j 2
+done
+check "what was done is kept" [ "$(done_points "$tmp/killed.db")" -ge 16 ]
+sweep "${many[@]}" -o "$tmp/killed.db" -j 2
+points "$tmp/killed.db" >"$tmp/killed.csv"
+check "killed three times, the same points" same whole.csv killed.csv
+
+"$program" sweep "${many[@]}" -o "$tmp/worker.db" -j 2 >/dev/null 2>"$tmp/messages" &
+pid=$!
+until [ "$(done_points "$tmp/worker.db")" -ge 1 ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+sweep "${many[@]}" -o "$tmp/worker.db"
+check "a file that is written is locked" [ $? -eq 2 ]
+kill -9 "$(pgrep -P $pid | head -n 1)"
+wait $pid
+check "a sweep with a dead worker ends well" [ $? -eq 0 ]
+points "$tmp/worker.db" >"$tmp/worker.csv"
+check "a dead worker's points are done by others" same whole.csv worker.csv
+
+# ---- many machines
+
+if [ -n "$mpi" ]; then
+    # ranks OPTIONS... -- ARGUMENTS...: under mpirun
+    run=(mpirun --allow-run-as-root --oversubscribe)
+    "${run[@]}" -n 3 "$mpi" sweep "${many[@]}" -o "$tmp/mpi.db" >/dev/null 2>"$tmp/messages"
+    check "under mpirun it ends well" [ $? -eq 0 ]
+    points "$tmp/mpi.db" >"$tmp/mpi.csv"
+    check "under mpirun, the same points" same whole.csv mpi.csv
+    "${run[@]}" --mca orte_enable_recovery 1 -n 3 "$mpi" sweep "${many[@]}" -o "$tmp/dead.db" >/dev/null 2>"$tmp/messages" &
+    pid=$!
+    until [ "$(done_points "$tmp/dead.db")" -ge 1 ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    # Ranks are the children of mpirun in their order.
+    kill -9 "$(pgrep -P $pid -f superstep-mpi | tail -n 1)"
+    wait $pid
+    check "with a dead rank it ends well" [ $? -eq 0 ]
+    points "$tmp/dead.db" >"$tmp/dead.csv"
+    check "a dead rank's points are done by others" same whole.csv dead.csv
+    mpirun --allow-run-as-root -n 1 "$program" sweep "${many[@]}" -o "$tmp/without.db" >/dev/null 2>"$tmp/messages"
+    check "without MPI mpirun is refused" grep -q 'built without MPI' "$tmp/messages"
+else
+    echo "not tested: mpirun (no Open MPI)"
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
