@@ -479,13 +479,25 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value)
     return EMU_OK;
 }
 
+/* What a change of the field cannot do, for people; "" where it is read by every run. */
+static const char *limit_of(const struct arch_field *f)
+{
+    if (f->type == ARCH_TYPE_text)
+        return "";
+    if (f->min == f->max)
+        return "; fixed by the instruction set";
+    return f->stage == ARCH_STAGE_N   ? "; no run reads it"
+           : f->stage == ARCH_STAGE_H ? "; cycles hang on it only where the host takes part"
+                                      : "";
+}
+
 static void print_field(const struct arch *a, const struct arch *base, size_t i, FILE *out)
 {
     char value[ARCH_TEXT_MAX], was[ARCH_TEXT_MAX];
 
     arch_field_text(a, i, value, sizeof(value));
-    fprintf(out, "%-24s  %-17s  %-12s  %c  %s [%s]", fields[i].name, value, fields[i].unit,
-            arch_field_mark(a, i), fields[i].doc, fields[i].source);
+    fprintf(out, "%-24s  %-17s  %-12s  %c  %s%s [%s]", fields[i].name, value, fields[i].unit,
+            arch_field_mark(a, i), fields[i].doc, limit_of(&fields[i]), fields[i].source);
     if (base && !field_same(a, base, i)) {
         arch_field_text(base, i, was, sizeof(was));
         fprintf(out, " (%s: %s)", base->name, was);

@@ -1,6 +1,11 @@
 /* request_machine.c - the machine that --machine and --set ask for. */
 #include "emu/cli/request.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/cli/commands.h"
+
 enum emu_status request_machine(const struct request *q, const char *fallback, struct arch *out)
 {
     TRY(arch_from_name_or_file(q->machine ? q->machine : fallback, out));
@@ -14,8 +19,26 @@ enum emu_status request_check_arch(const struct arch *a)
     return a->chips > 1 ? FAIL(USAGE, "chips %u: one chip is emulated", a->chips) : EMU_OK;
 }
 
+/* A what-if that changes nothing is told. */
+static void warn_of_unread(const struct request *q)
+{
+    for (size_t i = 0; i < q->set.count; i++) {
+        const char *text = q->set.item[i];
+        size_t n = strcspn(text, "=");
+        char name[ARCH_TEXT_MAX];
+        const struct arch_field *f;
+
+        snprintf(name, sizeof(name), "%.*s", (int)n, text);
+        f = arch_field_find(name);
+        if (f && f->stage == ARCH_STAGE_N && f->type != ARCH_TYPE_text)
+            fprintf(stderr, "superstep %s: warning: --set %s: no run reads it (%s)\n",
+                    q->command->name, name, f->doc);
+    }
+}
+
 enum emu_status request_arch(const struct request *q, const char *fallback, struct arch *out)
 {
     TRY(request_machine(q, fallback, out));
+    warn_of_unread(q);
     return request_check_arch(out);
 }

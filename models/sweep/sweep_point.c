@@ -90,8 +90,8 @@ enum emu_status sweep_point_new(const struct sweep *s, uint32_t point, struct sw
     for (uint32_t i = 0; st == EMU_OK && i < s->axes.axes; i++)
         st = apply(&s->axes.axis[i], sweep_choice(&s->axes, point, i), &out->q);
     if (st == EMU_OK)
-        st = request_arch(&out->q, "mk2", &out->arch);
-    return st;
+        st = request_machine(&out->q, "mk2", &out->arch);
+    return st == EMU_OK ? request_check_arch(&out->arch) : st;
 }
 
 /* The texts that a point has added to a list. */

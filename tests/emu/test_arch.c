@@ -609,6 +609,8 @@ static void test_print(void **state)
     }
     assert_non_null(strstr(text, "(mk2: 1472)\n"));
     assert_non_null(strstr(text, "0x4c000"));
+    assert_non_null(strstr(text, "AMP units of one set; fixed by the instruction set [vendor"));
+    assert_non_null(strstr(text, "chip-to-chip links of one chip; no run reads it [marketing]"));
     free(text);
 }
 
