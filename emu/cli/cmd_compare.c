@@ -36,6 +36,9 @@ int cmd_compare(const struct request *q)
 
     if (s == EMU_OK)
         s = profile_read(q->argument.item[1], &b);
+    if (s == EMU_OK && (profile_is_sweep(a) || profile_is_sweep(b)))
+        s = FAIL(USAGE, "%s is a sweep, and no profile of a run",
+                 profile_path(profile_is_sweep(a) ? a : b));
     if (s == EMU_OK)
         s = compare(q, a, b);
     profile_free(a);

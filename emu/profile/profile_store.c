@@ -38,9 +38,11 @@ static void keep(struct profile *p, enum emu_status s)
 
 enum emu_status store_failed(const struct profile *p, int rc)
 {
+    int writes = p->lock && ((rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_IOERR);
+
     if ((rc & 0xff) == SQLITE_NOMEM)
         return FAIL(NO_MEMORY, "a %s", p->kind->name);
-    if (p->path && (rc & 0xff) != SQLITE_FULL && (rc & 0xff) != SQLITE_IOERR)
+    if (p->path && !writes)
         return FAIL(BAD_FILE, "%.200s: damaged, or no %s: %s", p->path, p->kind->name,
                     sqlite3_errmsg(p->db));
     return FAIL(IO, "%.200s: %s", p->path ? p->path : "a profile", sqlite3_errmsg(p->db));

@@ -1,9 +1,11 @@
-/* fuzz_profile.c - any bytes as a profile: refused, or reported to the end, as a page, too. */
+/* fuzz_profile.c - any bytes as a profile or a sweep: refused, or reported to the end; a profile as
+ * a page, too. */
 #include <stdint.h>
 #include <stdio.h>
 
 #include "emu/profile/profile_report.h"
 #include "emu/profile/report_page.h"
+#include "emu/profile/sweep_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,14 +16,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *o = NULL;
 
     if (f && profile_read_bytes(data, size, "x.db", &p) == EMU_OK) {
-        enum emu_status s = profile_report(p, f);
+        int sweep = profile_is_sweep(p);
+        enum emu_status s = (sweep ? sweep_report : profile_report)(p, f);
 
         EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
-        s = profile_report_json(p, &o);
+        s = (sweep ? sweep_report_json : profile_report_json)(p, &o);
         EMU_ASSERT((s == EMU_OK) == (o != NULL));
-        s = profile_report_tile(p, 0, f);
+        s = sweep ? sweep_report_csv(p, SWEEP_CSV_POINTS, f) : profile_report_tile(p, 0, f);
         EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE || s == EMU_USAGE);
-        s = report_page_write(p, NULL, f);
+        s = sweep ? EMU_OK : report_page_write(p, NULL, f);
         EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
         json_decref(o);
         profile_free(p);

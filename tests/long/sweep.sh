@@ -4,7 +4,7 @@
 # under mpirun and killed three times is the same as undisturbed. The page in headless Chromium. About 20 minutes on two cores.
 #
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
-#   GRID="..."      the axes of the B4-G16 grid (default: 8 points, of which 4 images)
+#   NETWORK="..."   in its place, with options; GRID="..." the axes (default: 8 points, 4 images)
 #   SHOTS=DIR       keep the screenshot there
 . "$(dirname "$0")/common.sh"
 build
@@ -49,7 +49,7 @@ direction flat exchange_flat_cycles '$a.cycles <= $b.cycles'
 # ---- the same file, however it came about
 points() { "$superstep" report "$1" --csv points; "$superstep" report "$1" --csv bytes; }
 # shellcheck disable=SC2086 # the grid is several words
-b4=(efficientnet-b4-g16 -q $GRID)
+b4=(${NETWORK:-efficientnet-b4-g16} -q $GRID)
 sweep whole "${b4[@]}"
 points "$tmp/whole.db" >"$tmp/whole.csv"
 for seconds in 20 35 50; do
