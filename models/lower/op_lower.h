@@ -11,7 +11,8 @@
 enum lower_states { STATES_F32, STATES_F16_STOCHASTIC, STATES_F16_NEAREST };
 
 struct lower_options {
-    enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16 */
+    enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16:
+                       pass_spell_windows() */
     /* Shares of a tile's memory, 0 to 1; 0: what the rest leaves. */
     double memory_proportion;    /* for the temporaries of one layer */
     double parameter_proportion; /* for the parameters of convolutions */

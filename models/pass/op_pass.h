@@ -33,6 +33,11 @@ enum emu_status pass_group_norms(struct op_graph *g) EMU_MUST_CHECK;
  * and what is of integers. EMU_NO_MEMORY. */
 enum emu_status pass_expand(struct op_graph *g) EMU_MUST_CHECK;
 
+/* Spells convolutions (not transposed ones) and pools of floats without windows: products, sums and
+ * extremes of slices of their input. For f32, which the kernels of windows do not have; after all
+ * other passes. Maxima with indices stay, and what has no numbers. EMU_NO_MEMORY. */
+enum emu_status pass_spell_windows(struct op_graph *g) EMU_MUST_CHECK;
+
 /* Spells what came after version 17 of the operators (Swish, GroupNormalization) in operators of
  * that version, before a graph is written to a file. EMU_NO_MEMORY. */
 enum emu_status pass_spell(struct op_graph *g) EMU_MUST_CHECK;

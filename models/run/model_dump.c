@@ -147,7 +147,7 @@ static enum emu_status print_stage(const struct request *q, const char *pass,
         op_graph_print(s->graph, stdout);
         return EMU_OK;
     }
-    TRY(pass_all(s->graph));
+    TRY(model_source_pass(s));
     TRY(model_source_check(s, &a));
     return later->print(&a, s->graph, &o);
 }

@@ -30,6 +30,12 @@ static enum emu_status read_file(const struct request *q, struct model_source *s
     return s->graph->nodes_wrong ? refuse(s->graph) : EMU_OK;
 }
 
+enum emu_status model_source_pass(struct model_source *s)
+{
+    TRY(pass_all(s->graph));
+    return s->choice.real == ELEM_F32 ? pass_spell_windows(s->graph) : EMU_OK;
+}
+
 static enum emu_status prepare_file(struct progress *progress, struct model_source *s)
 {
     struct op_graph *g = s->graph;
@@ -43,7 +49,7 @@ static enum emu_status prepare_file(struct progress *progress, struct model_sour
                     (double)s->model->parameter_bytes / 1e6);
     if (s->model->warning)
         fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
-    TRY(pass_all(g));
+    TRY(model_source_pass(s));
     progress_report(progress, "passes", "%u nodes", g->nodes);
     return EMU_OK;
 }
@@ -74,7 +80,7 @@ enum emu_status model_source_finish(struct model_source *s, struct progress *pro
     if (s->model || s->weights)
         return EMU_OK;
     TRY(model_source_attach(s, progress));
-    return pass_all(s->graph);
+    return model_source_pass(s);
 }
 
 enum emu_status model_source_recipe(const struct model_source *s, struct picture_recipe *out)

@@ -88,7 +88,6 @@ static enum emu_status read_loss_scale(struct training *t)
 
 static enum emu_status read_format(struct training *t)
 {
-    enum { F16_F32, F16_F16, F32_F32 };
     const struct request *q = t->q;
 
     t->real = q->format == F32_F32 ? ELEM_F32 : ELEM_F16;

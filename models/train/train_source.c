@@ -16,11 +16,13 @@
 /* ---- passes ---- */
 
 /* All that keep norms and parameters as they are. */
-static enum emu_status prepare(struct op_graph *g)
+static enum emu_status prepare(struct op_graph *g, int f32)
 {
     TRY(pass_join_pads(g));
     TRY(pass_recognise(g));
     TRY(pass_group_norms(g));
+    if (f32)
+        TRY(pass_spell_windows(g));
     return op_graph_check(g);
 }
 
@@ -145,7 +147,7 @@ enum emu_status train_source_open(const struct request *q, uint32_t batch, uint3
         for (unsigned c = 0; c < 3; c++)
             out->shape.mean[c] = out->shape.std[c] = 0.5;
     }
-    return prepare(out->graph);
+    return prepare(out->graph, q->format == F32_F32);
 }
 
 void train_source_free(struct train_source *s)

@@ -9,6 +9,9 @@
 #include "models/train/train_step.h"
 #include "models/weights/weights.h"
 
+/* The words of --format: activations, then parameters with states. */
+enum { F16_F32, F16_F16, F32_F32 };
+
 /* What a network reads and makes, in the words of pictures. */
 struct train_shape {
     uint32_t batch, classes;

@@ -51,6 +51,12 @@ struct counts {
 };
 
 /* A folder while it is tested. */
+enum computer { /* who computes */
+                REFERENCE,
+                ON_CHIP,    /* emulated tiles */
+                NO_WINDOWS, /* the same, what has convolutions and pools, in f32 */
+};
+
 struct vector {
     const char *path;
     char why[400];
@@ -61,8 +67,8 @@ struct vector {
     int constant[MAX_TENSORS];  /* by input: a node wants it so */
     int parameter[MAX_TENSORS]; /* by input: networks have constants there */
     int folds;                  /* 1: no node is left */
-    int on_chip;                /* 1: emulated tiles compute; 0: the reference */
-    enum elem real;             /* of floats on the chip */
+    enum computer on_chip;
+    enum elem real; /* of floats on the chip */
     struct op_tensor in[MAX_TENSORS];
 };
 
@@ -337,7 +343,7 @@ static enum result run_session(struct vector *v, const struct op_program *p,
     return result;
 }
 
-/* Convolutions and pools are f16 in any case. */
+/* Whether convolutions or pools are left, which are f16. */
 static int is_half(const struct op_graph *g)
 {
     for (uint32_t i = 0; i < g->nodes; i++) {
@@ -357,8 +363,12 @@ static enum result run_on_chip(struct vector *v, struct op_graph *g, const struc
 
     assert_int_equal(pass_all(g), EMU_OK);
     v->folds = !g->nodes;
+    if (v->on_chip == NO_WINDOWS && !is_half(g))
+        return refused(v, "no windows");
     if (!g->nodes)
         return run_graph(v, g, in);
+    if (v->on_chip == NO_WINDOWS)
+        assert_int_equal(pass_spell_windows(g), EMU_OK);
     assert_int_equal(op_lower_check(g), EMU_OK);
     if (g->problems)
         return refused(v, "%s: %s", g->problem[0].op, g->problem[0].why);
@@ -434,7 +444,7 @@ static enum result run_model(struct vector *v)
     return result;
 }
 
-static enum result run_vector(struct vector *v, const char *path, int on_chip)
+static enum result run_vector(struct vector *v, const char *path, enum computer on_chip)
 {
     enum result result;
     char model[600];
@@ -497,8 +507,8 @@ static void print_counts(const struct counts *c)
            c->passed, c->folded, c->refused, c->wrong, c->bad);
 }
 
-static void run_folder(struct vector *v, const char *root, const char *folder, int on_chip,
-                       struct counts *c)
+static void run_folder(struct vector *v, const char *root, const char *folder,
+                       enum computer on_chip, struct counts *c)
 {
     char path[512];
     enum result result;
@@ -518,7 +528,7 @@ static void run_folder(struct vector *v, const char *root, const char *folder, i
     }
 }
 
-static void run_set(const char *name, int on_chip, unsigned passed_at_least)
+static void run_set(const char *name, enum computer on_chip, unsigned passed_at_least)
 {
     static struct vector v;
     struct counts *c = calloc(1, sizeof(*c));
@@ -551,38 +561,45 @@ static void run_set(const char *name, int on_chip, unsigned passed_at_least)
 static void nodes(void **state)
 {
     (void)state;
-    run_set("node", 0, 799);
+    run_set("node", REFERENCE, 799);
 }
 
 static void nodes_of_pytorch(void **state)
 {
     (void)state;
-    run_set("pytorch-operator", 0, 35);
+    run_set("pytorch-operator", REFERENCE, 35);
 }
 
 static void layers_of_pytorch(void **state)
 {
     (void)state;
-    run_set("pytorch-converted", 0, 82);
+    run_set("pytorch-converted", REFERENCE, 82);
 }
 
 static void several_nodes(void **state)
 {
     (void)state;
-    run_set("simple", 0, 7);
+    run_set("simple", REFERENCE, 7);
 }
 
 static void nodes_on_chip(void **state)
 {
     (void)state;
-    run_set("node", 1, 781);
+    run_set("node", ON_CHIP, 781);
 }
 
 static void pytorch_on_chip(void **state)
 {
     (void)state;
-    run_set("pytorch-operator", 1, 30);
-    run_set("pytorch-converted", 1, 67);
+    run_set("pytorch-operator", ON_CHIP, 30);
+    run_set("pytorch-converted", ON_CHIP, 67);
+}
+
+static void without_windows(void **state)
+{
+    (void)state;
+    run_set("node", NO_WINDOWS, 1);
+    run_set("pytorch-converted", NO_WINDOWS, 1);
 }
 
 int main(void)
@@ -594,6 +611,7 @@ int main(void)
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(nodes_on_chip),
         cmocka_unit_test(pytorch_on_chip),
+        cmocka_unit_test(without_windows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
