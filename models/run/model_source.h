@@ -39,8 +39,8 @@ enum emu_status model_source_open(const struct request *q, const struct arch *a,
  */
 enum emu_status model_source_attach(struct model_source *s,
                                     struct progress *progress) EMU_MUST_CHECK;
-/* What makes the graph ready to be lowered to the numbers of the choice: all passes, and for f32 the
- * one that spells windows. EMU_NO_MEMORY. */
+/* What makes the graph ready to be lowered to the numbers of the choice: all passes, and for f32
+ * the one that spells windows. EMU_NO_MEMORY. */
 enum emu_status model_source_pass(struct model_source *s) EMU_MUST_CHECK;
 /* Whether the machine can run every node after the passes; those that it cannot are printed on
  * stdout. EMU_BAD_FILE; EMU_USAGE names an instruction that the machine lacks. */
