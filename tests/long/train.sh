@@ -20,14 +20,20 @@ done
 train() { # network, options
     local net=$1
     shift
-    "$superstep" train "$tmp/$net.onnx" --data "$tmp/data" --rate 0.1 -q "$@" >"$tmp/answer" || fail "train $net $*"
+    "$superstep" train "$tmp/$net.onnx" --data "$tmp/data" --rate "${rate:-0.1}" -q "$@" >"$tmp/answer" || fail "train $net $*"
 }
 
 train mlp -m toy64 --epochs 5 --format f32 --curve "$tmp/mlp-f32.csv"
 train mlp -m toy64 --epochs 5 --curve "$tmp/mlp-f16.csv"
+train mlp -m toy64 --epochs 5 --format 16.16 --curve "$tmp/mlp-16.16.csv"
 train cnn --set tiles=256 --epochs 2 --curve "$tmp/cnn-f16.csv"
-"$python" $twin compare mlp 5 0.1 "$tmp/mlp-f32.csv" "$tmp/mlp-f16.csv" || fail "the perceptron is not that of torch"
+"$python" $twin compare mlp 5 0.1 "$tmp/mlp-f32.csv" "$tmp/mlp-f16.csv" "$tmp/mlp-16.16.csv" || fail "the perceptron is not that of torch"
 "$python" $twin compare cnn 2 0.1 "$tmp/cnn-f16.csv" || fail "the convolutional network is not that of torch"
+
+for kind in "f32" "16.16" "16.16 --rounding nearest"; do
+    rate=0.0003 train mlp -m toy64 --epochs 20 --momentum 0 --schedule constant --format $kind --curve "$tmp/small-${kind##* }.csv"
+done
+"$python" $twin rounding "$tmp"/small-f32.csv "$tmp"/small-16.16.csv "$tmp"/small-nearest.csv || fail "rounding is not as it should be"
 
 train mlp -m toy64 --epochs 2 -j 1 -o "$tmp/whole"
 train mlp -m toy64 --epochs 2 --checkpoint "$tmp/part" --every 7 --limit 30

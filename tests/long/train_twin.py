@@ -37,11 +37,6 @@ def network(name):
     torch.manual_seed(0)
     if name == 'mlp':
         return nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
-    if name == 'deep':  # whose first layers have gradients of 1e-8
-        layers = [nn.Flatten()]
-        for _ in range(4):
-            layers += [nn.Linear(64, 64), nn.Sigmoid()]
-        return nn.Sequential(*layers, nn.Linear(64, 10))
     return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
                          nn.Conv2d(16, 32, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
@@ -109,10 +104,25 @@ def compare(name, epochs, rate, paths):
             sys.exit(1)
 
 
+def losses_of(path):
+    return [float(r['loss']) for r in csv.DictReader(open(path)) if r['part'] == 'train']
+
+
+def compare_rounding(paths):
+    """Steps that move parameters by less than half a unit: f32, f16 rounded stochastically, f16 rounded to the nearest."""
+    fall = [sum(x[:44]) / 44 - sum(x[-44:]) / 44 for x in map(losses_of, paths)]
+    print(f'small steps: the loss falls by {fall[0]:.4f} in f32, by {fall[1]:.4f} with stochastic rounding, by {fall[2]:.4f} to the nearest')
+    if abs(fall[1] - fall[0]) > 0.05 * fall[0] or fall[2] > 0.7 * fall[0]:
+        print('FAILED')
+        sys.exit(1)
+
+
 if __name__ == '__main__':
     if sys.argv[1] == 'data':
         write_data(sys.argv[2])
     elif sys.argv[1] == 'network':
         write_network(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == 'rounding':
+        compare_rounding(sys.argv[2:])
     else:
         compare(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5:])
