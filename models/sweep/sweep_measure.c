@@ -290,6 +290,9 @@ static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
                                   json_pack("[sII]", compiled_category(k), (json_int_t)m.all[k],
                                             (json_int_t)m.fullest[k]));
     }
+    /* What does not fit needs gaps, too, which have no category. */
+    if (c && !compiled_fits(c) && compiled_need_bytes(c) > m.most)
+        m.most = compiled_need_bytes(c);
     return json_object_set_new(o, "need_bytes", integer(m.most)) ||
                    json_object_set_new(o, "fullest_tile", integer(m.tile)) ||
                    json_object_set_new(o, "used_bytes", integer(m.used))
