@@ -123,12 +123,16 @@ static int find_entry(struct image_at_work *w)
 {
     const struct model_source *s = &w->m->source;
     struct network_choice choice = network_choice_of(&w->p->q);
-    const struct net_cache_input in = { &choice, s->net, &w->p->arch,
-                                        compile_options(&w->p->q).exchange };
+    const struct net_cache_input in = { .choice = &choice,
+                                        .net = s->net,
+                                        .model = s->model,
+                                        .request = &w->p->q,
+                                        .arch = &w->p->arch,
+                                        .exchange = compile_options(&w->p->q).exchange };
     struct timespec begin = now();
     struct net_cache cache;
 
-    if (!s->net || !w->p->q.engine)
+    if (!w->p->q.engine)
         return 0;
     for (choice.blank = 0; choice.blank < 2; choice.blank++) {
         net_cache_open(&in, &cache);
