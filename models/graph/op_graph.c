@@ -343,6 +343,11 @@ enum emu_status op_graph_compact(struct op_graph *g, const uint8_t *keep_value,
         g->value[values++].readers = 0;
     }
     g->values = values;
+    for (uint32_t v = 0; v < g->values; v++) {
+        uint32_t twin = g->value[v].twin;
+
+        g->value[v].twin = twin && index[twin - 1] != OP_NONE ? 1 + index[twin - 1] : 0;
+    }
     for (uint32_t n = 0; n < g->nodes; n++) {
         if (!keep_node[n])
             continue;

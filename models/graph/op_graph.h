@@ -32,6 +32,7 @@ struct op_value {
     struct op_shape shape; /* type OP_TYPE_UNKNOWN: its node cannot run (op_graph.problem) */
     uint32_t node;         /* that makes a RESULT, else OP_NONE */
     uint32_t readers;      /* inputs of nodes, and outputs of the graph */
+    uint32_t twin;         /* 1 + the value that is this one, computed again; 0: there is none */
     const void *data;      /* of PARAM and CONST: op_shape_count() elements as in files, at any
                             * alignment; borrowed from the mapped file or the graph's. Of a PARAM
                             * NULL until somebody gives it numbers. Of a STATE those before the

@@ -77,8 +77,8 @@ static void say_value(struct wording *w, uint32_t value)
     say(w, v->kind);
     say_shape(w, &v->shape);
     if (!op_value_constant_kind(v))
-        say(w, (uint64_t)(v->readers != 0) | (uint64_t)value_is_output_only(w->g, value) << 1);
-    else if (v->data)
+        return;
+    if (v->data)
         say_bytes(w, v->data, op_shape_count(&v->shape) * op_type_bytes(v->shape.type));
     else
         say(w, value); /* numbers that are not known yet: equal only to itself */
@@ -159,8 +159,14 @@ static void say_node(struct wording *w, const struct op_node *n)
     }
     for (uint32_t i = 0; i < n->outs; i++) {
         k = say_number(w, n->out[i]);
-        if (k != OP_NONE)
-            w->made[k] = 1;
+        if (k == OP_NONE)
+            continue;
+        w->made[k] = 1;
+        /* Whether it is read by nobody, or by the user alone, decides what some nodes make. */
+        if (!strcmp(n->row->family->name, "norm_back"))
+            say(w, w->g->value[n->out[i]].readers != 0);
+        if (!strcmp(n->row->family->name, "softmax"))
+            say(w, (uint64_t)value_is_output_only(w->g, n->out[i]));
     }
 }
 

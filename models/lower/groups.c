@@ -12,12 +12,17 @@ struct grouping {
     struct node_groups *out;
 };
 
-/* The node that alone reads the first result of a node; NULL: there is none, or it is taken. */
+/* The node that alone reads the first result of a node; NULL: there is none, or it is taken. What
+ * is computed again must be the same function, with the same roundings, so it must be alone there,
+ * too. */
 static const struct op_node *sole_reader(const struct grouping *s, const struct op_node *n)
 {
+    const struct op_value *v = &s->g->value[n->out[0]];
     uint32_t reader = s->reader[n->out[0]];
 
-    if (s->g->value[n->out[0]].readers != 1 || reader == OP_NONE || s->is_taken[reader])
+    if (v->readers != 1 || reader == OP_NONE || s->is_taken[reader])
+        return NULL;
+    if (v->twin && s->g->value[v->twin - 1].readers > 1)
         return NULL;
     return &s->g->node[reader];
 }

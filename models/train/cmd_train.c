@@ -16,6 +16,7 @@
 #include "models/operators/op_update.h"
 #include "models/run/network_choice.h"
 #include "models/run/op_bill.h"
+#include "models/train/recompute.h"
 #include "models/train/training.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
@@ -340,12 +341,38 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     return EMU_OK;
 }
 
+static enum emu_status recompute(struct training *t, const char *names)
+{
+    uint32_t blocks;
+
+    TRY(train_recompute(t->source.graph, names, &blocks));
+    progress_report(&t->progress, "recompute", "%u blocks are computed again", blocks);
+    return EMU_OK;
+}
+
+/* The step, with as many blocks computed again as are asked for, or as it needs to fit. */
+static enum emu_status compile_step(struct training *t)
+{
+    const char *names = t->q->recompute ? t->q->recompute : "auto";
+    int is_auto = !strcmp(names, "auto");
+    struct train_step step;
+
+    TRY(train_step_make(t->source.graph, &t->optimiser, &step));
+    if (!is_auto && strcmp(names, "none"))
+        TRY(recompute(t, names));
+    TRY(compile_one(t, t->source.graph, &step, &t->chip));
+    if (!is_auto || compiled_fits(t->chip.program.compiled))
+        return EMU_OK;
+    train_chip_free(&t->chip);
+    TRY(recompute(t, "all"));
+    return compile_one(t, t->source.graph, &step, &t->chip);
+}
+
 static enum emu_status compile(struct training *t)
 {
     struct train_step step;
 
-    TRY(train_step_make(t->source.graph, &t->optimiser, &step));
-    TRY(compile_one(t, t->source.graph, &step, &t->chip));
+    TRY(compile_step(t));
     if (!t->test_data || !compiled_fits(t->chip.program.compiled))
         return EMU_OK;
     TRY(train_eval_make(t->test_source.graph, &step));

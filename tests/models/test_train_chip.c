@@ -12,6 +12,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/random.h"
+#include "models/train/recompute.h"
 #include "models/train/train_chip.h"
 #include "models/train/train_reference.h"
 #include "models/train/train_watch.h"
@@ -21,6 +22,7 @@ enum { BATCH = 6, CLASSES = 5, STEPS = 4 };
 static struct op_graph *graph;
 static const char *block; /* of nodes; NULL: none */
 static int share_blocks;
+static const char *again; /* blocks that are computed again; NULL: none */
 static uint64_t seed;
 
 static double drawn(void)
@@ -337,6 +339,7 @@ static void begin(struct pair *p, const struct arch *machine, void (*network)(vo
     const struct session_options so = { .threads = 2 };
     struct train_optimiser opt;
     struct train_step step;
+    uint32_t blocks;
 
     seed = 11;
     assert_int_equal(op_graph_new("small", &graph), EMU_OK);
@@ -344,7 +347,8 @@ static void begin(struct pair *p, const struct arch *machine, void (*network)(vo
     assert_int_equal(train_optimiser_of(method, &opt), EMU_OK);
     opt.decay = 0.01;
     opt.drop = drop;
-    if (train_step_make(graph, &opt, &step) != EMU_OK)
+    if (train_step_make(graph, &opt, &step) != EMU_OK ||
+        (again && train_recompute(graph, again, &blocks) != EMU_OK))
         fail_msg("%s", emu_error());
     o.program.lower.real = real;
     o.program.lower.share_blocks = share_blocks;
@@ -488,36 +492,69 @@ static void same_states(struct train_chip *a, struct train_chip *b)
     }
 }
 
-/* A step whose equal blocks are functions is the same step. */
+/* Two steps of a network of four blocks. */
+static struct op_graph *two_steps(const struct arch *a, struct pair *p, uint32_t calls,
+                                  uint32_t functions)
+{
+    double loss;
+
+    begin(p, a, four_blocks_with_group_norms, "sgd", ELEM_F16);
+    assert_int_equal(p->chip.program.network->calls, calls);
+    assert_int_equal(p->chip.program.network->functions, functions);
+    for (unsigned k = 0; k < 2; k++) {
+        draw(p);
+        if (train_chip_step(&p->chip, &p->data, &p->targets, 0.05, &loss, NULL) != EMU_OK)
+            fail_msg("%s", emu_error());
+    }
+    return graph;
+}
+
+/* A step whose equal blocks are functions, or whose blocks are computed again, is the same step. */
 static void blocks_are_functions(void **state)
 {
     struct arch a = *arch_preset("mk2");
-    struct op_graph *g[2];
-    struct pair p[2];
-    double loss;
+    struct op_graph *g[3];
+    struct pair p[3];
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    assert_int_equal(arch_set(&a, "tiles=32"), EMU_OK);
+    g[0] = two_steps(&a, &p[0], 0, 0);
     share_blocks = 1;
+    g[1] = two_steps(&a, &p[1], 8, 2);
+    again = "b,c";
+    g[2] = two_steps(&a, &p[2], 10, 2); /* forward parts and those again are one function */
+    again = "all";
     steps_like_reference(&a, three_blocks, "sgd", ELEM_F16, 0.03);
-    for (share_blocks = 0; share_blocks < 2; share_blocks++) {
-        struct pair *q = &p[share_blocks];
-
-        begin(q, &a, four_blocks_with_group_norms, "sgd", ELEM_F16);
-        g[share_blocks] = graph;
-        assert_int_equal(q->chip.program.network->calls, share_blocks ? 8 : 0);
-        assert_int_equal(q->chip.program.network->functions, share_blocks ? 2 : 0);
-        draw(q);
-        for (unsigned k = 0; k < 2; k++) {
-            if (train_chip_step(&q->chip, &q->data, &q->targets, 0.05, &loss, NULL) != EMU_OK)
-                fail_msg("%s", emu_error());
-        }
-    }
+    again = NULL;
     share_blocks = 0;
-    same_states(&p[0].chip, &p[1].chip);
-    end(&p[1]);
-    graph = g[0];
-    end(&p[0]);
+    for (unsigned k = 1; k < 3; k++) {
+        graph = g[k];
+        same_states(&p[0].chip, &p[k].chip);
+    }
+    for (unsigned k = 0; k < 3; k++) {
+        graph = g[k];
+        end(&p[k]);
+    }
+}
+
+/* Names of blocks that are none. */
+static void wrong_blocks(void **state)
+{
+    struct train_optimiser opt;
+    struct train_step step;
+    uint32_t blocks;
+
+    (void)state;
+    seed = 11;
+    assert_int_equal(op_graph_new("small", &graph), EMU_OK);
+    three_blocks();
+    assert_int_equal(train_optimiser_of("sgd", &opt), EMU_OK);
+    assert_int_equal(train_step_make(graph, &opt, &step), EMU_OK);
+    assert_int_equal(train_recompute(graph, "a,d", &blocks), EMU_USAGE);
+    assert_string_equal(emu_error(), "--recompute: the network has no block d");
+    assert_int_equal(train_recompute(graph, "a,,b", &blocks), EMU_USAGE);
+    op_graph_free(graph);
+    graph = NULL;
 }
 
 /* ---- f16 states, steps that are skipped, masks ---- */
@@ -662,19 +699,11 @@ static void masks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_optimiser),
-        cmocka_unit_test(layers_in_f32),
-        cmocka_unit_test(layers_in_f16),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(blocks_are_functions),
-        cmocka_unit_test(every_optimiser),
-        cmocka_unit_test(layers_in_f32),
-        cmocka_unit_test(layers_in_f16),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(states_in_f16),
-        cmocka_unit_test(steps_are_skipped),
-        cmocka_unit_test(the_layer_is_named),
-        cmocka_unit_test(masks),
+        cmocka_unit_test(every_optimiser),      cmocka_unit_test(layers_in_f32),
+        cmocka_unit_test(layers_in_f16),        cmocka_unit_test(convolutions),
+        cmocka_unit_test(blocks_are_functions), cmocka_unit_test(wrong_blocks),
+        cmocka_unit_test(states_in_f16),        cmocka_unit_test(steps_are_skipped),
+        cmocka_unit_test(the_layer_is_named),   cmocka_unit_test(masks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
