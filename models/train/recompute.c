@@ -11,8 +11,8 @@ struct recompute {
     uint32_t nodes, loss; /* before the pass: how many, and the first that is not forward */
     uint32_t *before;     /* owned; by node: 1 + the first clone that goes before it; 0: none */
     uint32_t *end;        /* owned; by node: the end of these clones */
-    uint32_t *again;      /* owned; by value: what the clone of this block makes; OP_NONE: nothing */
-    uint32_t values;      /* before the pass */
+    uint32_t *again; /* owned; by value: what the clone of this block makes; OP_NONE: nothing */
+    uint32_t values; /* before the pass */
 };
 
 /* A row of forward nodes of one block, and where its backward part begins. */
@@ -69,7 +69,7 @@ static enum emu_status clone_value(struct recompute *r, uint32_t value, uint32_t
 static uint32_t now(const struct recompute *r, uint32_t value)
 {
     return value != OP_NONE && value < r->values && r->again[value] != OP_NONE ? r->again[value]
-                                                                                : value;
+                                                                               : value;
 }
 
 static enum emu_status clone_node(struct recompute *r, uint32_t node)
