@@ -27,9 +27,10 @@ for name in ${SUPERSTEP_LAB:-$all}; do
     run $name
     case $name in
     broadcast-ways | reduce)
-        for way in flat tree two-phase; do
+        for way in tree two-phase; do
             run $name -D p=1472 -D n=1472 -D way=$way
         done
+        run $name -D p=1472 -D n=64 -D way=flat # all on tile 0, which has room for 64 of each
         ;;
     scan) run scan -D p=1472 && run scan -D p=1472 -D way=doubling ;;
     summa) run summa -D q=38 -D b=8 ;;
