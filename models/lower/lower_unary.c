@@ -110,12 +110,17 @@ static struct tensor cosh_of(const struct formula *f, const struct op_node *n, s
     return hyperbolic(f, x, 1);
 }
 
-/* log(y + root(y y + sign)) */
+/* log(y + root(y y + sign)), in f32: squares of numbers beyond 255 are beyond f16. */
 static struct tensor area(const struct formula *f, struct tensor y, double sign)
 {
-    struct tensor root = fn(f, UNARY_SQRT, fn_by(f, BINARY_ADD, fn_two(f, BINARY_MUL, y, y), sign));
+    enum elem e = tensor_elem(f->l->g, y);
+    struct tensor root;
 
-    return fn(f, UNARY_LOG, fn_two(f, BINARY_ADD, y, root));
+    if (e != ELEM_F32)
+        y = op_cast(f->l->g, f->l->seq, y, ELEM_F32, f->name);
+    root = fn(f, UNARY_SQRT, fn_by(f, BINARY_ADD, fn_two(f, BINARY_MUL, y, y), sign));
+    y = fn(f, UNARY_LOG, fn_two(f, BINARY_ADD, y, root));
+    return e == ELEM_F32 ? y : op_cast(f->l->g, f->l->seq, y, e, f->name);
 }
 
 static struct tensor acosh_of(const struct formula *f, const struct op_node *n, struct tensor x)

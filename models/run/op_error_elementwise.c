@@ -115,9 +115,13 @@ static struct bounded cosh_of(const struct formula *f, struct bounded x)
 
 static struct bounded area(const struct formula *f, struct bounded y, double sign)
 {
-    struct bounded root = fn(f, UNARY_SQRT, by(f, BINARY_ADD, two(f, BINARY_MUL, y, y), sign));
+    const struct rounding r = rounding_of(ELEM_F32);
+    const struct formula wide = { .r = &r };
+    struct bounded root =
+        fn(&wide, UNARY_SQRT, by(&wide, BINARY_ADD, two(&wide, BINARY_MUL, y, y), sign));
 
-    return fn(f, UNARY_LOG, two(f, BINARY_ADD, y, root));
+    y = fn(&wide, UNARY_LOG, two(&wide, BINARY_ADD, y, root));
+    return f->r->elem == ELEM_F32 ? y : bounded_round(f->r, y, 1);
 }
 
 static struct bounded acosh_of(const struct formula *f, struct bounded x)
