@@ -92,12 +92,12 @@ refuse "either --dump or --output, not both" models "$tmp/in.onnx" --dump tidy -
 refuse "which program?" run
 refuse "which profile?" report
 refuse "No such file" report "$tmp/nosuch.db"
-refuse "no profile of a run" report "$program"
+refuse "damaged, or no profile" report "$program"
 printf 'no database' >"$tmp/bad.db"
 refuse "bad.db: damaged, or no profile" report "$tmp/bad.db"
 refuse "bad.db: damaged, or no profile" compare "$tmp/bad.db" "$tmp/bad.db"
 refuse "which profiles?" compare
-refuse "--csv is layers, steps or tiles, not 'all'" report "$tmp/bad.db" --csv all
+refuse "--csv is layers, steps, tiles, points or bytes, not 'all'" report "$tmp/bad.db" --csv all
 refuse "either --csv or --json" report "$tmp/bad.db" --csv steps --json
 refuse "--profile does nothing here: it is for superstep run" compile ring -o "$tmp/a" --profile "$tmp/p.db"
 refuse "No such file or directory" run ring --html "$tmp/nosuch/t.html"

@@ -372,7 +372,7 @@ static void a_fault_says_where(void **state)
     assert_true(tile_write(machine_tile(session_run_image(x.s)->machine, tile->tile),
                            tile->entry + again, &bad, sizeof(bad)));
     assert_int_equal(session_run(x.s), EMU_FAULT);
-    assert_non_null(strstr(emu_error(), "run 1: EXERR: tile 1 at event "));
+    assert_non_null(strstr(emu_error(), "run 1: EXERR RESERVED: tile 1 at event "));
     assert_non_null(strstr(emu_error(), "tile 1, superstep "));
     assert_int_equal(session_run(x.s), EMU_FAULT);
     assert_non_null(strstr(emu_error(), "stopped before"));
