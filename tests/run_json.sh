@@ -41,7 +41,7 @@ answer network run $small --engine timing --profile "$tmp/a.db"
 answer stream stream ${small% --no-calibration} --limit 1 --io-tiles 32 --prefetch 1
 answer manifest run ring --steps
 answer program run softmax -m toy64 --steps
-answer oom run matmul -m toy16
+answer oom run matmul -m toy16 -D m=512 -D n=512 -D k=512
 answer fault run mistake_silent
 answer report report "$tmp/a.db"
 answer compare compare "$tmp/a.db" "$tmp/a.db"
