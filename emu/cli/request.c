@@ -157,7 +157,7 @@ static enum emu_status check_uses(const struct request *q, enum option_id number
     int taken = option_is_of(uses, q->command->uses);
     char text[160];
 
-    if (taken && uses & USE_STEP && !(here & USE_RUN))
+    if (taken && q->command->uses & uses & USE_STEP && !(here & USE_RUN))
         return EMU_OK;
     if (taken && uses & q->use & ~(unsigned)USE_STEP)
         return EMU_OK;

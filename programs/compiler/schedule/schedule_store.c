@@ -97,7 +97,7 @@ static int make_room(struct schedule_store *s)
 /* Takes k over, also when it is dropped: another thread was faster, or there is no memory. */
 static void add_kept(struct schedule_store *s, struct kept_schedule *k)
 {
-#pragma omp critical(schedule_store)
+#pragma omp critical
     {
         if (make_room(s) && !*slot_of(s, k->key) && VEC_PUSH(&s->kept, *k) == EMU_OK) {
             *slot_of(s, k->key) = (uint32_t)s->kept.count;
@@ -112,7 +112,7 @@ static const uint8_t *data_of(const struct schedule_store *s, struct hash128 key
 {
     const uint8_t *data = NULL;
 
-#pragma omp critical(schedule_store)
+#pragma omp critical
     {
         uint32_t i = s->slots ? *slot_of(s, key) : 0;
 
