@@ -598,8 +598,8 @@ static void pytorch_on_chip(void **state)
 static void without_windows(void **state)
 {
     (void)state;
-    run_set("node", NO_WINDOWS, 1);
-    run_set("pytorch-converted", NO_WINDOWS, 1);
+    run_set("node", NO_WINDOWS, 43);
+    run_set("pytorch-converted", NO_WINDOWS, 41);
 }
 
 int main(void)
