@@ -65,7 +65,8 @@ static char *report_of(struct profile *p)
 
 static void out_of_memory(void **state)
 {
-    struct profile *p = PROFILE_OF(EXIT_FAULTED, "run", "matmul", "-m", "toy16", "-q");
+    struct profile *p = PROFILE_OF(EXIT_FAULTED, "run", "matmul", "-m", "toy16", "-D", "m=512",
+                                   "-D", "n=512", "-D", "k=512", "-q");
     char *text = report_of(p), status[PROFILE_META_TEXT];
 
     (void)state;
