@@ -74,7 +74,7 @@ for name in ${NETWORKS:-$networks}; do
     error=$(number "$tmp/compared" .error) best=$(number "$tmp/compared" .best)
     printf '%-16s %12s %14s %10.3f %10.4f\n' "$name" "$(number "$tmp/answer" .cycles)" "$(number "$tmp/answer" .memory.max_tile_bytes)" \
         "$(calculate "100 * $error")" "$best"
-    [ "$(calculate "$error <= 0.02 && $best >= 0.99")" = 1 ] || fail "$name: too far from onnxruntime"
+    [ "$(calculate "($error <= 0.02 && $best >= 0.99)")" = 1 ] || fail "$name: too far from onnxruntime"
     rm -f "$tmp"/*.onnx "$tmp"/*.npy "$tmp"/*.pb
 done
 finish
