@@ -197,3 +197,16 @@ enum emu_status profile_put_sections(struct profile *p, const struct profile_sec
     }
     return EMU_OK;
 }
+
+enum emu_status profile_object_json(struct profile *p, profile_fill *put, json_t **out)
+{
+    enum emu_status s;
+
+    *out = json_object();
+    s = *out ? put(p, *out) : FAIL(NO_MEMORY, "the answer");
+    if (s == EMU_OK)
+        return EMU_OK;
+    json_decref(*out);
+    *out = NULL;
+    return s;
+}

@@ -28,5 +28,9 @@ enum emu_status profile_put_sections(struct profile *p, const struct profile_sec
 enum emu_status profile_print_csv(struct profile *p, const char *sql, FILE *f) EMU_MUST_CHECK;
 /* *out: a new array of objects. */
 enum emu_status profile_rows_json(struct profile *p, const char *sql, json_t **out) EMU_MUST_CHECK;
+/* An object that `put` fills. *out is NULL after an error: those of put, EMU_NO_MEMORY. */
+typedef enum emu_status profile_fill(struct profile *p, json_t *o);
+enum emu_status profile_object_json(struct profile *p, profile_fill *put,
+                                    json_t **out) EMU_MUST_CHECK;
 
 #endif

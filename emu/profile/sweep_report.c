@@ -254,15 +254,7 @@ static enum emu_status put_all(struct profile *p, json_t *o)
 
 enum emu_status sweep_report_json(struct profile *p, json_t **out)
 {
-    enum emu_status s;
-
-    *out = json_object();
-    s = *out ? put_all(p, *out) : FAIL(NO_MEMORY, "the answer");
-    if (s == EMU_OK)
-        return EMU_OK;
-    json_decref(*out);
-    *out = NULL;
-    return s;
+    return profile_object_json(p, put_all, out);
 }
 
 enum emu_status sweep_report_csv(struct profile *p, enum sweep_csv which, FILE *f)
