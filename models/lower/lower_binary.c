@@ -78,6 +78,7 @@ static int on_fields(struct lowering *l, const struct op_node *n, const struct b
     struct activation y = a->field, b;
 
     if (!placed_as_field(a) || !keeps_field(row->op) ||
+        !op_shape_equal(lower_shape(l, n->in[0]), lower_shape(l, n->in[1])) ||
         !is_field_like(l, n->in[!row->swapped], &y, a->axis))
         return 0;
     b = lower_field(l, n->in[!row->swapped], a->axis, y.n, y.h, y.w);

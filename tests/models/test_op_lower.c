@@ -196,6 +196,17 @@ static void test_dense_f32(void **state)
     run("toy64", ELEM_F32);
 }
 
+/* A field of 6 x 1 and one of 1 x 6 have as many positions, but not the same. */
+static void test_crossed_fields(void **state)
+{
+    uint32_t column = NODE("Conv", INPUT(1, 16, 6, 1), WEIGHTS(16, 16, 1, 1));
+    uint32_t row = NODE("Conv", INPUT(1, 16, 1, 6), WEIGHTS(16, 16, 1, 1));
+
+    (void)state;
+    output(NODE("Max", column, row));
+    run("toy64", ELEM_F16);
+}
+
 /* ---- in place ---- */
 
 /* The field that is scaled is read again afterwards. */
@@ -417,7 +428,7 @@ int main(void)
         TEST(test_range),           TEST(test_group_norm),
         TEST(test_scores),          TEST(test_group_norm_and_others),
         TEST(test_patches),         TEST(test_patches_f32),
-        TEST(test_division),
+        TEST(test_division),        TEST(test_crossed_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
