@@ -122,6 +122,9 @@ refuse "norm: expected batch or group, got 'none'" models resnet-50 --norm none
 refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
 refuse "--compare-layers does nothing here: it is for superstep run" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
 refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
+refuse "either --cache or --no-cache" $net --cache "$tmp/c" --no-cache
+refuse "either --cache or --no-cache" run "$tmp/in.onnx" --cache "$tmp/c" --no-cache
+refuse "either --cache or --no-cache" step efficientnet-b0 --cache "$tmp/c" --no-cache
 refuse "neither a built-in machine" $net --machine nosuch
 refuse "node stem: kernel conv_first_f16: its instruction f16v4hihov4amp needs the instruction set ipu2, and machine mk1 has ipu1" run efficientnet-b4 -m mk1
 refuse "node stem: kernel conv_first_f16" stream -q efficientnet-b4 -m mk1
