@@ -19,6 +19,7 @@ struct wording {
     uint8_t *made;   /* owned */
     uint32_t values;
     size_t value_cap, reads_cap, made_cap;
+    int by_shape; /* 1: what parameters contain does not count */
     enum emu_status status;
 };
 
@@ -69,6 +70,12 @@ static void say_shape(struct wording *w, const struct op_shape *s)
         say(w, s->dim[k]);
 }
 
+int value_is_parameter_like(const struct op_value *v)
+{
+    return op_value_constant_kind(v) && op_type_kind(v->shape.type) == OP_KIND_FLOAT &&
+           op_shape_count(&v->shape) >= PARAMETER_MIN;
+}
+
 /* What there is to know of a value, when it is first named. */
 static void say_value(struct wording *w, uint32_t value)
 {
@@ -76,7 +83,7 @@ static void say_value(struct wording *w, uint32_t value)
 
     say(w, v->kind);
     say_shape(w, &v->shape);
-    if (!op_value_constant_kind(v))
+    if (!op_value_constant_kind(v) || (w->by_shape && value_is_parameter_like(v)))
         return;
     if (v->data)
         say_bytes(w, v->data, op_shape_count(&v->shape) * op_type_bytes(v->shape.type));
@@ -320,11 +327,13 @@ static void mark_asked(const struct op_graph *g, struct equal_blocks *b)
     }
 }
 
-enum emu_status equal_blocks_find(const struct op_graph *g, const struct node_groups *groups,
-                                  struct equal_blocks *out)
+static enum emu_status find(const struct op_graph *g, const struct node_groups *groups,
+                            int by_shape, struct equal_blocks *out)
 {
     struct worded *worded = emu_alloc(groups->count + 1, sizeof(*worded));
-    struct wording w = { .g = g, .number = emu_alloc(g->values + 1, sizeof(*w.number)) };
+    struct wording w = { .g = g,
+                         .number = emu_alloc(g->values + 1, sizeof(*w.number)),
+                         .by_shape = by_shape };
     enum emu_status s = EMU_OK;
 
     *out = (struct equal_blocks){
@@ -350,6 +359,19 @@ enum emu_status equal_blocks_find(const struct op_graph *g, const struct node_gr
     emu_free(w.reads);
     emu_free(w.made);
     return s;
+}
+
+enum emu_status equal_blocks_find(const struct op_graph *g, const struct node_groups *groups,
+                                  struct equal_blocks *out)
+{
+    return find(g, groups, 0, out);
+}
+
+enum emu_status equal_blocks_find_by_shape(const struct op_graph *g,
+                                           const struct node_groups *groups,
+                                           struct equal_blocks *out)
+{
+    return find(g, groups, 1, out);
 }
 
 void equal_blocks_free(struct equal_blocks *b)

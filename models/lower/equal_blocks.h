@@ -39,6 +39,14 @@ enum emu_status equal_blocks_find(const struct op_graph *g, const struct node_gr
                                   struct equal_blocks *out) EMU_MUST_CHECK;
 void equal_blocks_free(struct equal_blocks *b);
 
+/* Constants of that many numbers can be parameters of blocks. */
+enum { PARAMETER_MIN = 16 };
+int value_is_parameter_like(const struct op_value *v);
+/* The same, but two such constants of one shape are alike, whatever they contain. */
+enum emu_status equal_blocks_find_by_shape(const struct op_graph *g,
+                                           const struct node_groups *groups,
+                                           struct equal_blocks *out) EMU_MUST_CHECK;
+
 /* The stretch that begins with a group; NULL: none. */
 const struct stretch *equal_blocks_at(const struct equal_blocks *b, uint32_t group);
 /* Whether value k of a stretch, which it makes, is read behind it. */

@@ -291,6 +291,12 @@ void lower_place_states(struct lowering *l)
         if (l->og->value[v].kind == OP_STATE && !l->at[v].has_state)
             place_list(l, &v, 1, ELEM_F32, l->og->value[v].name);
     }
+    for (uint32_t v = 0; v < l->og->values; v++) {
+        if (l->og->value[v].kind != OP_STATE || l->at[v].has_state)
+            continue;
+        place_list(l, &v, 1, l->real, l->og->value[v].name); /* no run changes it */
+        lower_set_initial(l, l->at[v].state, v);
+    }
 }
 
 enum elem lower_input_elem(const struct lowering *l, uint32_t value)

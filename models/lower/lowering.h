@@ -143,6 +143,9 @@ struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shap
 /* A constant with given numbers; as op_value_read() gives them. */
 struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
                             const char *name);
+/* What a view, of the shape of a value, contains at the start: the numbers of the value, if it has
+ * some. */
+void lower_set_initial(struct lowering *l, struct tensor t, uint32_t value);
 
 /* ---- families ---- */
 

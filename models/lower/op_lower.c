@@ -431,7 +431,7 @@ static enum emu_status new_network(const struct op_graph *og, enum elem real,
 static enum emu_status find_blocks(const struct op_graph *og, const struct lower_options *o,
                                    const struct lowered_network *n, struct equal_blocks *out)
 {
-    if (!o->share_blocks || o->keep_begin < o->keep_end)
+    if (o->share_blocks != SHARE_EQUAL || o->keep_begin < o->keep_end)
         return EMU_OK;
     return equal_blocks_find(og, &n->groups, out);
 }

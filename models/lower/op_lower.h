@@ -10,6 +10,14 @@
 /* Of what a ParameterUpdate changes. f16 ones are rounded once for each step. */
 enum lower_states { STATES_F32, STATES_F16_STOCHASTIC, STATES_F16_NEAREST };
 
+/* Which blocks of a network are one function of the program (lower_call.h). */
+enum lower_sharing {
+    SHARE_NONE,
+    SHARE_EQUAL, /* those that are the same but for what they read */
+    SHARE_ALIKE, /* and but for their parameters, which become states (block_parameters.h) */
+    SHARE_AUTO   /* SHARE_ALIKE where code does not fit otherwise */
+};
+
 struct lower_options {
     enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16:
                        pass_spell_windows() */
@@ -23,7 +31,7 @@ struct lower_options {
     /* Results of groups [keep_begin, keep_end), and what these read, can be read after a run; they
      * take memory to the end. Equal: none. */
     uint32_t keep_begin, keep_end;
-    int share_blocks; /* 1: equal blocks are one function of the program (lower_call.h) */
+    enum lower_sharing share_blocks; /* ALIKE and AUTO are for op_program_new() */
     /* 1: the sum of everything that floats become can be read after a run: lowered_network.watched.
      */
     int watch;

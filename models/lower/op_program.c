@@ -8,6 +8,7 @@
 #include "emu/arch/arch.h"
 #include "emu/base/fp.h"
 #include "emu/base/progress.h"
+#include "models/lower/block_parameters.h"
 #include "programs/compiler/report/count_text.h"
 
 /* How often a network is planned at most, and the least reduction from one attempt to the next: one
@@ -65,8 +66,23 @@ static uint64_t reserve_for(const struct arch *a, const struct conv_plans *plans
     return need - plans->peak_bytes + reserve + a->mem_bytes / RESERVE_STEPS;
 }
 
+static void program_free(struct op_program *p)
+{
+    compiled_free(p->compiled);
+    op_lower_free(p->network);
+    graph_free(p->graph);
+    *p = (struct op_program){ .alike = p->alike };
+}
+
+static int code_fits(const struct arch *a, const struct op_program *p)
+{
+    return !p->compiled || compiled_code_bytes(p->compiled) <= a->region0_bytes;
+}
+
+/* code_must_fit: 1: if it does not, the first attempt is the last one. */
 static enum emu_status build_to_fit(const struct arch *a, const struct op_graph *og,
-                                    struct op_program_options o, struct op_program *p)
+                                    struct op_program_options o, int code_must_fit,
+                                    struct op_program *p)
 {
     for (unsigned attempt = 1;; attempt++) {
         struct progress progress;
@@ -76,14 +92,76 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
         if (!p->compiled)
             return EMU_OK;
         need = compiled_need_bytes(p->compiled);
-        if (need <= a->mem_bytes || !p->network->plans.fits || attempt == ATTEMPTS_MAX)
+        if (need <= a->mem_bytes || !p->network->plans.fits || attempt == ATTEMPTS_MAX ||
+            (code_must_fit && !code_fits(a, p)))
             return EMU_OK;
         progress = progress_begin(o.compile.progress);
         progress_report(&progress, "again", "%s bytes more than there are: planned for less",
                         count_text(need - a->mem_bytes).at);
         o.lower.reserve_bytes = reserve_for(a, &p->network->plans, need, o.lower.reserve_bytes);
-        op_program_free(p);
+        program_free(p);
     }
+}
+
+/* ---- blocks that are alike ---- */
+
+/* The graph with parameters of blocks that are alike as states; *out NULL: there are none. */
+static enum emu_status graph_of_alike(const struct op_graph *og, enum elem real,
+                                      struct op_graph **out)
+{
+    struct op_graph *g = emu_alloc(1, sizeof(*g));
+    struct op_value *value = emu_alloc(og->values + 1, sizeof(*value));
+    enum emu_status s = g && value ? EMU_OK : FAIL(NO_MEMORY, "a network");
+    uint32_t blocks = 0;
+
+    *out = NULL;
+    if (s == EMU_OK) {
+        *g = *og;
+        memcpy(value, og->value, og->values * sizeof(*value));
+        g->value = value;
+        s = block_parameters_to_states(g, real, &blocks);
+    }
+    if (blocks) {
+        *out = g;
+        return s;
+    }
+    emu_free(value);
+    emu_free(g);
+    return s;
+}
+
+static void alike_free(struct op_graph *g)
+{
+    if (g)
+        emu_free(g->value);
+    emu_free(g);
+}
+
+/* As o->lower.share_blocks says. */
+static enum emu_status build_shared(const struct arch *a, const struct op_graph *og,
+                                    struct op_program_options o, struct op_program *p)
+{
+    enum lower_sharing share = o.lower.share_blocks;
+    struct progress progress;
+
+    if (share == SHARE_ALIKE || share == SHARE_AUTO) {
+        o.lower.share_blocks = SHARE_NONE;
+        TRY(graph_of_alike(og, o.lower.real, &p->alike));
+    }
+    if (!p->alike)
+        return build_to_fit(a, og, o, 0, p);
+    if (share == SHARE_AUTO) {
+        TRY(build_to_fit(a, og, o, 1, p));
+        if (code_fits(a, p))
+            return EMU_OK;
+        progress = progress_begin(o.compile.progress);
+        progress_report(
+            &progress, "again", "%s bytes of code, of %s: blocks that are alike become functions",
+            count_text(compiled_code_bytes(p->compiled)).at, count_text(a->region0_bytes).at);
+        program_free(p);
+    }
+    o.lower.share_blocks = SHARE_EQUAL;
+    return build_to_fit(a, p->alike, o, 0, p);
 }
 
 enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
@@ -96,7 +174,7 @@ enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
     if (!o->schedules)
         s = schedule_store_new("", &mine.schedules);
     if (s == EMU_OK)
-        s = build_to_fit(a, og, mine, out);
+        s = build_shared(a, og, mine, out);
     if (!o->schedules)
         schedule_store_free(mine.schedules);
     if (s != EMU_OK)
@@ -106,9 +184,8 @@ enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
 
 void op_program_free(struct op_program *p)
 {
-    compiled_free(p->compiled);
-    op_lower_free(p->network);
-    graph_free(p->graph);
+    program_free(p);
+    alike_free(p->alike);
     memset(p, 0, sizeof(*p));
 }
 

@@ -20,7 +20,9 @@ struct op_program_options {
 
 enum { OP_HOPELESS = 2 };
 
-struct op_program { /* all owned */
+struct op_program {         /* all owned */
+    struct op_graph *alike; /* NULL: the graph is lowered as it is. Else the same with parameters as
+                               states; shares all but its values */
     struct graph *graph;
     struct lowered_network *network;
     struct prefetch prefetch;

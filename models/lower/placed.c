@@ -87,27 +87,57 @@ static uint64_t pack_one(enum elem e, double v)
     return bits;
 }
 
-struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
-                            const char *name)
+/* The numbers of t as elements; owned. NULL: the graph has failed. */
+static uint8_t *pack_all(struct lowering *l, enum elem e, const struct op_tensor *t,
+                         const char *name)
 {
     uint64_t n = op_shape_count(&t->shape);
     uint32_t size = elem_bytes(e);
     uint8_t *data = emu_alloc(n + 1, size);
-    struct tensor c = { 0 };
 
-    if (!data) {
+    if (!data)
         graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
-        return c;
-    }
-    for (uint64_t k = 0; k < n; k++) {
+    for (uint64_t k = 0; data && k < n; k++) {
         uint64_t bits = pack_one(e, op_tensor_number(t, k));
 
         memcpy(data + k * size, &bits, size);
     }
+    return data;
+}
+
+struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
+                            const char *name)
+{
+    uint8_t *data = pack_all(l, e, t, name);
+    struct tensor c = { 0 };
+
+    if (!data)
+        return c;
     c = graph_constant(l->g, e, t->shape.rank, t->shape.dim, data, name);
     graph_map_linear(l->g, c, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
     emu_free(data);
     return c;
+}
+
+void lower_set_initial(struct lowering *l, struct tensor t, uint32_t value)
+{
+    const struct op_value *v = &l->og->value[value];
+    enum emu_status s;
+    struct op_tensor numbers;
+    uint8_t *data;
+
+    if (!v->data)
+        return;
+    s = op_value_read(l->og, value, &numbers);
+    if (s != EMU_OK) {
+        graph_fail(l->g, s, "%s", emu_error());
+        return;
+    }
+    data = pack_all(l, tensor_elem(l->g, t), &numbers, v->name);
+    if (data)
+        graph_set_initial(l->g, t, data);
+    emu_free(data);
+    op_tensor_free(&numbers);
 }
 
 static void place_constant(struct lowering *l, uint32_t value)

@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+/* The words of --share-blocks, in their order; a comparison of layers keeps results of groups,
+ * which functions do not have one by one. */
+static enum lower_sharing sharing_of(const struct request *q)
+{
+    static const enum lower_sharing words[] = { SHARE_AUTO, SHARE_NONE, SHARE_ALIKE };
+
+    return q->compare_layers ? SHARE_NONE : words[q->share_blocks];
+}
+
 struct network_choice network_choice_of(const struct request *q)
 {
     return (struct network_choice){
@@ -21,6 +30,7 @@ struct network_choice network_choice_of(const struct request *q)
         .depthwise = (enum conv_depthwise)q->depthwise,
         .real = q->precision ? ELEM_F32 : ELEM_F16,
         .partials = q->partials ? PARTIALS_F32 : PARTIALS_F16,
+        .share_blocks = sharing_of(q),
         .cache = q->no_cache ? "" : q->cache,
     };
 }
@@ -31,7 +41,8 @@ struct lower_options network_lowering(const struct network_choice *c)
                                    .memory_proportion = c->memory_proportion,
                                    .parameter_proportion = c->parameter_proportion,
                                    .depthwise = c->depthwise,
-                                   .partials = c->partials };
+                                   .partials = c->partials,
+                                   .share_blocks = c->share_blocks };
 }
 
 const char *network_find(const char *name)

@@ -19,6 +19,7 @@ struct network_choice {
     enum conv_depthwise depthwise;
     enum elem real; /* of floats: ELEM_F16 or ELEM_F32 */
     enum conv_partials partials;
+    enum lower_sharing share_blocks;
     const char *cache; /* folder of what is kept between runs; NULL: the user's, "": none */
 };
 

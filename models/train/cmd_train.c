@@ -332,7 +332,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
 
     o.program.lower.real = t->real;
     o.program.lower.states = t->states;
-    o.program.lower.share_blocks = !t->q->share_blocks;
+    o.program.lower.share_blocks = t->q->share_blocks ? SHARE_NONE : SHARE_EQUAL;
     TRY(check_nodes(g));
     TRY(op_lower_check_machine(&t->arch, g));
     t->chip_options = chip == &t->chip ? o : t->chip_options;

@@ -43,7 +43,7 @@ enum emu_status train_watch(const struct arch *a, struct train_chip *chip,
 
     where[0] = '\0';
     with.program.lower.watch = 1;
-    with.program.lower.share_blocks = 0; /* every group has sums of its own */
+    with.program.lower.share_blocks = SHARE_NONE; /* every group has sums of its own */
     s = train_chip_new(a, chip->g, &chip->step, &with, &w);
     if (s == EMU_OK && compiled_fits(w.program.compiled)) {
         s = train_chip_begin(&w, so);

@@ -236,6 +236,17 @@ uint64_t compiled_need_bytes(const struct compiled *c)
     return most;
 }
 
+uint64_t compiled_code_bytes(const struct compiled *c)
+{
+    uint64_t most = 0;
+
+    for (uint32_t t = 0; t < c->lowered->used_tiles; t++) {
+        if (c->place.tile[t].code_need > most)
+            most = c->place.tile[t].code_need;
+    }
+    return most;
+}
+
 const struct image *compiled_image(const struct compiled *c)
 {
     return c->image;

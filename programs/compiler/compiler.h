@@ -100,8 +100,8 @@ struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const 
  * once; the tiles hold as many as the mapping says. */
 struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
                                       const uint32_t *shape, const void *data, const char *name);
-/* Contents at the start, copied; the variable stays alive from the start on. t is a whole variable.
- */
+/* Contents at the start, copied; the variables that t is a view of stay alive from the start on.
+ * What no call gives contents is 0. */
 void graph_set_initial(struct graph *g, struct tensor t, const void *data);
 /* The host may write the variable before and read it after a run: alive all the time. */
 void graph_keep(struct graph *g, struct tensor t);
@@ -379,6 +379,7 @@ enum emu_status compiled_add_note(struct compiled *c, const char *name,
  * does not fit.
  */
 uint64_t compiled_need_bytes(const struct compiled *c);
+uint64_t compiled_code_bytes(const struct compiled *c); /* the same of code alone */
 /* Reports memory by category and owner, the fullest tiles and the worst moment; if the program does
  * not fit, also what fills the fullest tiles and what would help. */
 void compiled_report(const struct compiled *c, FILE *f);

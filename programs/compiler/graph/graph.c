@@ -358,26 +358,41 @@ void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n
     }
 }
 
+/* The elements of a view that are still to be stored. */
+struct contents {
+    struct graph *g; /* borrowed */
+    const uint8_t *next;
+};
+
+static enum emu_status store_run(void *ctx, const struct view_run *run)
+{
+    struct contents *c = ctx;
+    struct variable *v = &c->g->variable.at[run->var];
+    size_t unit = elem_bytes(v->elem);
+
+    if (v->constant)
+        return FAIL(BAD_PROGRAM, "graph_set_initial: %s is a constant", v->name);
+    if (!v->initial) {
+        v->initial = prog_alloc(&c->g->arena, v->elements, unit);
+        v->initial_elements = v->elements;
+    }
+    if (!v->initial)
+        return FAIL(NO_MEMORY, "contents of %s", v->name);
+    memcpy((uint8_t *)v->initial + run->offset * unit, c->next, run->elements * unit);
+    c->next += run->elements * unit;
+    return EMU_OK;
+}
+
 void graph_set_initial(struct graph *g, struct tensor t, const void *data)
 {
-    struct variable *v;
-    struct view_run run;
+    struct contents c = { g, data };
+    enum emu_status s;
 
     if (!graph_has_view(g, t, "graph_set_initial"))
         return;
-    v = &g->variable.at[view_first_var(g, t.view)];
-    if (v->elements) {
-        run = view_at(g, t.view, 0);
-        if (run.offset || run.elements != v->elements) {
-            GRAPH_FAIL(g, "graph_set_initial(%s): expected the whole variable %s %s in its order",
-                       view_text(g, t.view).text, v->name, shape_text(v->rank, v->shape).text);
-            return;
-        }
-    }
-    if (v->constant)
-        GRAPH_FAIL(g, "graph_set_initial: %s is a constant", v->name);
-    else
-        set_contents(g, v, data, v->elements);
+    s = view_runs(g, t.view, 0, tensor_elements(g, t), store_run, &c);
+    if (s != EMU_OK)
+        graph_fail(g, s, "%s", emu_error());
 }
 
 static void keep_var(void *ctx, uint32_t var)

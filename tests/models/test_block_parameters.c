@@ -1,0 +1,209 @@
+/* test_block_parameters.c - blocks that differ in their parameters only: which ones are found, and
+ * that their one function computes what the reference does. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emu/arch/arch.h"
+#include "models/lower/block_parameters.h"
+#include "models/lower/op_program.h"
+
+static struct op_graph *g;
+static unsigned drawn_before; /* constants, so that all differ */
+
+static int begin(void **state)
+{
+    (void)state;
+    drawn_before = 0;
+    return op_graph_new("test", &g) != EMU_OK;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    op_graph_free(g);
+    return alloc_live() != 0;
+}
+
+static double drawn(uint64_t k)
+{
+    return (double)((k * 37 + 11) % 64) / 32 - 1;
+}
+
+static uint32_t input(const struct op_shape *s)
+{
+    uint32_t v;
+
+    assert_int_equal(op_value_new(g, "x", OP_INPUT, s, &v), EMU_OK);
+    assert_int_equal(op_graph_input(g, v), EMU_OK);
+    return v;
+}
+
+static uint32_t weights(unsigned rank, const uint32_t *dim)
+{
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    struct op_tensor t;
+    uint32_t v;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        t.f[k] = drawn(3 * k + 5 * drawn_before) / 4;
+    drawn_before++;
+    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
+    op_tensor_free(&t);
+    return v;
+}
+#define WEIGHTS(...) weights(sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+static uint32_t node(const char *block, const char *op, unsigned ins, const uint32_t *in)
+{
+    char name[32];
+    const char *const out_name[] = { name };
+    const struct op_request r = {
+        .op = op, .block = block, .in = in, .ins = ins, .out_name = out_name, .outs = 1
+    };
+    uint32_t out;
+
+    snprintf(name, sizeof(name), "v%u", g->values);
+    assert_int_equal(op_node(g, &r, &out), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    return out;
+}
+#define NODE(block, op, ...)                                                                       \
+    node(block, op, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+/* x + relu(x W + b) W', its norm, as a transformer has it. */
+static uint32_t dense_block(const char *block, uint32_t x)
+{
+    uint32_t y = NODE(block, "MatMul", x, WEIGHTS(32, 48));
+
+    y = NODE(block, "Relu", NODE(block, "Add", y, WEIGHTS(48)));
+    y = NODE(block, "Add", x, NODE(block, "MatMul", y, WEIGHTS(48, 32)));
+    return NODE(block, "LayerNormalization", y, WEIGHTS(32), WEIGHTS(32));
+}
+
+static uint32_t conv_block(const char *block, uint32_t x)
+{
+    uint32_t y = NODE(block, "Conv", x, WEIGHTS(32, 16, 1, 1), WEIGHTS(32));
+
+    y = NODE(block, "Conv", NODE(block, "Relu", y), WEIGHTS(16, 32, 1, 1), WEIGHTS(16));
+    return NODE(block, "Sigmoid", NODE(block, "Add", x, y));
+}
+
+static void three_blocks(const struct op_shape *s, uint32_t (*block)(const char *, uint32_t))
+{
+    uint32_t x = NODE("", "Neg", input(s));
+
+    for (unsigned k = 0; k < 3; k++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "layer.%u", k);
+        x = block(name, x);
+    }
+    assert_int_equal(op_graph_output(g, x), EMU_OK);
+    assert_int_equal(op_graph_check(g), EMU_OK);
+}
+
+/* Runs the graph; every number must be within 1 % of the largest of the reference. Returns cycles.
+ */
+static uint64_t run(enum elem real, enum lower_sharing share, uint32_t calls, uint32_t functions)
+{
+    const struct op_program_options o = { .lower = { .real = real, .share_blocks = share },
+                                          .compile = { .threads = 1 } };
+    const struct session_options so = { .threads = 1 };
+    struct op_tensor in, want, got;
+    struct op_program p;
+    struct session *s;
+    double largest = 1e-3;
+    uint64_t cycles;
+
+    if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(p.network->calls, calls);
+    assert_int_equal(p.network->functions, functions);
+    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    assert_int_equal(op_tensor_new(&g->value[g->input[0]].shape, &in), EMU_OK);
+    for (uint64_t i = 0; i < op_shape_count(&in.shape); i++)
+        in.f[i] = drawn(i);
+    assert_int_equal(op_program_write(&p, s, 0, &in), EMU_OK);
+    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(op_graph_run(g, &in, 0, &want), EMU_OK);
+    assert_int_equal(op_program_read(&p, s, 0, &got), EMU_OK);
+    for (uint64_t i = 0; i < op_shape_count(&got.shape); i++)
+        largest = fmax(largest, fabs(want.f[i]));
+    for (uint64_t i = 0; i < op_shape_count(&got.shape); i++) {
+        if (!(fabs(got.f[i] - want.f[i]) <= 0.01 * largest))
+            fail_msg("[%llu]: %g, expected %g", (unsigned long long)i, got.f[i], want.f[i]);
+    }
+    cycles = session_cycles(s);
+    op_tensor_free(&in);
+    op_tensor_free(&want);
+    op_tensor_free(&got);
+    session_free(s);
+    op_program_free(&p);
+    return cycles;
+}
+
+static void dense_blocks_are_one_function(void **state)
+{
+    const struct op_shape x = { .type = OP_TYPE_F32, .rank = 3, .dim = { 1, 9, 32 } };
+
+    (void)state;
+    three_blocks(&x, dense_block);
+    run(ELEM_F16, SHARE_NONE, 0, 0);
+    run(ELEM_F16, SHARE_ALIKE, 3, 1);
+    run(ELEM_F32, SHARE_ALIKE, 3, 1);
+}
+
+static void convolutions_are_one_function(void **state)
+{
+    const struct op_shape x = { .type = OP_TYPE_F32, .rank = 4, .dim = { 1, 16, 5, 6 } };
+
+    (void)state;
+    three_blocks(&x, conv_block);
+    run(ELEM_F16, SHARE_ALIKE, 3, 1);
+}
+
+static void what_fits_is_lowered_as_it_is(void **state)
+{
+    const struct op_shape x = { .type = OP_TYPE_F32, .rank = 3, .dim = { 1, 9, 32 } };
+
+    (void)state;
+    three_blocks(&x, dense_block);
+    assert_int_equal(run(ELEM_F16, SHARE_AUTO, 0, 0), run(ELEM_F16, SHARE_NONE, 0, 0));
+}
+
+/* A parameter of one block is an operand that must be constant elsewhere: the blocks stay. */
+static void constants_of_others_stay(void **state)
+{
+    const struct op_shape x = { .type = OP_TYPE_F32, .rank = 3, .dim = { 1, 9, 32 } };
+    uint32_t first, blocks;
+
+    (void)state;
+    three_blocks(&x, dense_block);
+    first = g->node[1].in[1];
+    assert_int_equal(op_graph_output(g, NODE("", "PRelu", g->node[0].out[0], g->node[6].in[1])),
+                     EMU_OK);
+    assert_int_equal(block_parameters_to_states(g, ELEM_F16, &blocks), EMU_OK);
+    assert_int_equal(blocks, 0);
+    assert_int_equal(g->value[first].kind, OP_CONST);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(dense_blocks_are_one_function),
+        TEST(convolutions_are_one_function),
+        TEST(what_fits_is_lowered_as_it_is),
+        TEST(constants_of_others_stay),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
