@@ -18,6 +18,14 @@
 /* Level 1 for tile memory, where more costs time and gains little; 3 for tables. */
 enum { LEVEL_DATA = 1, LEVEL_TABLES = 3 };
 
+/* A section that is made, and the form it has in the file: the checksum in front of it, header,
+ * payload, checksum. */
+struct section_room {
+    ZSTD_CCtx *zstd; /* owned, like the bytes */
+    struct byte_buffer raw, packed;
+    size_t raw_bytes, packed_bytes; /* packed: of header and padded payload */
+};
+
 /* A page of a blob that is not all zeros. */
 struct image_chunk {
     struct hash128 hash;
@@ -30,10 +38,8 @@ struct image_writer {
     const char *name;
     int fd;
     uint64_t written;
-    ZSTD_CCtx *zstd;
-    struct byte_buffer raw; /* a section being filled */
-    size_t raw_bytes;
-    struct byte_buffer out;    /* the checksum in front, header, payload, checksum */
+    uint8_t before[IMAGE_CHECKSUM_BYTES]; /* the last bytes written */
+    struct section_room room;
     struct image_chunk *chunk; /* owned */
     size_t chunks, chunk_cap;
     struct image_index chunk_index;
@@ -62,21 +68,39 @@ static enum emu_status write_bytes(struct image_writer *w, const void *data, siz
     return EMU_OK;
 }
 
+static enum emu_status room_init(struct section_room *r)
+{
+    *r = (struct section_room){ .zstd = ZSTD_createCCtx() };
+    return r->zstd ? EMU_OK : FAIL(NO_MEMORY, "a compressor");
+}
+
+static void room_free(struct section_room *r)
+{
+    ZSTD_freeCCtx(r->zstd);
+    byte_buffer_free(&r->raw);
+    byte_buffer_free(&r->packed);
+}
+
 static enum emu_status raw_start(struct image_writer *w, uint64_t bytes)
 {
-    w->raw_bytes = 0;
+    w->room.raw_bytes = 0;
     if (bytes > IMAGE_SECTION_BYTES_MAX)
         return FAIL(BAD_IMAGE, "%.200s: a section of %llu bytes, expected at most %d", w->name,
                     (unsigned long long)bytes, IMAGE_SECTION_BYTES_MAX);
-    return byte_buffer_need(&w->raw, bytes);
+    return byte_buffer_need(&w->room.raw, bytes);
+}
+
+static void room_put(struct section_room *r, const void *data, size_t bytes)
+{
+    EMU_ASSERT(bytes <= r->raw.cap - r->raw_bytes);
+    if (bytes)
+        memcpy(r->raw.data + r->raw_bytes, data, bytes);
+    r->raw_bytes += bytes;
 }
 
 static void raw_put(struct image_writer *w, const void *data, size_t bytes)
 {
-    EMU_ASSERT(bytes <= w->raw.cap - w->raw_bytes);
-    if (bytes)
-        memcpy(w->raw.data + w->raw_bytes, data, bytes);
-    w->raw_bytes += bytes;
+    room_put(&w->room, data, bytes);
 }
 
 static void raw_put_u32(struct image_writer *w, uint32_t v)
@@ -84,38 +108,52 @@ static void raw_put_u32(struct image_writer *w, uint32_t v)
     raw_put(w, &v, sizeof(v));
 }
 
-/* Writes what is in w->raw. The first bytes of w->out are the eight that precede the section. */
-static enum emu_status raw_write(struct image_writer *w, uint32_t type, int level)
+enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
+
+/* Packs the raw bytes of a section; only the checksums are missing then. */
+static enum emu_status room_pack(struct section_room *r, const char *name, uint32_t type, int level)
 {
-    enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
-    size_t bound = ZSTD_compressBound(w->raw_bytes), n, padded;
-    uint32_t header[4] = { type, 1, (uint32_t)w->raw_bytes, 0 };
-    uint8_t before[IMAGE_CHECKSUM_BYTES];
-    uint64_t sum;
+    size_t bound = ZSTD_compressBound(r->raw_bytes), n, padded;
+    uint32_t header[4] = { type, 1, (uint32_t)r->raw_bytes, 0 };
     uint8_t *p;
 
-    memcpy(before, w->out.data, sizeof(before));
-    TRY(byte_buffer_need(&w->out, FRONT + bound + 8 + IMAGE_CHECKSUM_BYTES));
-    p = w->out.data;
-    n = ZSTD_compressCCtx(w->zstd, p + FRONT, bound, w->raw.data, w->raw_bytes, level);
+    TRY(byte_buffer_need(&r->packed, FRONT + bound + 8 + IMAGE_CHECKSUM_BYTES));
+    p = r->packed.data;
+    n = ZSTD_compressCCtx(r->zstd, p + FRONT, bound, r->raw.data, r->raw_bytes, level);
     if (ZSTD_isError(n))
-        return FAIL(NO_MEMORY, "%.200s: compressing %zu bytes: %s", w->name, w->raw_bytes,
+        return FAIL(NO_MEMORY, "%.200s: compressing %zu bytes: %s", name, r->raw_bytes,
                     ZSTD_getErrorName(n));
-    if (n >= w->raw_bytes || w->raw_bytes > IMAGE_GROUP_BYTES + (uint64_t)IMAGE_EXPANSION_MAX * n) {
-        n = w->raw_bytes;
+    if (n >= r->raw_bytes || r->raw_bytes > IMAGE_GROUP_BYTES + (uint64_t)IMAGE_EXPANSION_MAX * n) {
+        n = r->raw_bytes;
         if (n)
-            memcpy(p + FRONT, w->raw.data, n);
+            memcpy(p + FRONT, r->raw.data, n);
     }
     header[3] = (uint32_t)n;
     padded = (n + 7) / 8 * 8;
-    memcpy(p, before, sizeof(before));
     memcpy(p + IMAGE_CHECKSUM_BYTES, header, sizeof(header));
     memset(p + FRONT + n, 0, padded - n);
-    sum = hash64(p, FRONT + padded);
-    memcpy(p + FRONT + padded, &sum, sizeof(sum));
-    TRY(write_bytes(w, p + IMAGE_CHECKSUM_BYTES, FRONT + padded));
-    memcpy(p, &sum, sizeof(sum));
+    r->packed_bytes = IMAGE_SECTION_HEADER_BYTES + padded;
     return EMU_OK;
+}
+
+/* Writes a packed section behind all that was written so far: its checksum covers the one before.
+ */
+static enum emu_status append(struct image_writer *w, struct section_room *r)
+{
+    uint8_t *p = r->packed.data;
+    uint64_t sum;
+
+    memcpy(p, w->before, sizeof(w->before));
+    sum = hash64(p, IMAGE_CHECKSUM_BYTES + r->packed_bytes);
+    memcpy(p + IMAGE_CHECKSUM_BYTES + r->packed_bytes, &sum, sizeof(sum));
+    memcpy(w->before, &sum, sizeof(sum));
+    return write_bytes(w, p + IMAGE_CHECKSUM_BYTES, r->packed_bytes + sizeof(sum));
+}
+
+static enum emu_status raw_write(struct image_writer *w, uint32_t type, int level)
+{
+    TRY(room_pack(&w->room, w->name, type, level));
+    return append(w, &w->room);
 }
 
 static enum emu_status write_file_header(struct image_writer *w)
@@ -123,8 +161,7 @@ static enum emu_status write_file_header(struct image_writer *w)
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
     uint32_t number[2] = { IMAGE_FORMAT_VERSION, (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
 
-    TRY(byte_buffer_need(&w->out, sizeof(number)));
-    memcpy(w->out.data, number, sizeof(number));
+    memcpy(w->before, number, sizeof(number));
     TRY(write_bytes(w, IMAGE_MAGIC, 8));
     return write_bytes(w, number, sizeof(number));
 }
@@ -280,18 +317,45 @@ static enum emu_status write_blob_table(struct image_writer *w)
     return raw_write(w, IMAGE_BLOB, LEVEL_TABLES);
 }
 
+static enum emu_status pack_group(const struct image_writer *w, size_t group,
+                                  struct section_room *r)
+{
+    size_t first = group * IMAGE_GROUP_CHUNKS, end = first + IMAGE_GROUP_CHUNKS;
+
+    if (!r->zstd)
+        TRY(room_init(r));
+    r->raw_bytes = 0;
+    TRY(byte_buffer_need(&r->raw, IMAGE_GROUP_BYTES));
+    for (size_t c = first; c < end && c < w->chunks; c++)
+        room_put(r, w->chunk[c].data, w->chunk[c].bytes);
+    return room_pack(r, w->name, IMAGE_DATA, LEVEL_DATA);
+}
+
+/* All threads pack groups; they are written in their order. */
 static enum emu_status write_chunks(struct image_writer *w)
 {
-    TRY(byte_buffer_need(&w->raw, IMAGE_GROUP_BYTES));
-    for (size_t c = 0; c < w->chunks;) {
-        size_t end = w->chunks - c < IMAGE_GROUP_CHUNKS ? w->chunks : c + IMAGE_GROUP_CHUNKS;
+    size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
+    enum emu_status first = EMU_OK;
+    char text[1024] = ""; /* messages belong to threads, so this one is kept */
 
-        w->raw_bytes = 0;
-        for (; c < end; c++)
-            raw_put(w, w->chunk[c].data, w->chunk[c].bytes);
-        TRY(raw_write(w, IMAGE_DATA, LEVEL_DATA));
+#pragma omp parallel if (groups > 1)
+    {
+        struct section_room r = { 0 };
+
+#pragma omp for ordered schedule(dynamic, 1)
+        for (size_t i = 0; i < groups; i++) {
+            enum emu_status s = pack_group(w, i, &r);
+
+#pragma omp ordered
+            if (first == EMU_OK) {
+                first = s == EMU_OK ? append(w, &r) : s;
+                if (first != EMU_OK)
+                    snprintf(text, sizeof(text), "%s", emu_error());
+            }
+        }
+        room_free(&r);
     }
-    return EMU_OK;
+    return first == EMU_OK ? EMU_OK : emu_fail(first, "%s", text);
 }
 
 /* ---- inputs, outputs, notes ---- */
@@ -327,9 +391,7 @@ static enum emu_status write_sections(struct image_writer *w)
 {
     const struct image *im = w->im;
 
-    w->zstd = ZSTD_createCCtx();
-    if (!w->zstd)
-        return FAIL(NO_MEMORY, "a compressor");
+    TRY(room_init(&w->room));
     if (im->blob_bytes > im->tiles * (uint64_t)im->arch.mem_bytes)
         return FAIL(BAD_IMAGE,
                     "%.200s: blobs of %llu bytes, expected at most the memory of %zu tiles",
@@ -355,9 +417,7 @@ enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
     struct image_writer w = { .im = im, .name = name, .fd = fd };
     enum emu_status s = write_sections(&w);
 
-    ZSTD_freeCCtx(w.zstd);
-    byte_buffer_free(&w.raw);
-    byte_buffer_free(&w.out);
+    room_free(&w.room);
     emu_free(w.chunk);
     emu_free(w.ref);
     index_free(&w.chunk_index);
