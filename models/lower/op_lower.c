@@ -109,6 +109,8 @@ enum emu_status op_lower_check(struct op_graph *g)
 
 enum emu_status op_lower_check_machine(const struct arch *a, const struct op_graph *g)
 {
+    struct conv_kernels known = { .count = 0 };
+
     for (uint32_t i = 0; i < g->nodes; i++) {
         const struct op_node *n = &g->node[i];
         const struct node_group alone = {
@@ -121,7 +123,7 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
 
         if (!op_node_is(n, "Conv") || !node_group_conv(g, &alone, &o, &layer, &shape))
             continue;
-        s = conv_check(a, &shape);
+        s = conv_check(a, &shape, &known);
         if (s != EMU_OK)
             return emu_fail(s, "node %s: %s", n->name, emu_error());
     }

@@ -103,13 +103,23 @@ static void kernel_of(const struct conv_shape *s, char out[40])
         snprintf(out, 40, "dw%us%u%s_f16", s->kernel_h, s->stride_h, dw);
 }
 
-enum emu_status conv_check(const struct arch *a, const struct conv_shape *s)
+enum emu_status conv_check(const struct arch *a, const struct conv_shape *s,
+                           struct conv_kernels *known)
 {
+    const struct codelet *c;
     char kernel[40];
 
     TRY(check_shape(s));
     kernel_of(s, kernel);
-    return codelet_check(&kernel_library, a, codelet_find(kernel));
+    c = codelet_find(kernel);
+    for (unsigned i = 0; i < known->count; i++) {
+        if (known->at[i] == c)
+            return EMU_OK;
+    }
+    TRY(codelet_check(&kernel_library, a, c));
+    if (known->count < EMU_COUNT_OF(known->at))
+        known->at[known->count++] = c;
+    return EMU_OK;
 }
 
 /* ---- what is kept ---- */

@@ -82,9 +82,17 @@ static inline uint32_t conv_reach(uint32_t kernel, uint32_t dilation)
 /* How a convolution is computed. */
 enum conv_method conv_method_of(const struct conv_shape *s);
 
+/* Kernels of convolutions that a machine can run. Zeros are none. */
+struct conv_kernels {
+    const struct codelet *at[16]; /* more are checked each time */
+    unsigned count;
+};
+
 /* Checks that a machine can do a convolution. EMU_USAGE for a shape that no method supports, or
- * when the machine lacks an instruction of the kernel; the message names both. */
-enum emu_status conv_check(const struct arch *a, const struct conv_shape *s) EMU_MUST_CHECK;
+ * when the machine lacks an instruction of the kernel; the message names both. known: of the same
+ * machine; the kernel is added. */
+enum emu_status conv_check(const struct arch *a, const struct conv_shape *s,
+                           struct conv_kernels *known) EMU_MUST_CHECK;
 
 /* The cheapest plan, including the price of its parameters, on tiles [first_tile, first_tile +
  * tiles) that takes at most memory_bytes of temporary memory on a tile; if there is none, the plan
