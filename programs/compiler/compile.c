@@ -2,6 +2,8 @@
  *
  *   check, lower, exchange schedules, codelets, measure, place, emit, memory report
  *
+ * Schedules begin while the program is being lowered (exchange_ahead.h).
+ *
  * Code begins with the codelets, at the first byte of the memory that the loader fills: a launch
  * takes a full byte address (docs/isa.md), so nothing forbids that one, and with one address for
  * all tiles a codelet is linked once for the whole chip.
@@ -12,6 +14,7 @@
 #include "programs/compiler/base/parallel.h"
 #include "programs/compiler/report/memory_report.h"
 #include "programs/compiler/compile_exchange.h"
+#include "programs/compiler/exchange_ahead.h"
 #include "programs/compiler/report/count_text.h"
 
 struct compiler {
@@ -19,6 +22,7 @@ struct compiler {
     struct compile_options o;
     struct schedule_store *store; /* borrowed; NULL: none */
     unsigned threads;
+    uint32_t ahead;       /* schedules that were made while lowering */
     uint32_t *code_bytes; /* by used tile; owned */
     struct progress progress;
 };
@@ -45,10 +49,11 @@ static enum emu_status stage_lower(struct compiler *k)
 {
     struct compiled *c = k->c;
 
-    STAGE("check", graph_check(c->graph));
+    STAGE("check", graph_check_by(c->graph, k->threads));
     progress_report(&k->progress, "check", "%s variables, %s vertices",
                     count_text(c->graph->variable.count).at, count_text(c->graph->vertex.count).at);
-    STAGE("lower", lower_graph(c->graph, &c->lowered));
+    STAGE("lower", lower_and_schedule(c->graph, k->o.exchange, k->threads, k->store, &c->lowered,
+                                      &k->ahead));
     TRY(check_machine(c));
     STAGE("lower", lowered_check(c->lowered, k->threads));
     progress_report(&k->progress, "lower", "%s steps, %s objects on %s tiles, %s messages",
@@ -71,7 +76,7 @@ static enum emu_status stage_exchange(struct compiler *k)
     progress_report(
         &k->progress, "exchange",
         "%s exchanges, %s of them different, %s made before, %s messages, %s bytes of code",
-        count_text(t.exchanges).at, count_text(t.different).at, count_text(t.found).at,
+        count_text(t.exchanges).at, count_text(t.different).at, count_text(t.found - k->ahead).at,
         count_text(t.messages).at, count_text(t.code_bytes).at);
     return EMU_OK;
 }

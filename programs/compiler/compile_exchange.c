@@ -1,8 +1,5 @@
-/* compile_exchange.c - messages of lowered steps become problems for the scheduler.
- *
- * In a problem the objects of a step are numbered in the order in which its messages name
- * them. So the exchanges of equal layers, which differ in nothing but their objects, are equal
- * problems: they are found by hash, scheduled once, and share the schedule, each with its objects.
+/* compile_exchange.c - equal problems of lowered steps are found by hash, scheduled once, and share
+ * the schedule, each with its objects.
  */
 #include "programs/compiler/compile_exchange.h"
 
@@ -10,17 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "programs/compiler/exchange_problem.h"
 #include "programs/compiler/schedule/schedule_store.h"
 
-/* The problem of one step; reused for the next by the same thread. */
+/* Room of one thread. */
 struct phase_problem {
-    VEC(struct exchange_message) message;
-    VEC(struct exchange_dest) dest;
-    VEC(uint32_t) base; /* objects, by number in the problem */
-    VEC(uint32_t) text; /* everything a schedule depends on, for the hash */
-    uint32_t *number;   /* by object: its number in the problem; owned */
-    uint32_t *stamp;    /* by object: the build for which number is valid; owned */
-    uint32_t build;
+    struct step_messages messages;
+    struct step_objects objects;
+    struct hash128 hash;
 };
 
 struct step_key {
@@ -45,80 +39,11 @@ struct exchanges {
     char **error;            /* by step; owned */
 };
 
-/* ---- one problem ---- */
-
-static enum emu_status number_of(struct phase_problem *p, uint32_t object, uint32_t *out)
-{
-    if (p->stamp[object] != p->build) {
-        p->stamp[object] = p->build;
-        p->number[object] = (uint32_t)p->base.count;
-        TRY(VEC_PUSH(&p->base, object));
-    }
-    *out = p->number[object];
-    return EMU_OK;
-}
-
-static enum emu_status add_text(struct phase_problem *p, uint32_t a, uint32_t b, uint32_t c,
-                                uint32_t d)
-{
-    TRY(VEC_PUSH(&p->text, a));
-    TRY(VEC_PUSH(&p->text, b));
-    TRY(VEC_PUSH(&p->text, c));
-    return VEC_PUSH(&p->text, d);
-}
-
-static enum emu_status add_message(const struct lowered *l, const struct message *t,
-                                   struct phase_problem *p)
-{
-    struct exchange_message m = { .tile = l->object.at[t->object].tile,
-                                  .words = t->bytes / 4,
-                                  .first = (uint32_t)p->dest.count,
-                                  .dests = t->dests };
-
-    TRY(number_of(p, t->object, &m.from.base));
-    m.from.bytes = t->offset;
-    TRY(VEC_PUSH(&p->message, m));
-    TRY(add_text(p, m.tile, m.words, m.from.base, t->offset));
-    TRY(VEC_PUSH(&p->text, m.dests));
-    for (uint32_t i = 0; i < t->dests; i++) {
-        const struct message_dest *d = &l->message_dest.at[t->first + i];
-        struct exchange_dest to = { .tile = l->object.at[d->object].tile };
-
-        TRY(number_of(p, d->object, &to.to.base));
-        to.to.bytes = d->offset;
-        TRY(VEC_PUSH(&p->dest, to));
-        TRY(add_text(p, to.tile, to.to.base, d->offset, 0));
-    }
-    return EMU_OK;
-}
-
-static enum emu_status build_problem(const struct lowered *l, uint32_t index,
+static enum emu_status build_problem(const struct lowered *l, uint32_t step,
                                      struct phase_problem *p)
 {
-    const struct step *step = &l->step.at[index];
-
-    p->build++;
-    p->message.count = p->dest.count = p->base.count = p->text.count = 0;
-    for (uint64_t i = 0; i < step->count; i++)
-        TRY(add_message(l, &l->message.at[step->first + i], p));
-    return EMU_OK;
-}
-
-static enum emu_status problem_init(struct phase_problem *p, size_t objects)
-{
-    p->number = emu_alloc(objects + 1, sizeof(*p->number));
-    p->stamp = emu_alloc(objects + 1, sizeof(*p->stamp));
-    return p->number && p->stamp ? EMU_OK : FAIL(NO_MEMORY, "exchange of %zu objects", objects);
-}
-
-static void problem_free(struct phase_problem *p)
-{
-    VEC_FREE(&p->message);
-    VEC_FREE(&p->dest);
-    VEC_FREE(&p->base);
-    VEC_FREE(&p->text);
-    emu_free(p->number);
-    emu_free(p->stamp);
+    TRY(step_messages_read(l, step, &p->messages));
+    return step_messages_number(&p->messages, &p->objects, &p->hash);
 }
 
 /* ---- equal problems ---- */
@@ -161,7 +86,7 @@ static void hash_problems(struct exchanges *x)
         struct step_key *k = &x->key[i];
 
         keep_error(x, k->step, build_problem(x->l, k->step, p));
-        k->hash = hash128(p->text.at, p->text.count * sizeof(*p->text.at));
+        k->hash = p->hash;
     }
     qsort(x->key, x->keys, sizeof(*x->key), compare_step_keys);
     for (uint32_t i = 0; i < x->keys; i++)
@@ -175,12 +100,13 @@ static void hash_problems(struct exchanges *x)
 /* The objects of a problem are what the numbers in its schedule stand for. */
 static enum emu_status keep_objects(const struct phase_problem *p, struct exchange_schedule *out)
 {
-    size_t bytes = p->base.count * sizeof(*p->base.at);
+    const struct step_objects *o = &p->objects;
+    size_t bytes = o->base.count * sizeof(*o->base.at);
 
-    out->object = emu_alloc(p->base.count + 1, sizeof(*out->object));
+    out->object = emu_alloc(o->base.count + 1, sizeof(*out->object));
     if (!out->object)
-        return FAIL(NO_MEMORY, "the %zu objects of an exchange", p->base.count);
-    memcpy(out->object, p->base.at, bytes);
+        return FAIL(NO_MEMORY, "the %zu objects of an exchange", o->base.count);
+    memcpy(out->object, o->base.at, bytes);
     return EMU_OK;
 }
 
@@ -189,13 +115,8 @@ static enum emu_status schedule_problem(struct exchanges *x, uint32_t g,
                                         const struct phase_problem *p,
                                         struct exchange_schedule *out)
 {
-    const struct exchange_problem e = { .arch = &x->arch,
-                                        .message = p->message.at,
-                                        .messages = p->message.count,
-                                        .dest = p->dest.at,
-                                        .dest_count = p->dest.count };
+    const struct exchange_problem e = step_problem(&p->messages, &x->arch);
     int stored = x->store && e.dest_count >= SCHEDULE_STORE_LEAST;
-    char label[64];
     struct hash128 key;
 
     if (stored) {
@@ -205,9 +126,8 @@ static enum emu_status schedule_problem(struct exchanges *x, uint32_t g,
     if (x->found[g])
         return EMU_OK;
     TRY(exchange_schedule(&e, x->target, out));
-    snprintf(label, sizeof(label), "%zu messages to %zu receivers", e.messages, e.dest_count);
     if (stored)
-        schedule_store_keep(x->store, key, out, label);
+        schedule_store_keep(x->store, key, &e, out);
     return EMU_OK;
 }
 
@@ -264,8 +184,6 @@ static enum emu_status exchanges_init(struct exchanges *x)
     x->problem = emu_alloc((size_t)x->threads, sizeof(*x->problem));
     if (!x->key || !x->group || !x->found || !x->status || !x->error || !x->problem)
         return FAIL(NO_MEMORY, "exchanges of %zu steps", steps);
-    for (int i = 0; i < x->threads; i++)
-        TRY(problem_init(&x->problem[i], x->l->object.count));
     for (uint32_t step = 0; step < steps; step++)
         if (x->l->step.at[step].kind == STEP_EXCHANGE)
             x->key[x->keys++].step = step;
@@ -276,8 +194,10 @@ static void exchanges_free(struct exchanges *x)
 {
     for (size_t step = 0; x->error && step < x->l->step.count; step++)
         emu_free(x->error[step]);
-    for (int i = 0; x->problem && i < x->threads; i++)
-        problem_free(&x->problem[i]);
+    for (int i = 0; x->problem && i < x->threads; i++) {
+        step_messages_free(&x->problem[i].messages);
+        step_objects_free(&x->problem[i].objects);
+    }
     emu_free(x->key);
     emu_free(x->group);
     emu_free(x->found);
@@ -307,12 +227,9 @@ enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target 
                            .threads = threads,
                            .store = store,
                            .out = out,
-                           .arch = *graph_arch(l->graph) };
+                           .arch = exchange_arch(graph_arch(l->graph)) };
     enum emu_status s = exchanges_init(&x);
 
-    /* The scheduler refuses tiles that receive more than they can hold. Whether they can is for the
-     * placement to find out, which says more about it. */
-    x.arch.mem_bytes = 1u << 31;
     if (s == EMU_OK) {
         hash_problems(&x);
         s = first_error(&x);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "programs/compiler/compile_exchange.h"
+#include "programs/compiler/compile_store.h"
 #include "programs/compiler/compiled.h"
 
 /* ---- exchanges ---- */
@@ -229,6 +230,93 @@ static void test_images_are_equal_for_any_threads(void **state)
     assert_int_equal(alloc_live(), 0);
 }
 
+/* ---- schedules ahead ---- */
+
+/* Transposes of all tiles to all tiles, each larger than the one before, so that threads that
+ * schedule ahead of the others choose among several; the last one is the first again. */
+static struct graph *make_transposes(void)
+{
+    static const unsigned turned[] = { 1, 0 };
+    struct graph *g;
+    struct program p;
+
+    OK(graph_new(arch_preset("toy64"), &kernel_library, &g));
+    p = program_sequence(g);
+    for (uint32_t i = 0; i < 6; i++) {
+        const uint32_t from_shape[] = { 64, 64 + 64 * (i % 5) };
+        const uint32_t to_shape[] = { from_shape[1], from_shape[0] };
+        struct tensor from = graph_variable(g, ELEM_F32, 2, from_shape, "from");
+        struct tensor to = graph_variable(g, ELEM_F32, 2, to_shape, "to");
+
+        graph_map_linear(g, from, from_shape[1], 1, 0, 64);
+        graph_map_linear(g, to, to_shape[1], 1, 0, 64);
+        graph_keep(g, to);
+        program_add(g, p, program_copy(g, tensor_transpose(g, from, turned), to));
+        program_add(g, p, program_copy(g, tensor_transpose(g, to, turned), from));
+    }
+    graph_set_program(g, p);
+    return g;
+}
+
+/* Compiles the transposes; the bytes of the image (emu_free them) and, as *made, how many of its
+ * exchanges the store had. */
+static uint8_t *compile_transposes(unsigned threads, struct schedule_store *store, size_t *n,
+                                   unsigned *made)
+{
+    char path[] = "/tmp/superstep_test_compile_XXXXXX";
+    char *progress;
+    size_t bytes;
+    FILE *f = open_memstream(&progress, &bytes);
+    struct compile_options o = { .threads = threads, .progress = f };
+    struct graph *g = make_transposes();
+    struct compiled *c;
+    const char *at;
+    uint8_t *data;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    OK(graph_compile_with(g, &o, store, &c));
+    OK(image_write(compiled_image(c), path));
+    data = read_all(path, n);
+    unlink(path);
+    fclose(f);
+    at = strstr(progress, "different, ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "different, %u made before", made), 1);
+    free(progress);
+    compiled_free(c);
+    graph_free(g);
+    return data;
+}
+
+/* Images and what is said of the store are the same, however many threads schedule ahead. */
+static void test_schedules_ahead(void **state)
+{
+    size_t plain_bytes, bytes;
+    unsigned made;
+    uint8_t *plain = compile_transposes(1, NULL, &plain_bytes, &made);
+
+    (void)state;
+    assert_int_equal(made, 0);
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        struct schedule_store *store;
+
+        OK(schedule_store_new("", &store));
+        for (unsigned again = 0; again < 2; again++) {
+            uint8_t *data = compile_transposes(threads, store, &bytes, &made);
+
+            assert_true(again ? made >= 5 : !made);
+            assert_int_equal(bytes, plain_bytes);
+            assert_memory_equal(data, plain, bytes);
+            emu_free(data);
+        }
+        schedule_store_free(store);
+    }
+    emu_free(plain);
+    assert_int_equal(alloc_live(), 0);
+}
+
 /* What an image loads on mk2 lies between the bytes that the loader cannot fill, and code begins
  * right after the first of them. */
 static void test_images_are_loadable(void **state)
@@ -342,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_exchange_errors_name_the_step),
         cmocka_unit_test(test_exchanges_without_memory),
         cmocka_unit_test(test_images_are_equal_for_any_threads),
+        cmocka_unit_test(test_schedules_ahead),
         cmocka_unit_test(test_images_are_loadable),
         cmocka_unit_test(test_progress_and_report),
         cmocka_unit_test(test_out_of_memory_is_a_result),

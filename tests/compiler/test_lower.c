@@ -82,7 +82,7 @@ static void unmapped_elements_are_refused(void **state)
     (void)state;
     graph_map(g, slice(g, x, 0, 4), 1);
     graph_set_program(g, program_sequence(g));
-    assert_int_equal(lower_graph(g, &l), EMU_BAD_PROGRAM);
+    assert_int_equal(lower_graph(g, NULL, &l), EMU_BAD_PROGRAM);
     error_says("net/x|4 .. 6");
     graph_free(g);
 }

@@ -193,7 +193,7 @@ static void failing_memory_is_reported(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(n);
-        s = lower_graph(g, &l);
+        s = lower_graph(g, NULL, &l);
         alloc_test_fail_at(-1);
         if (s == EMU_OK)
             break;

@@ -43,7 +43,7 @@ static void check_deterministic(const struct lower_trial *t)
     struct lowered *again;
     char *a, *b;
 
-    assert_int_equal(lower_graph(t->r->g, &again), EMU_OK);
+    assert_int_equal(lower_graph(t->r->g, NULL, &again), EMU_OK);
     a = dump_text(t->l);
     b = dump_text(again);
     assert_string_equal(a, b);
@@ -138,7 +138,7 @@ static int run_seed(uint64_t seed, FILE *dump)
         graph_dump(t.r->g, dump);
     assert_int_equal(interpreter_new(t.r->g, &t.p), EMU_OK);
     assert_int_equal(graph_check(t.r->g), EMU_OK);
-    if (lower_graph(t.r->g, &t.l) != EMU_OK || lowered_check(t.l, 0) != EMU_OK) {
+    if (lower_graph(t.r->g, NULL, &t.l) != EMU_OK || lowered_check(t.l, 0) != EMU_OK) {
         printf("seed %" PRIu64 ": %s\n", seed, emu_error());
         same = 0;
     }

@@ -87,12 +87,15 @@ static struct hash128 key_of(const struct schedule_store *s, const struct arch *
     return schedule_store_key(s, a, target, (struct hash128){ 1, 2 });
 }
 
+/* It only names what is kept. */
+static const struct exchange_problem a_problem = { .messages = 1, .dest_count = 1 };
+
 static void keep(struct schedule_store *s, const struct pattern *p, enum exchange_target target)
 {
     struct exchange_schedule x;
 
     make_schedule(p, &p->arch, target, &x);
-    schedule_store_keep(s, key_of(s, &p->arch, target), &x, "a pattern");
+    schedule_store_keep(s, key_of(s, &p->arch, target), &a_problem, &x);
     exchange_schedule_free(&x);
 }
 
@@ -151,7 +154,8 @@ static void test_many(void **state)
     make_schedule(&p, &p.arch, EXCHANGE_CYCLES, &x);
     OK(schedule_store_new("", &s));
     for (uint64_t i = 0; i < 1000; i++)
-        schedule_store_keep(s, (struct hash128){ i % 7, i }, &x, "one of many");
+        assert_true(schedule_store_keep(s, (struct hash128){ i % 7, i }, &a_problem, &x));
+    assert_false(schedule_store_keep(s, (struct hash128){ 0, 0 }, &a_problem, &x)); /* is there */
     for (uint64_t i = 0; i < 1000; i++) {
         assert_true(schedule_store_find(s, (struct hash128){ i % 7, i }, &y));
         assert_same(&x, &y);

@@ -198,4 +198,7 @@ struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i);
 enum emu_status variable_map(struct graph *g, uint32_t var, const struct map_run **run,
                              size_t *runs) EMU_MUST_CHECK;
 
+/* graph_check() by so many threads; 0: all cores. */
+enum emu_status graph_check_by(struct graph *g, unsigned threads) EMU_MUST_CHECK;
+
 #endif

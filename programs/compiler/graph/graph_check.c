@@ -2,11 +2,14 @@
  * the vertices of a compute set do not disturb each other. The program tree: program_check.c.
  *
  * Accesses of a compute set are sorted by place and swept once, so the time is near linear in the
- * number of runs. What is only read in a compute set is not even looked at.
+ * number of runs. What is only read in a compute set is not even looked at. Threads share the
+ * compute sets.
  */
 #include "programs/compiler/graph/graph_private.h"
 
 #include <string.h>
+
+#include "programs/compiler/base/parallel.h"
 
 /* Elements of a variable that one field of a vertex reads or writes. */
 struct element_access {
@@ -429,19 +432,39 @@ static enum emu_status check_mapping(struct graph *g, uint32_t var)
                 (unsigned long long)v->elements, element_text(g, var, run[first].begin).text);
 }
 
+static enum emu_status check_set(void *ctx, uint32_t set, unsigned thread)
+{
+    struct access_check *c = ctx; /* one for each thread */
+
+    return check_compute_set(&c[thread], set);
+}
+
+static enum emu_status check_all(struct graph *g, struct access_check *c, unsigned threads)
+{
+    for (size_t k = 0; k < g->variable.count; k++) /* puts their mappings in order, too */
+        TRY(check_mapping(g, (uint32_t)k));
+    for (unsigned t = 0; t < threads; t++)
+        TRY(check_begin(&c[t], g));
+    TRY(parallel_each((uint32_t)g->compute_set.count, threads, check_set, c));
+    return graph_check_program(g, &c[0]);
+}
+
+enum emu_status graph_check_by(struct graph *g, unsigned threads)
+{
+    unsigned n = parallel_threads(threads);
+    struct access_check *c;
+    enum emu_status s;
+
+    TRY(graph_status(g));
+    c = emu_alloc(n, sizeof(*c));
+    s = c ? check_all(g, c, n) : FAIL(NO_MEMORY, "the check of a graph by %u threads", n);
+    for (unsigned t = 0; c && t < n; t++)
+        check_free(&c[t]);
+    emu_free(c);
+    return s;
+}
+
 enum emu_status graph_check(struct graph *g)
 {
-    enum emu_status status = graph_status(g);
-    struct access_check c;
-
-    for (size_t k = 0; k < g->variable.count && status == EMU_OK; k++)
-        status = check_mapping(g, (uint32_t)k);
-    TRY(status);
-    status = check_begin(&c, g);
-    for (size_t k = 0; k < g->compute_set.count && status == EMU_OK; k++)
-        status = check_compute_set(&c, (uint32_t)k);
-    if (status == EMU_OK)
-        status = graph_check_program(g, &c);
-    check_free(&c);
-    return status;
+    return graph_check_by(g, 1);
 }

@@ -308,9 +308,9 @@ static enum emu_status lower(struct lowering *w)
     return liveness_build(w);
 }
 
-enum emu_status lower_graph(struct graph *g, struct lowered **out)
+enum emu_status lower_graph(struct graph *g, const struct lower_watch *watch, struct lowered **out)
 {
-    struct lowering w = { .g = g, .l = emu_alloc(1, sizeof(struct lowered)) };
+    struct lowering w = { .g = g, .l = emu_alloc(1, sizeof(struct lowered)), .watch = watch };
     enum emu_status s;
 
     if (!w.l)

@@ -127,7 +127,7 @@ enum emu_status action_end(struct lowering *w)
 
 enum emu_status action_emit(struct lowering *w, uint32_t action, uint64_t groups)
 {
-    const struct action *s = &w->action.at[action];
+    struct action *s = &w->action.at[action];
     struct occurrence o = { .action = action };
 
     if (w->l->step.count > UINT32_MAX - PHASES)
@@ -140,6 +140,9 @@ enum emu_status action_emit(struct lowering *w, uint32_t action, uint64_t groups
             continue;
         step.groups = groups;
         TRY(VEC_PUSH(&w->l->step, step));
+        if (w->watch && !s->is_emitted && step.kind == STEP_EXCHANGE)
+            w->watch->exchange(w->watch->ctx, w->l, o.at[p]);
     }
+    s->is_emitted = 1;
     return VEC_PUSH(&w->occurrence, o);
 }

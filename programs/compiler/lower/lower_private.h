@@ -49,6 +49,7 @@ enum phase {
 struct action {
     struct step step[PHASES];
     uint8_t has[PHASES];
+    uint8_t is_emitted;
     uint32_t name;            /* string */
     uint32_t scope;           /* of the graph */
     uint32_t share, shares;   /* in lowered.share */
@@ -113,9 +114,10 @@ struct function_copy {
 struct lowering {
     struct graph *g;
     struct lowered *l;
-    VEC(struct object_note) note; /* of every object */
-    uint32_t *hint;               /* of every variable: the run found last */
-    uint32_t *tile_mark;          /* of every tile: scratch, with mark */
+    const struct lower_watch *watch; /* borrowed; NULL: nobody */
+    VEC(struct object_note) note;    /* of every object */
+    uint32_t *hint;                  /* of every variable: the run found last */
+    uint32_t *tile_mark;             /* of every tile: scratch, with mark */
     uint32_t *tile_value;
     uint32_t mark;
 

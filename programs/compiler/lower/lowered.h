@@ -196,10 +196,18 @@ struct lowered {
     VEC(uint32_t) owner_scope; /* by string: the scope in which the name was given; 0 beyond them */
 };
 
+/* Who wants to know of every new STEP_EXCHANGE while the program is being lowered. Its messages and
+ * their objects are there, and may move in memory after the call. */
+struct lower_watch {
+    void *ctx;
+    void (*exchange)(void *ctx, const struct lowered *l, uint32_t step);
+};
+
 /* Lowers a graph that has passed graph_check(). A graph that needs more memory than the tiles have
- * is lowered, too; placement finds that out. Errors: EMU_BAD_PROGRAM for what cannot be lowered,
- * EMU_NO_MEMORY. Free *out with lowered_free. */
-enum emu_status lower_graph(struct graph *g, struct lowered **out) EMU_MUST_CHECK;
+ * is lowered, too; placement finds that out. watch: borrowed; NULL: nobody. Errors: EMU_BAD_PROGRAM
+ * for what cannot be lowered, EMU_NO_MEMORY. Free *out with lowered_free. */
+enum emu_status lower_graph(struct graph *g, const struct lower_watch *watch,
+                            struct lowered **out) EMU_MUST_CHECK;
 void lowered_free(struct lowered *l);
 /* Frees the messages and pairs: they take most memory, and only placement and emission read them.
  */

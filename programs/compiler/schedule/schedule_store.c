@@ -94,17 +94,22 @@ static int make_room(struct schedule_store *s)
     return 1;
 }
 
-/* Takes k over, also when it is dropped: another thread was faster, or there is no memory. */
-static void add_kept(struct schedule_store *s, struct kept_schedule *k)
+/* Takes k over, also when it is dropped, which gives 0: another thread was faster, or there is no
+ * memory. */
+static int add_kept(struct schedule_store *s, struct kept_schedule *k)
 {
+    int added = 0;
+
 #pragma omp critical
     {
         if (make_room(s) && !*slot_of(s, k->key) && VEC_PUSH(&s->kept, *k) == EMU_OK) {
             *slot_of(s, k->key) = (uint32_t)s->kept.count;
             k->data = NULL;
+            added = 1;
         }
     }
     emu_free(k->data);
+    return added;
 }
 
 /* The data of a key, which stay where they are; NULL: there are none. */
@@ -167,8 +172,8 @@ int schedule_store_find(struct schedule_store *s, struct hash128 key, struct exc
     return data ? unpack(data, bytes, out) : find_on_disk(s, key, out);
 }
 
-void schedule_store_keep(struct schedule_store *s, struct hash128 key,
-                         const struct exchange_schedule *x, const char *label)
+int schedule_store_keep(struct schedule_store *s, struct hash128 key,
+                        const struct exchange_problem *p, const struct exchange_schedule *x)
 {
     struct kept_schedule k = { .key = key, .is_new = 1 };
     const void *raw;
@@ -176,20 +181,20 @@ void schedule_store_keep(struct schedule_store *s, struct hash128 key,
     size_t bytes;
 
     if (!s || !x->block)
-        return;
+        return 0;
     raw = schedule_block_data(x->block, &bytes);
     k.data = bytes <= RAW_MAX ? emu_alloc(ZSTD_compressBound(bytes), 1) : NULL;
     if (!k.data)
-        return;
+        return 0;
     k.bytes = ZSTD_compress(k.data, ZSTD_compressBound(bytes), raw, bytes, LEVEL);
     if (ZSTD_isError(k.bytes)) {
         emu_free(k.data);
-        return;
+        return 0;
     }
     fitting = emu_realloc(k.data, k.bytes, 1);
     k.data = fitting ? fitting : k.data;
-    snprintf(k.label, sizeof(k.label), "%s", label);
-    add_kept(s, &k);
+    snprintf(k.label, sizeof(k.label), "%zu messages to %zu receivers", p->messages, p->dest_count);
+    return add_kept(s, &k);
 }
 
 /* ---- the store ---- */

@@ -29,8 +29,8 @@ struct hash128 schedule_store_key(const struct schedule_store *s, const struct a
  * number of threads may call both functions at once; s may be NULL: there is nothing. */
 int schedule_store_find(struct schedule_store *s, struct hash128 key,
                         struct exchange_schedule *out);
-/* Keeps a schedule. label: what it is, for people. Where there is no memory, it is not kept. */
-void schedule_store_keep(struct schedule_store *s, struct hash128 key,
-                         const struct exchange_schedule *x, const char *label);
+/* Keeps the schedule of a problem. Returns 0 if it does not: there is no memory, or it has it. */
+int schedule_store_keep(struct schedule_store *s, struct hash128 key,
+                        const struct exchange_problem *p, const struct exchange_schedule *x);
 
 #endif
