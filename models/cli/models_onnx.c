@@ -86,7 +86,7 @@ enum emu_status models_show_onnx(const struct request *q)
     TRY(onnx_request_check(q));
     if (q->stage)
         return model_dump(q);
-    s = onnx_request_read(q, &w, &m);
+    s = onnx_request_read(q, 0, &w, &m);
     if (s == EMU_OK)
         s = show(q, m);
     onnx_model_free(m);

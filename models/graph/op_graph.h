@@ -103,6 +103,7 @@ struct op_graph {
     uint32_t nodes_behind; /* left out since they read what a problem's node would have made */
     uint64_t fold_room;    /* bytes of numbers (8 each) that op_node() may still compute at once; a
                             * reader of files sets it, so that small files cannot ask for much */
+    int parameters_change; /* 1: op_node() computes nothing from parameters of floats at once */
     /* Private. */
     size_t value_cap, node_cap, input_cap, output_cap, update_cap, problem_cap, owned_cap, owneds;
     void **owned;

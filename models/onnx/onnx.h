@@ -42,6 +42,7 @@ struct onnx_options {
      * looked at, and inputs that they do not need are left out. */
     const char *const *output;
     unsigned outputs;
+    int trained; /* 1: initializers of floats are not folded: nodes that read them stay */
 };
 
 struct onnx_model {

@@ -254,6 +254,7 @@ static enum emu_status fill_model(struct onnx_model *m, struct wire_span all,
     wire_source_init(&r.source, all.at, wire_length(all));
     r.room = (uint64_t)wire_length(all) * ROOM_PER_BYTE + ROOM_MORE;
     r.g->fold_room = (uint64_t)wire_length(all) * FOLD_PER_BYTE + FOLD_MORE;
+    r.g->parameters_change = r.options->trained;
     s = read_all(&r);
     reader_free(&r);
     return s == EMU_OK ? s : emu_fail(s, "%s: %s", m->graph->name, emu_error());

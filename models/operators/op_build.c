@@ -380,6 +380,16 @@ static uint64_t fold_bytes(const struct op_call *c)
     return n;
 }
 
+int op_value_settled(const struct op_graph *g, uint32_t value)
+{
+    const struct op_value *v = &g->value[value];
+
+    if (g->parameters_change && v->kind == OP_PARAM && v->shape.rank &&
+        op_type_kind(v->shape.type) == OP_KIND_FLOAT)
+        return 0;
+    return op_value_constant_kind(v);
+}
+
 /* Whether the results are to be computed now. */
 static int can_fold(const struct making *m, const struct op_call *c)
 {
@@ -390,7 +400,7 @@ static int can_fold(const struct making *m, const struct op_call *c)
 
         if (m->r->in[k] == OP_NONE)
             continue;
-        constant = op_value_constant_kind(&m->g->value[m->r->in[k]]);
+        constant = op_value_settled(m->g, m->r->in[k]);
         if (!constant && !m->row->family->of_shapes)
             return 0;
         if (constant && op_shape_count(c->in[k]) > most_in)

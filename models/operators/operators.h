@@ -190,6 +190,8 @@ enum emu_status op_node_refuse(struct op_graph *g, const struct op_request *r, u
  * type has a kind. EMU_NO_MEMORY. */
 enum emu_status op_constant_new(struct op_graph *g, const struct op_shape *s, const void *numbers,
                                 uint32_t *out) EMU_MUST_CHECK;
+/* Whether a value's numbers are known for good: constants, but not parameters that will change. */
+int op_value_settled(const struct op_graph *g, uint32_t value);
 /* For upgrades: an attribute of a request, or what the row of its version presets; a preset is no
  * string. */
 struct op_attr op_request_attr(const struct op_request *r, const char *name);

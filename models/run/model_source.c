@@ -21,7 +21,7 @@ static enum emu_status refuse(const struct op_graph *g)
 
 static enum emu_status read_file(const struct request *q, struct model_source *s)
 {
-    TRY(onnx_request_read(q, &s->replaced, &s->model));
+    TRY(onnx_request_read(q, 0, &s->replaced, &s->model));
     s->graph = s->model->graph;
     snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
     if (q->weights)

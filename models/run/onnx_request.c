@@ -52,7 +52,7 @@ static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, 
     return EMU_OK;
 }
 
-enum emu_status onnx_request_read(const struct request *q, struct onnx_weights *w,
+enum emu_status onnx_request_read(const struct request *q, int trained, struct onnx_weights *w,
                                   struct onnx_model **out)
 {
     struct onnx_dim *dim = emu_alloc(q->dim.count + 1, sizeof(*dim));
@@ -63,7 +63,8 @@ enum emu_status onnx_request_read(const struct request *q, struct onnx_weights *
                                     .output = q->outputs.item,
                                     .outputs = (unsigned)q->outputs.count,
                                     .replace = q->weights ? onnx_weights_replace : NULL,
-                                    .replace_ctx = w };
+                                    .replace_ctx = w,
+                                    .trained = trained };
     enum emu_status s = dim && names ? EMU_OK : FAIL(NO_MEMORY, "options");
 
     *out = NULL;

@@ -89,7 +89,7 @@ static enum emu_status open_file(const struct request *q, uint32_t batch, struct
     if (q->weights)
         return FAIL(USAGE, "--weights: %s has its own", q->what);
     with_batch.batch = batch;
-    TRY(onnx_request_read(&with_batch, &none, &s->model));
+    TRY(onnx_request_read(&with_batch, 1, &none, &s->model));
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
         op_graph_print_problems(s->graph, stdout);
