@@ -19,6 +19,7 @@ struct norm {
     uint32_t items, channels, positions; /* [items][channels][positions]; of layer norm, rows */
     uint32_t padded;                     /* channels with those that fill up a field's blocks */
     uint32_t groups;
+    int strided;  /* 1: group k has channels k, k + groups, .. */
     int field;    /* 1: the data is a field */
     int is_given; /* 1: the statistics are inputs 3 and 4 (a batch norm that does not train) */
     double epsilon;
@@ -40,6 +41,7 @@ static struct norm norm_of(struct lowering *l, const struct op_node *n)
     if (is_named(n, "GroupNormalization", "GroupNormalizationGradient")) {
         m.kind = NORM_GROUP;
         m.groups = (uint32_t)op_int(&c, "num_groups");
+        m.strided = op_int(&c, "strided") != 0;
     } else if (is_named(n, "LayerNormalization", "LayerNormalizationGradient")) {
         m.kind = NORM_LAYER;
         axis = lower_axis(l, n);
@@ -164,15 +166,24 @@ static struct tensor column_sums(const struct norm *m, struct tensor data)
 /* Sums of the columns of a group, in each of its columns. */
 static struct tensor group_sums(const struct norm *m, struct tensor sums)
 {
+    static const unsigned swap[] = { 0, 2, 1 };
     struct graph *g = m->f.l->g;
     uint32_t in_group = m->channels / m->groups, lanes = m->items * m->groups;
 
     sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->padded });
     sums = tensor_slice(g, sums, 1, 0, m->channels);
+    if (m->strided) {
+        sums = tensor_reshape(g, sums, 3, (const uint32_t[]){ m->items, in_group, m->groups });
+        sums = tensor_transpose(g, sums, swap);
+    }
     sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, in_group });
     sums = op_row_reduce(g, m->f.l->seq, ROW_OP_SUM, sums, ELEM_F32, m->f.name);
     sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, 1 });
     sums = tensor_broadcast(g, sums, 1, in_group);
+    if (m->strided) {
+        sums = tensor_reshape(g, sums, 3, (const uint32_t[]){ m->items, m->groups, in_group });
+        sums = tensor_transpose(g, sums, swap);
+    }
     sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->channels });
     return tensor_flatten(g, filled_up(m, sums));
 }
@@ -274,9 +285,15 @@ static int is_layer(const struct norm *m)
     return m->field && !m->is_given && m->f.l->real == ELEM_F16;
 }
 
+/* A number for each way to share statistics, from 1 on. */
+static uint32_t sharing(const struct norm *m)
+{
+    return 1 + 2 * m->groups + (uint32_t)m->strided;
+}
+
 static struct norm_layer layer_of(const struct norm *m, uint32_t shift)
 {
-    struct norm_layer r = { .groups = m->groups, .eps = (float)m->epsilon };
+    struct norm_layer r = { .groups = m->groups, .strided = m->strided, .eps = (float)m->epsilon };
 
     r.gamma = columns_of(m, m->n->in[1]);
     r.beta = shift == OP_NONE ? r.gamma : columns_of(m, shift);
@@ -302,7 +319,7 @@ static enum emu_status layer_forward(const struct norm *m, const struct node_gro
         op_norm_train(l->nn, lower_field(l, m->n->in[0], 1, x->field.n, x->field.h, x->field.w),
                       &layer, group->act, moves ? &running : NULL, &x->statistics, m->f.name),
         1);
-    x->normed_by = 1 + m->groups;
+    x->normed_by = sharing(m);
     if (moves) {
         lower_set_view(l, m->n->out[1], tensor_slice(l->g, running.mean, 0, 0, m->channels));
         lower_set_view(l, m->n->out[2], tensor_slice(l->g, running.variance, 0, 0, m->channels));
@@ -367,7 +384,7 @@ enum emu_status lower_norm_back(struct lowering *l, const struct node_group *gro
     struct normed r;
 
     (void)group;
-    if (is_layer(&m) && l->at[n->in[0]].normed_by == 1 + m.groups)
+    if (is_layer(&m) && l->at[n->in[0]].normed_by == sharing(&m))
         return layer_backward(&m);
     x = data_of(&m, n->in[0]);
     dy = data_of(&m, n->in[2]);

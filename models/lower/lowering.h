@@ -30,7 +30,7 @@ struct placed {
     struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
     int has_blocks;
     struct norm_statistics statistics; /* by which a norm of the library normed it */
-    uint32_t normed_by;                /* 1 + that norm's groups (0: batch norm); 0: none */
+    uint32_t normed_by;                /* by which groups (lower_norm_train.c); 0: none */
     /* Whether somebody has asked for them since the value was placed. */
     int view_is_read, state_is_read, statistics_are_read;
     struct tensor seed; /* of an input that is one: op_seed() */

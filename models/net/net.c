@@ -79,6 +79,10 @@ static enum emu_status check_range(const char *what, uint32_t v, uint32_t min, u
     return EMU_OK;
 }
 
+static const char *const norm_name[] = {
+    [NORM_BATCH] = "batch", [NORM_GROUP] = "group", [NORM_GROUP_CONTIGUOUS] = "group-contiguous"
+};
+
 /* Sets everything but the layers. */
 static enum emu_status choose(const struct network *w, const struct net_options *o, struct net *n,
                               struct net_builder *b)
@@ -99,13 +103,15 @@ static enum emu_status choose(const struct network *w, const struct net_options 
     n->torch_padding = o->torch_padding || t.torch_only;
     b->batch_eps = n->torch_padding ? t.torch_eps : t.eps;
     n->norm = t.norm;
-    if (o->norm && !strcmp(o->norm, "group"))
-        n->norm = NORM_GROUP;
-    else if (o->norm && !strcmp(o->norm, "batch"))
-        n->norm = NORM_BATCH;
-    else if (o->norm)
-        return FAIL(USAGE, "norm: expected batch or group, got '%.40s'", o->norm);
-    return EMU_OK;
+    for (unsigned k = 0; o->norm && k < EMU_COUNT_OF(norm_name); k++) {
+        if (!strcmp(o->norm, norm_name[k])) {
+            n->norm = (enum norm_kind)k;
+            return EMU_OK;
+        }
+    }
+    return o->norm ? FAIL(USAGE, "norm: expected batch, group or group-contiguous, got '%.40s'",
+                          o->norm)
+                   : EMU_OK;
 }
 
 static enum emu_status build(const struct network *w, struct net_builder *b)
@@ -155,7 +161,7 @@ enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t b
                                    .resolution = resolution,
                                    .classes = n->classes,
                                    .torch_padding = n->torch_padding,
-                                   .norm = n->norm == NORM_GROUP ? "group" : "batch" };
+                                   .norm = norm_name[n->norm] };
 
     return net_new(n->name, &o, out);
 }

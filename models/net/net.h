@@ -10,7 +10,11 @@
 
 #include "models/operators/operators.h"
 
-enum norm_kind { NORM_BATCH, NORM_GROUP };
+enum norm_kind {
+    NORM_BATCH,
+    NORM_GROUP,            /* channel c in group c mod 4: that of the published networks */
+    NORM_GROUP_CONTIGUOUS, /* of neighbouring channels: torch's */
+};
 
 enum { NET_NAME_MAX = 64 };
 
@@ -56,12 +60,13 @@ enum { NET_BATCH_MAX = 4096, NET_SIDE_MIN = 8, NET_SIDE_MAX = 4096, NET_CLASSES_
  * The two public families of EfficientNet differ in padding and in the eps of batch norm:
  * TensorFlow pads as SAME, with eps 1e-3; torchvision and timm's own weights pad k / 2 on both
  * sides, with eps 1e-5 for B0 to B4. ResNet-50 exists with torch padding only and always has it.
- * Group norm has 4 groups and eps 1e-3.
+ * Group norm has 4 groups and eps 1e-3. Channel c of the published networks is in group c mod 4;
+ * groups of neighbouring channels are a network with other weights.
  */
 struct net_options {
     uint32_t batch, resolution, classes;
     int torch_padding; /* k / 2 on both sides, as torchvision; else TensorFlow's SAME */
-    const char *norm;  /* "batch", "group"; NULL: the network's own */
+    const char *norm;  /* "batch", "group", "group-contiguous"; NULL: the network's own */
 };
 
 /* A network by name: efficientnet-b0 .. -b7, the same with -g16, resnet-50. NULL o: all zeros.

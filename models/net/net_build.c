@@ -235,8 +235,9 @@ static uint32_t group_norm(struct net_builder *b, uint32_t from, const struct ow
                          .in = { from },
                          .ins = 3,
                          .attr = { FLOAT("epsilon", group_norm_eps),
-                                   INT("num_groups", GROUP_NORM_GROUPS) },
-                         .attrs = 2 };
+                                   INT("num_groups", GROUP_NORM_GROUPS),
+                                   INT("strided", b->net->norm == NORM_GROUP) },
+                         .attrs = 3 };
 
     EMU_ASSERT(channels % GROUP_NORM_GROUPS == 0);
     line.in[1] = parameter(b, owner, "weight", 1, &channels);
@@ -249,7 +250,7 @@ uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, cons
 {
     const struct owner owner = { name, param, role, 1 };
 
-    return b->net->norm == NORM_GROUP ? group_norm(b, from, &owner) : batch_norm(b, from, &owner);
+    return b->net->norm == NORM_BATCH ? batch_norm(b, from, &owner) : group_norm(b, from, &owner);
 }
 
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,

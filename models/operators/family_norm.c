@@ -179,30 +179,33 @@ static enum emu_status group_infer(struct op_call *c)
     return check_channels(c, 2, x->dim[1]);
 }
 
+/* Ours: "strided", not 0, puts channels k, k + groups, .. into group k; neighbours else. */
 static enum emu_status group_ref(struct op_call *c, const struct op_tensor *const *in,
                                  struct op_tensor *out)
 {
-    const struct op_shape *s = c->in[0];
-    uint64_t plane = op_shape_span(s, 2, s->rank),
-             width = s->dim[1] / (uint64_t)op_int(c, "num_groups");
-    int64_t n = (int64_t)(width * plane);
-    int64_t groups = n ? (int64_t)op_shape_count(s) / n : 0;
-    double epsilon = op_float(c, "epsilon");
+    double epsilon = op_float(c, "epsilon"), mean, variance;
+    struct op_shape seen;
+    uint32_t axes = op_lanes_of_groups(c->in[0], (uint32_t)op_int(c, "num_groups"),
+                                       op_int(c, "strided") != 0, &seen);
+    struct op_lanes l;
+    enum emu_status s;
 
-#pragma omp parallel for if (groups * n >= PARALLEL_MIN)
-    for (int64_t i = 0; i < groups; i++) {
-        const double *x = in[0]->f + i * n;
-        double mean, variance, factor;
+    if (!op_shape_count(c->in[0]))
+        return EMU_OK;
+    s = op_lanes_new(&seen, axes, &l);
+    for (uint64_t k = 0; s == EMU_OK && k < l.count; k++) {
+        op_lane_read(&l, k, in[0]);
+        moments(l.f, l.length, &mean, &variance);
+        for (uint64_t j = 0; j < l.length; j++) {
+            uint32_t channel = op_lanes_channel(&seen, axes, k, j);
 
-        moments(x, (uint64_t)n, &mean, &variance);
-        factor = 1 / sqrt(variance + epsilon);
-        for (int64_t k = 0; k < n; k++) {
-            uint64_t channel = ((uint64_t)i * width + (uint64_t)k / plane) % s->dim[1];
-
-            out->f[i * n + k] = (x[k] - mean) * factor * in[1]->f[channel] + in[2]->f[channel];
+            l.f[j] =
+                (l.f[j] - mean) / sqrt(variance + epsilon) * in[1]->f[channel] + in[2]->f[channel];
         }
+        op_lane_write(&l, k, out);
     }
-    return EMU_OK;
+    op_lanes_free(&l);
+    return s;
 }
 
 /* --- LayerNormalization: outputs Y, Mean, InvStdDev --------------------------------------- */

@@ -42,24 +42,19 @@ static enum emu_status see_batch(struct op_call *c, struct seen *s)
     return check_channels(c, x->dim[1]);
 }
 
-/* [items][groups][channels of a group][positions]: lanes are groups. */
+/* Lanes: groups of channels of an item. */
 static enum emu_status see_group(struct op_call *c, struct seen *s)
 {
     const struct op_shape *x = c->in[0];
     int64_t groups = op_int(c, "num_groups");
-    uint64_t positions;
 
     if (x->rank < 2)
         return op_refuse(c, "of %u dimensions: item and channel come first", x->rank);
     if (groups < 1 || groups > x->dim[1] || x->dim[1] % groups)
         return op_refuse(c, "%u channels in %lld groups", x->dim[1], (long long)groups);
-    positions = op_shape_span(x, 2, x->rank);
-    s->x = (struct op_shape){ x->type,
-                              4,
-                              { x->dim[0], (uint32_t)groups, x->dim[1] / (uint32_t)groups, 0 } };
-    TRY(op_dim(c, positions, &s->x.dim[3]));
+    s->axes = op_lanes_of_groups(x, (uint32_t)groups, op_int(c, "strided") != 0, &s->x);
+    TRY(op_dim(c, op_shape_span(x, 2, x->rank), &s->x.dim[3]));
     s->scale = (struct op_shape){ x->type, 4, { 1, s->x.dim[1], s->x.dim[2], 1 } };
-    s->axes = 0xc;
     return check_channels(c, x->dim[1]);
 }
 

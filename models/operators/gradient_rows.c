@@ -329,7 +329,7 @@ static void batch_inference_back(struct op_gradient *x)
 void gradient_norm_node(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
-    struct op_named_attr attr[2] = { { .name = NULL } };
+    struct op_named_attr attr[3] = { { .name = NULL } };
 
     for (uint32_t k = 1; k < x->n->outs; k++) {
         if (x->out[k] != OP_NONE) {
@@ -344,10 +344,12 @@ void gradient_norm_node(struct op_gradient *x)
             norm_back(x, "BatchNormalizationGradient", attr, 1);
         else
             batch_inference_back(x);
-    } else if (gradient_is(x, "GroupNormalization") || gradient_is(x, "InstanceNormalization")) {
-        attr[1] = gradient_int("num_groups", gradient_is(x, "GroupNormalization")
-                                                 ? op_int(&c, "num_groups")
-                                                 : gradient_shape(x, x->n->in[0]).dim[1]);
+    } else if (gradient_is(x, "GroupNormalization")) {
+        attr[1] = gradient_int("num_groups", op_int(&c, "num_groups"));
+        attr[2] = gradient_int("strided", op_int(&c, "strided"));
+        norm_back(x, "GroupNormalizationGradient", attr, 3);
+    } else if (gradient_is(x, "InstanceNormalization")) {
+        attr[1] = gradient_int("num_groups", gradient_shape(x, x->n->in[0]).dim[1]);
         norm_back(x, "GroupNormalizationGradient", attr, 2);
     } else if (gradient_is(x, "LayerNormalization")) {
         attr[1] = gradient_int("axis", op_int(&c, "axis"));

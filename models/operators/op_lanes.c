@@ -79,3 +79,29 @@ void op_lane_write(const struct op_lanes *l, uint64_t k, struct op_tensor *t)
     for (uint64_t j = 0; j < l->length; j++)
         memcpy(to + l->offset[j] * ELEMENT, from + j * ELEMENT, ELEMENT);
 }
+
+/* ---- groups of channels ---- */
+
+enum { BY_GROUP = 0xc, BY_STRIDE = 0xa };
+
+uint32_t op_lanes_of_groups(const struct op_shape *x, uint32_t groups, int strided,
+                            struct op_shape *seen)
+{
+    uint32_t each = x->dim[1] / groups;
+
+    *seen = (struct op_shape){ x->type,
+                               4,
+                               { x->dim[0], strided ? each : groups, strided ? groups : each,
+                                 (uint32_t)op_shape_span(x, 2, x->rank) } };
+    return strided ? BY_STRIDE : BY_GROUP;
+}
+
+uint32_t op_lanes_channel(const struct op_shape *seen, uint32_t axes, uint64_t lane,
+                          uint64_t element)
+{
+    uint32_t in_group = (uint32_t)(element / seen->dim[3]);
+
+    if (axes == BY_STRIDE)
+        return in_group * seen->dim[2] + (uint32_t)(lane % seen->dim[2]);
+    return (uint32_t)(lane % seen->dim[1]) * seen->dim[2] + in_group;
+}

@@ -29,4 +29,13 @@ void op_lanes_free(struct op_lanes *l);
 void op_lane_read(const struct op_lanes *l, uint64_t k, const struct op_tensor *t);
 void op_lane_write(const struct op_lanes *l, uint64_t k, struct op_tensor *t);
 
+/* How a group norm sees [items][channels] and more: [items][groups][channels of a group][rest], or,
+ * strided, [items][channels of a group][groups][rest]. Returns the axes of its lanes: lane
+ * item * groups + group. x has two dimensions at least, its channels are a multiple of groups. */
+uint32_t op_lanes_of_groups(const struct op_shape *x, uint32_t groups, int strided,
+                            struct op_shape *seen);
+/* The channel of an element of a lane of these. */
+uint32_t op_lanes_channel(const struct op_shape *seen, uint32_t axes, uint64_t lane,
+                          uint64_t element);
+
 #endif

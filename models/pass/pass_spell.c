@@ -2,6 +2,7 @@
  * that files can have it: the opposite of pass_recognise() and pass_group_norms(). */
 #include <string.h>
 
+#include "models/operators/op_lanes.h"
 #include "models/pass/op_pass.h"
 
 enum { INS_MAX = 3 };
@@ -67,13 +68,50 @@ static enum emu_status plain_norm(struct op_pass *p, uint32_t groups, uint32_t o
     return st;
 }
 
-/* Groups become channels of instances; scale and shift of channels follow. */
+/* The middle ones of four dimensions change places. */
+static enum emu_status swap(struct op_pass *p, const struct op_node *n, uint32_t in, uint32_t *out)
+{
+    static const int64_t perm[] = { 0, 2, 1, 3 };
+    const struct spelling s = { .op = "Transpose",
+                                .suffix = ".strides",
+                                .in = { in },
+                                .ins = 1,
+                                .attr = { "perm",
+                                          { .kind = OP_ATTR_INTS, .count = 4, .ints = perm } },
+                                .attrs = 1 };
+
+    return put(p, n, &s, out);
+}
+
+/* Groups become channels of instances: [n][groups][rest]. Strided ones are put together before. */
+static enum emu_status instances(struct op_pass *p, const struct op_node *n, uint32_t groups,
+                                 int strided, struct spelling *norm, uint32_t *out)
+{
+    const struct op_shape x = p->g->value[n->in[0]].shape;
+    struct op_shape grouped = { .rank = 3, .dim = { x.dim[0], groups } }, apart = { .rank = 4 };
+
+    grouped.dim[2] = (uint32_t)(op_shape_span(&x, 1, x.rank) / groups);
+    norm->in[0] = op_pass_now(p, n->in[0]);
+    if (strided) {
+        op_lanes_of_groups(&x, groups, 1, &apart);
+        TRY(reshape(p, n, norm->in[0], &apart, &norm->in[0]));
+        TRY(swap(p, n, norm->in[0], &norm->in[0]));
+    }
+    TRY(reshape(p, n, norm->in[0], &grouped, &norm->in[0]));
+    TRY(put(p, n, norm, out));
+    if (strided) {
+        op_lanes_of_groups(&x, groups, 0, &apart);
+        TRY(reshape(p, n, *out, &apart, out));
+        TRY(swap(p, n, *out, out));
+    }
+    return reshape(p, n, *out, &x, out);
+}
+
+/* Scale and shift of channels follow. */
 static enum emu_status spell_group_norm(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
     const struct op_call c = op_attrs_of(p->g, n);
     const struct op_shape x = p->g->value[n->in[0]].shape;
-    struct op_shape grouped = { .rank = 3,
-                                .dim = { x.dim[0], (uint32_t)op_int(&c, "num_groups") } };
     struct op_shape column = { .rank = x.rank };
     struct spelling norm = { .op = "InstanceNormalization",
                              .suffix = ".instances",
@@ -82,15 +120,13 @@ static enum emu_status spell_group_norm(struct op_pass *p, const struct op_node 
                              .attrs = 1 };
     struct spelling scale = { .op = "Mul", .suffix = ".scale", .ins = 2 };
     struct spelling shift = { .op = "Add", .ins = 2 };
+    uint32_t groups = (uint32_t)op_int(&c, "num_groups");
 
     norm.attr.attr.f = op_float(&c, "epsilon");
-    grouped.dim[2] = (uint32_t)(op_shape_span(&x, 1, x.rank) / grouped.dim[1]);
     for (unsigned k = 0; k < x.rank; k++)
         column.dim[k] = k == 1 ? x.dim[1] : 1;
-    TRY(plain_norm(p, grouped.dim[1], &norm.in[1]));
-    TRY(reshape(p, n, op_pass_now(p, n->in[0]), &grouped, &norm.in[0]));
-    TRY(put(p, n, &norm, &scale.in[0]));
-    TRY(reshape(p, n, scale.in[0], &x, &scale.in[0]));
+    TRY(plain_norm(p, groups, &norm.in[1]));
+    TRY(instances(p, n, groups, op_int(&c, "strided") != 0, &norm, &scale.in[0]));
     TRY(reshape(p, n, op_pass_now(p, n->in[1]), &column, &scale.in[1]));
     TRY(reshape(p, n, op_pass_now(p, n->in[2]), &column, &shift.in[1]));
     TRY(put(p, n, &scale, &shift.in[0]));

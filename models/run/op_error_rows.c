@@ -342,35 +342,40 @@ static void batch_norm_error(const struct op_error *o, const struct op_node *n,
     }
 }
 
-/* A group of channels of one item: numbers from `at` on. x, mean and shift are rounded at most six
- * times, partly in f16. */
-static void group_bound(const struct rounding *r, const struct bounded_value *const *in,
-                        const struct norm_lane *l, uint64_t at, uint64_t plane, double *e)
-{
-    uint32_t channels = in[0]->t.shape.dim[1];
-
-    for (uint64_t i = 0; i < l->n; i++) {
-        uint64_t k = (at + i) / plane % channels;
-        double g = l->scale * fabs(in[1]->t.f[k]);
-
-        e[at + i] = 6 * (r->u * (g * (fabs(l->x[i]) + fabs(l->mean)) + fabs(in[2]->t.f[k])) + r->t);
-    }
-}
-
-static void group_norm_error(const struct op_error *o, const struct op_node *n,
-                             const struct bounded_value *const *in, struct bounded_value *out)
+/* Groups of channels of each item. x, mean and shift are rounded at most six times, partly in f16.
+ */
+static enum emu_status group_norm_error(const struct op_error *o, const struct op_node *n,
+                                        const struct bounded_value *const *in,
+                                        struct bounded_value *out)
 {
     const struct rounding r = rounding_of(ELEM_F16);
-    const struct op_shape *s = &in[0]->t.shape;
     struct op_call c = op_attrs_of(o->g, n);
-    uint64_t plane = op_shape_span(s, 2, s->rank);
-    uint64_t size = s->dim[1] / (uint64_t)op_int(&c, "num_groups") * plane;
+    struct op_shape seen;
+    uint32_t axes = op_lanes_of_groups(&in[0]->t.shape, (uint32_t)op_int(&c, "num_groups"),
+                                       op_int(&c, "strided") != 0, &seen);
+    struct op_lanes l;
+    enum emu_status s = op_lanes_new(&seen, axes, &l);
+    double *e = s == EMU_OK ? emu_alloc(l.length + 1, sizeof(*e)) : NULL;
 
-    for (uint64_t at = 0; at < count_of(out); at += size) {
-        struct norm_lane l = norm_lane(in[0]->t.f + at, size, op_float(&c, "epsilon"));
+    if (s == EMU_OK && !e)
+        s = FAIL(NO_MEMORY, "bounds");
+    for (uint64_t k = 0; s == EMU_OK && k < l.count; k++) {
+        struct norm_lane lane;
 
-        group_bound(&r, in, &l, at, plane, out->e);
+        op_lane_read(&l, k, &in[0]->t);
+        lane = norm_lane(l.f, l.length, op_float(&c, "epsilon"));
+        for (uint64_t j = 0; j < l.length; j++) {
+            uint32_t channel = op_lanes_channel(&seen, axes, k, j);
+            double g = lane.scale * fabs(in[1]->t.f[channel]);
+
+            e[j] = 6 *
+                   (r.u * (g * (fabs(l.f[j]) + fabs(lane.mean)) + fabs(in[2]->t.f[channel])) + r.t);
+        }
+        write_bounds(&l, k, e, out);
     }
+    emu_free(e);
+    op_lanes_free(&l);
+    return s;
 }
 
 enum emu_status norm_error(const struct op_error *o, const struct op_node *n,
@@ -387,10 +392,8 @@ enum emu_status norm_error(const struct op_error *o, const struct op_node *n,
     }
     if (!is_exact(in[0], out))
         return EMU_OK;
-    if (op_node_is(n, "GroupNormalization")) {
-        group_norm_error(o, n, in, out);
-        return EMU_OK;
-    }
+    if (op_node_is(n, "GroupNormalization"))
+        return group_norm_error(o, n, in, out);
     if (op_node_is(n, "InstanceNormalization"))
         return lanes_error(o, n, in, out, all & ~3u, op_float(&c, "epsilon"));
     if (op_node_is(n, "LayerNormalization")) {

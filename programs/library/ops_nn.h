@@ -158,10 +158,15 @@ struct pool_layer {
 };
 struct activation op_pool(struct nn *nn, struct activation x, const struct pool_layer *layer,
                           const char *name);
-/* Group norm of each picture, with channels in `groups` groups, then act, in place. gamma, beta:
- * [c], borrowed during the call. */
-struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t groups, float eps,
-                                const float *gamma, const float *beta, enum activation_function act,
+/* Group norm of each picture, then act, in place. */
+struct group_norm_layer {
+    uint32_t groups; /* of channels, equally large */
+    int strided;     /* 1: group k has channels k, k + groups, ..; 0: neighbours */
+    float eps;
+    const float *gamma, *beta; /* [c], borrowed during the call */
+};
+struct activation op_group_norm(struct nn *nn, struct activation x,
+                                const struct group_norm_layer *layer, enum activation_function act,
                                 const char *name);
 /* Softmax of each picture: [n][c] in f32, from [c16][n][1][1][16]. */
 struct tensor op_scores(struct nn *nn, struct activation x, const char *name);

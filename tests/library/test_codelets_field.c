@@ -217,6 +217,66 @@ static void test_norm_params(void **state)
     kernel_fixture_free(rig);
 }
 
+static const uint32_t group_counts[] = { 1, 2, 3, 4, 6, 8, 10, 16, 32 };
+
+static void test_norm_fold_strided(void **state)
+{
+    static const uint32_t channels[] = { 1, 2, 16, 31, 48 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_fold_strided_f32");
+    struct codelet_case c = codelet_case("fold", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(group_counts) * EMU_COUNT_OF(channels) * 3; i++) {
+        uint32_t groups = group_counts[i / 3 % EMU_COUNT_OF(group_counts)];
+        uint32_t n = channels[i / 3 / EMU_COUNT_OF(group_counts)];
+
+        norm_case(&c);
+        c.elements[norm_fold_strided__sum] = c.elements[norm_fold_strided__sumsq] =
+            (n + 15) / 16 * 16;
+        c.elements[norm_fold_strided__totals] = groups * 2;
+        c.phase[norm_fold_strided__totals] = i % 4 * 4;
+        c.value[norm_fold_strided__first] = i % 3 * (groups - 1) / 2;
+        c.value[norm_fold_strided__groups] = groups;
+        c.value[norm_fold_strided__rows] = n / groups;
+        c.value[norm_fold_strided__rest] = n % groups;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    c.elements[norm_fold_strided__totals] = 0;
+    kernel_fixture_call(rig, &c);
+    kernel_fixture_free(rig);
+}
+
+static void test_norm_params_strided(void **state)
+{
+    static const uint32_t blocks[] = { 1, 2, 5 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_params_strided_f16");
+    struct codelet_case c = codelet_case("params", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(group_counts) * EMU_COUNT_OF(blocks) * 6; i++) {
+        uint32_t groups = group_counts[i / 6 % EMU_COUNT_OF(group_counts)];
+        uint32_t n = blocks[i / 6 / EMU_COUNT_OF(group_counts)] * 16, p = 1 + i % 5;
+
+        norm_case(&c);
+        c.elements[norm_params_strided__totals] = groups * p * 2;
+        for (unsigned k = norm_params_strided__gamma; k <= norm_params_strided__shift; k++)
+            c.elements[k] = n;
+        c.phase[norm_params_strided__scale] = i % 4 * 4;
+        c.value[norm_params_strided__inverse] = 0x3e000000 - i * 1000;
+        c.value[norm_params_strided__eps] = 0x3a83126f; /* 1e-3 */
+        c.value[norm_params_strided__first] = i % 3 * (groups - 1) / 2;
+        c.value[norm_params_strided__p] = p;
+        c.value[norm_params_strided__groups] = groups;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    for (unsigned k = norm_params_strided__gamma; k <= norm_params_strided__shift; k++)
+        c.elements[k] = 0;
+    kernel_fixture_call(rig, &c);
+    kernel_fixture_free(rig);
+}
+
 /* ---- norms in training ---- */
 
 /* A codelet on lists of n columns; of `factors` three for each. */
@@ -353,10 +413,16 @@ static void test_pixels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),       cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_norm_fold),  cmocka_unit_test(test_norm_params),
-        cmocka_unit_test(test_norm_lists), cmocka_unit_test(test_norm_fields),
-        cmocka_unit_test(test_stencil5),   cmocka_unit_test(test_pixels),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_norm_fold),
+        cmocka_unit_test(test_norm_params),
+        cmocka_unit_test(test_norm_fold_strided),
+        cmocka_unit_test(test_norm_params_strided),
+        cmocka_unit_test(test_norm_lists),
+        cmocka_unit_test(test_norm_fields),
+        cmocka_unit_test(test_stencil5),
+        cmocka_unit_test(test_pixels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

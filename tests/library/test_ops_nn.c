@@ -38,9 +38,19 @@ static void compare(const struct activation *y, const double *got, const double 
 struct norm_test {
     const char *on; /* machine */
     uint32_t n, c, h, w, groups;
+    int strided;
     enum activation_function act;
     float offset; /* of the mean, in deviations */
 };
+
+/* Number i of group g of all pictures: its place in [n][c][field]. */
+static size_t in_group(const struct norm_test *t, uint32_t g, size_t i)
+{
+    uint32_t field = t->h * t->w, each = t->c / t->groups, k = (uint32_t)(i / field);
+    uint32_t channel = t->strided ? k * t->groups + g % t->groups : g % t->groups * each + k;
+
+    return ((size_t)(g / t->groups) * t->c + channel) * field + i % field;
+}
 
 static double *plain_norm(const struct norm_test *t, const float *in, const float *gamma,
                           const float *beta, double eps)
@@ -49,17 +59,20 @@ static double *plain_norm(const struct norm_test *t, const float *in, const floa
     double *y = calloc((size_t)t->n * t->c * field, sizeof(*y));
 
     for (uint32_t g = 0; g < t->n * t->groups; g++) {
-        const size_t first = (size_t)g * each * field, count = (size_t)each * field;
+        const size_t count = (size_t)each * field;
         double mean = 0, variance = 0;
 
-        for (size_t i = first; i < first + count; i++)
-            mean += (double)in[i] / (double)count;
-        for (size_t i = first; i < first + count; i++)
-            variance += ((double)in[i] - mean) * ((double)in[i] - mean) / (double)count;
-        for (size_t i = first; i < first + count; i++) {
-            uint32_t c = (uint32_t)(i / field % t->c);
+        for (size_t i = 0; i < count; i++)
+            mean += (double)in[in_group(t, g, i)] / (double)count;
+        for (size_t i = 0; i < count; i++) {
+            double d = (double)in[in_group(t, g, i)] - mean;
 
-            y[i] = activate(((double)in[i] - mean) / sqrt(variance + eps) * (double)gamma[c] +
+            variance += d * d / (double)count;
+        }
+        for (size_t i = 0; i < count; i++) {
+            size_t k = in_group(t, g, i), c = k / field % t->c;
+
+            y[k] = activate(((double)in[k] - mean) / sqrt(variance + eps) * (double)gamma[c] +
                                 (double)beta[c],
                             t->act);
         }
@@ -82,7 +95,9 @@ static void norm(const struct norm_test *t)
 
         in[i] = (float)fp_f16_value(fp_f16_from_f64((double)in[i], 0, &env));
     }
-    y = op_group_norm(r.nn, x, t->groups, 1e-3f, gamma, beta, t->act, "norm");
+    y = op_group_norm(r.nn, x,
+                      &(struct group_norm_layer){ t->groups, t->strided, 1e-3f, gamma, beta },
+                      t->act, "norm");
     must(graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, y);
     want = plain_norm(t, in, gamma, beta, 1e-3);
@@ -108,6 +123,18 @@ static void test_group_norm(void **state)
         { .on = "toy16", .n = 1, .c = 48, .h = 7, .w = 6, .groups = 4, .offset = 4 },
         { .on = "toy64", .n = 2, .c = 20, .h = 9, .w = 9, .groups = 20 },
         { .on = "toy16", .n = 1, .c = 18, .h = 4, .w = 4, .groups = 6 },
+        { .on = "toy4", .n = 1, .c = 16, .h = 4, .w = 4, .groups = 4, .strided = 1 },
+        { .on = "toy16", .n = 2, .c = 24, .h = 5, .w = 5, .groups = 4, .strided = 1 },
+        { .on = "toy64",
+          .n = 1,
+          .c = 160,
+          .h = 6,
+          .w = 6,
+          .groups = 4,
+          .strided = 1,
+          .act = ACT_SWISH },
+        { .on = "toy64", .n = 1, .c = 40, .h = 9, .w = 9, .groups = 8, .strided = 1 },
+        { .on = "toy16", .n = 3, .c = 18, .h = 4, .w = 4, .groups = 6, .strided = 1 },
     };
 
     (void)state;
@@ -124,7 +151,8 @@ static void test_norm_errors(void **state)
         struct nn_fixture r = nn_fixture_new("toy4", 0);
         struct activation x = input(&r, 1, 48, 4, 4);
 
-        op_group_norm(r.nn, x, i ? 4 : 5, 1e-3f, one, one, i ? ACT_SIGMOID : ACT_NONE, "norm");
+        op_group_norm(r.nn, x, &(struct group_norm_layer){ i ? 4 : 5, 0, 1e-3f, one, one },
+                      i ? ACT_SIGMOID : ACT_NONE, "norm");
         assert_int_equal(graph_status(r.g), EMU_USAGE);
         nn_fixture_free(&r);
     }

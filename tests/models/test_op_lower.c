@@ -57,9 +57,8 @@ static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *d
 #define WEIGHTS(...)                                                                               \
     shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
 
-/* attr: of a node; kind OP_ATTR_NONE: it has none. */
-static uint32_t node_with(const char *op, unsigned ins, const uint32_t *in,
-                          struct op_named_attr attr)
+static uint32_t node_of(const char *op, unsigned ins, const uint32_t *in,
+                        const struct op_named_attr *attr, unsigned attrs)
 {
     char name[32];
     const char *const out_name[] = { name };
@@ -68,14 +67,21 @@ static uint32_t node_with(const char *op, unsigned ins, const uint32_t *in,
                                   .ins = ins,
                                   .out_name = out_name,
                                   .outs = 1,
-                                  .attr = &attr,
-                                  .attrs = attr.attr.kind != OP_ATTR_NONE };
+                                  .attr = attr,
+                                  .attrs = attrs };
     uint32_t out;
 
     snprintf(name, sizeof(name), "v%u", g->values);
     assert_int_equal(op_node(g, &r, &out), EMU_OK);
     assert_int_equal(g->problems, 0);
     return out;
+}
+
+/* attr: of a node; kind OP_ATTR_NONE: it has none. */
+static uint32_t node_with(const char *op, unsigned ins, const uint32_t *in,
+                          struct op_named_attr attr)
+{
+    return node_of(op, ins, in, &attr, attr.attr.kind != OP_ATTR_NONE);
 }
 
 static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
@@ -257,12 +263,15 @@ static void test_odd_channels(void **state)
 }
 
 /* Indices that are known at run time only, one of them from the end. */
-static uint32_t group_norm(uint32_t x, uint32_t channels, int64_t groups)
+static uint32_t group_norm(uint32_t x, uint32_t channels, int64_t groups, int64_t strided)
 {
     const uint32_t in[] = { x, WEIGHTS(channels), WEIGHTS(channels) };
+    const struct op_named_attr attr[] = {
+        { "num_groups", { .kind = OP_ATTR_INT, .i = groups } },
+        { "strided", { .kind = OP_ATTR_INT, .i = strided } },
+    };
 
-    return node_with("GroupNormalization", 3, in,
-                     (struct op_named_attr){ "num_groups", { .kind = OP_ATTR_INT, .i = groups } });
+    return node_of("GroupNormalization", 3, in, attr, EMU_COUNT_OF(attr));
 }
 
 static uint32_t patches(uint32_t x, uint32_t w, uint32_t bias, unsigned dims, const int64_t *size)
@@ -336,7 +345,7 @@ static void test_group_norm(void **state)
     uint32_t x = NODE("Conv", INPUT(2, 3, 6, 6), WEIGHTS(32, 3, 3, 3)), y;
 
     (void)state;
-    y = NODE("Swish", group_norm(x, 32, 4));
+    y = NODE("Swish", group_norm(x, 32, 4, 1));
     output(NODE("Conv", y, WEIGHTS(16, 32, 1, 1)));
     assert_int_equal(groups(), 3);
     run("toy64", ELEM_F16);
@@ -347,8 +356,8 @@ static void test_group_norm_and_others(void **state)
     uint32_t x = NODE("Conv", INPUT(1, 16, 5, 7), WEIGHTS(24, 16, 1, 1));
 
     (void)state;
-    output(NODE("Add", NODE("Relu", group_norm(x, 24, 2)), x)); /* x is read after the norm */
-    output(group_norm(NODE("Conv", INPUT(1, 16, 5, 7), WEIGHTS(20, 16, 1, 1)), 20, 5));
+    output(NODE("Add", NODE("Relu", group_norm(x, 24, 2, 0)), x)); /* x is read after the norm */
+    output(group_norm(NODE("Conv", INPUT(1, 16, 5, 7), WEIGHTS(20, 16, 1, 1)), 20, 5, 1));
     run("toy64", ELEM_F16);
 }
 

@@ -441,6 +441,44 @@ static void group_norm_of_one_list(void **state)
     assert_string_equal(g->node[1].row->name, "GroupNormalization");
 }
 
+static uint32_t parameter(const char *name, uint32_t count)
+{
+    const struct op_shape s = { .type = OP_TYPE_F32, .rank = 1, .dim = { count } };
+    float *data = op_graph_alloc(g, count, sizeof(*data));
+    uint32_t v;
+
+    for (uint32_t k = 0; k < count; k++)
+        data[k] = 0.5f + (float)k / 8;
+    assert_int_equal(op_value_new(g, name, OP_PARAM, &s, &v), EMU_OK);
+    g->value[v].data = data;
+    return v;
+}
+
+/* Parameters that are trained stay what they are, under their names. */
+static void group_norm_of_trained_lists(void **state)
+{
+    struct op_tensor one = { .shape = { .type = OP_TYPE_F32, .rank = 1, .dim = { 2 } } };
+    double plain[2] = { 1, 1 };
+    uint32_t x = INPUT(2, 4, 9), ones, zeros, scale = parameter("scale", 4),
+             shift = parameter("shift", 4), y;
+
+    (void)state;
+    g->parameters_change = 1;
+    one.f = plain;
+    assert_int_equal(op_value_constant(g, NULL, &one, &ones), EMU_OK);
+    plain[0] = plain[1] = 0;
+    assert_int_equal(op_value_constant(g, NULL, &one, &zeros), EMU_OK);
+    y = RESHAPE(NODE("InstanceNormalization", RESHAPE(x, 2, 2, 18), ones, zeros), 2, 4, 9);
+    y = NODE("Add", NODE("Mul", y, RESHAPE(scale, 4, 1)), RESHAPE(shift, 4, 1));
+    assert_int_equal(g->nodes, 7); /* nothing was computed from a parameter */
+    assert_int_equal(op_graph_output(g, y), EMU_OK);
+    assert_int_equal(pass_group_norms(g), EMU_OK);
+    assert_string_equal(g->node[g->nodes - 1].row->name, "GroupNormalization");
+    assert_int_equal(g->value[op_value_find(g, "scale")].kind, OP_PARAM);
+    assert_int_equal(g->value[op_value_find(g, "scale")].readers, 1);
+    assert_int_equal(g->value[op_value_find(g, "shift")].readers, 1);
+}
+
 /* A scale or shift that gives its product or sum another shape is by other channels than x's, or by
  * none. The first one has six numbers for the four channels of x. */
 static void group_norms_of_other_shapes_stay(void **state)
@@ -836,6 +874,7 @@ int main(void)
         TEST(norms_of_more_dimensions_stay),
         TEST(group_norm),
         TEST(group_norm_of_one_list),
+        TEST(group_norm_of_trained_lists),
         TEST(group_norms_of_other_shapes_stay),
         TEST(group_norms_that_grow_stay),
         TEST(empty_group_norms_stay),

@@ -72,15 +72,12 @@ static uint32_t parameter(double middle, double size, unsigned rank, const uint3
 
 static const char *block; /* of nodes that are made */
 
-static uint32_t node(const char *op, uint32_t ins, const uint32_t *in, struct op_named_attr attr)
+static uint32_t node_of(const char *op, uint32_t ins, const uint32_t *in,
+                        const struct op_named_attr *attr, uint32_t attrs)
 {
-    const struct op_request r = { .op = op,
-                                  .block = block,
-                                  .in = in,
-                                  .ins = ins,
-                                  .outs = 1,
-                                  .attr = &attr,
-                                  .attrs = attr.attr.kind != OP_ATTR_NONE };
+    const struct op_request r = {
+        .op = op, .block = block, .in = in, .ins = ins, .outs = 1, .attr = attr, .attrs = attrs
+    };
     uint32_t out;
 
     assert_int_equal(op_node(graph, &r, &out), EMU_OK);
@@ -88,10 +85,27 @@ static uint32_t node(const char *op, uint32_t ins, const uint32_t *in, struct op
         fail_msg("%s: %s", op, graph->problem[0].why);
     return out;
 }
+
+static uint32_t node(const char *op, uint32_t ins, const uint32_t *in, struct op_named_attr attr)
+{
+    return node_of(op, ins, in, &attr, attr.attr.kind != OP_ATTR_NONE);
+}
 #define NO_ATTR       ((struct op_named_attr){ NULL, { .kind = OP_ATTR_NONE } })
 #define NODE(op, ...) node(op, DIMS(__VA_ARGS__), NO_ATTR)
 #define NODE_INT(op, name, value, ...)                                                             \
     node(op, DIMS(__VA_ARGS__), (struct op_named_attr){ name, { .kind = OP_ATTR_INT, .i = value } })
+
+static uint32_t group_norm(uint32_t x, uint32_t channels, int64_t groups, int64_t strided)
+{
+    const struct op_named_attr attr[] = {
+        { "num_groups", { .kind = OP_ATTR_INT, .i = groups } },
+        { "strided", { .kind = OP_ATTR_INT, .i = strided } },
+    };
+    const uint32_t in[] = { x, parameter(1, 0.2, DIMS(channels)),
+                            parameter(0, 0.2, DIMS(channels)) };
+
+    return node_of("GroupNormalization", EMU_COUNT_OF(in), in, attr, EMU_COUNT_OF(attr));
+}
 
 static uint32_t dense(uint32_t x, uint32_t in, uint32_t out)
 {
@@ -152,9 +166,7 @@ static void group_norms(void)
 {
     uint32_t x = input(DIMS(BATCH, 12, 10));
 
-    x = NODE_INT("GroupNormalization", "num_groups", 3, x, parameter(1, 0.2, DIMS(12)),
-                 parameter(0, 0.2, DIMS(12)));
-    x = NODE("Swish", x);
+    x = NODE("Swish", group_norm(group_norm(x, 12, 3, 0), 12, 4, 1));
     x = NODE("Flatten", NODE("GlobalAveragePool", x));
     assert_int_equal(op_graph_output(graph, dense(x, 12, CLASSES)), EMU_OK);
 }
@@ -236,8 +248,7 @@ static void inverted_block(void)
     y = NODE("Mul", y, NODE("Sigmoid", conv(gate, 8, 48, 1, 1, 1, 1)));
     y = batch_norm(conv(y, 48, 16, 1, 1, 1, 0), 16);
     x = conv(NODE("Add", x, y), 16, 32, 3, 1, 2, 0);
-    x = NODE_INT("GroupNormalization", "num_groups", 4, x, parameter(1, 0.2, DIMS(32)),
-                 parameter(0, 0.2, DIMS(32)));
+    x = group_norm(x, 32, 4, 1);
     assert_int_equal(op_graph_output(graph, scores(NODE("Swish", x), 32)), EMU_OK);
 }
 
@@ -248,9 +259,7 @@ static uint32_t mobile_block(uint32_t x, int group_norms)
 
     for (unsigned k = 0; k < 2; k++) {
         y = k ? conv(y, 32, 32, 3, 1, 32, 0) : conv(y, 16, 32, 1, 1, 1, 0);
-        y = group_norms ? NODE_INT("GroupNormalization", "num_groups", 4, y,
-                                   parameter(1, 0.2, DIMS(32)), parameter(0, 0.2, DIMS(32)))
-                        : batch_norm(y, 32);
+        y = group_norms ? group_norm(y, 32, 4, k) : batch_norm(y, 32);
         y = NODE("Swish", y);
     }
     x = NODE("Add", x, batch_norm(conv(y, 32, 16, 1, 1, 1, 0), 16));

@@ -4,6 +4,8 @@
  * Every tile adds up what it has, first by channel, then by group of channels: two numbers for each
  * group of which it has a part. Two exchanges follow: some tiles add up a part of these numbers
  * each, then all tiles take the sums they need and compute scale and shift of their own channels.
+ * What travels together is a bundle: the sums of a group, or, if groups are strided, so that every
+ * tile has channels of all of them, those of all groups of a picture.
  * The variance is the mean of the squares minus the square of the mean, in f32; its error is below
  * that of f16 data, which has 11 bits, unless the mean is a thousand deviations. */
 #include <stdlib.h>
@@ -12,11 +14,11 @@
 #include "programs/library/layout/tile_blocks.h"
 #include "programs/library/layout/plan_cost.h"
 
-/* The sums of a tile block over a group of channels of a picture. */
+/* The sums of a tile block that are of a bundle. */
 struct block_sums {
-    uint64_t group; /* picture * groups + group */
+    uint64_t bundle; /* picture * bundles + bundle */
     uint32_t block, tile;
-    struct tensor sums; /* [2] */
+    struct tensor sums; /* [width] */
 };
 
 /* A norm under construction. */
@@ -24,30 +26,34 @@ struct norm {
     struct nn *nn;
     struct graph *g;
     struct activation x;
-    uint32_t groups, each; /* each: channels of a group */
-    float eps;
-    const float *gamma, *beta;
+    struct group_norm_layer layer;
+    uint32_t each;    /* channels of a group */
+    uint32_t bundles; /* of a picture */
+    uint32_t width;   /* numbers of a bundle: sum and sum of squares of each of its groups */
     enum activation_function act;
     struct tile_blocks all;
-    VEC(struct block_sums) block; /* by group, then by tile block */
-    size_t *first;         /* owned; where each group begins in `block`, and the end of the last */
-    uint32_t parts;        /* into which the sums of a group are added up before tiles take them */
+    VEC(struct block_sums) block; /* by bundle, then by tile block */
+    size_t *first;         /* owned; where each bundle begins in `block`, and the end of the last */
+    uint32_t parts;        /* into which the sums of a bundle are added up before tiles take them */
     uint64_t phase_cycles; /* of an exchange besides its words */
 };
 
-/* The groups of which a tile block has channels. */
+/* The bundles of which a tile block has channels. */
 static struct nn_range touched(const struct norm *m, const struct tile_block *f)
 {
     uint32_t end = (f->block + f->blocks) * CHANNEL_BLOCK;
 
+    if (m->layer.strided)
+        return (struct nn_range){ 0, 1 };
     end = end < m->x.c ? end : m->x.c;
     return (struct nn_range){ f->block * CHANNEL_BLOCK / m->each, (end - 1) / m->each + 1 };
 }
 
-/* How many channels of its first group lie before it. */
+/* How many channels of its first group lie before it; of strided groups, the group of its first
+ * channel. */
 static uint32_t before(const struct norm *m, const struct tile_block *f)
 {
-    return f->block * CHANNEL_BLOCK % m->each;
+    return f->block * CHANNEL_BLOCK % (m->layer.strided ? m->layer.groups : m->each);
 }
 
 /* ---- sums of groups of channels ---- */
@@ -59,7 +65,7 @@ static uint32_t totals_count(const struct norm *m)
     for (size_t i = 0; i < m->all.list.count; i++) {
         struct nn_range r = touched(m, &m->all.list.at[i]);
 
-        n += 2 * (r.end - r.begin);
+        n += m->width * (r.end - r.begin);
     }
     return n;
 }
@@ -70,15 +76,33 @@ static enum emu_status add_block_sums(struct norm *m, uint32_t i, struct tensor 
     struct nn_range r = touched(m, f);
 
     for (uint32_t k = r.begin; k < r.end; k++) {
-        uint32_t at = 2 * (k - r.begin);
+        uint32_t at = m->width * (k - r.begin);
+        struct tensor sums = tensor_slice(m->g, totals, 0, at, at + m->width);
 
-        TRY(VEC_PUSH(&m->block,
-                     (struct block_sums){ .group = (uint64_t)f->n * m->groups + k,
-                                          .block = i,
-                                          .tile = tile_block_tile(&m->all, f),
-                                          .sums = tensor_slice(m->g, totals, 0, at, at + 2) }));
+        TRY(VEC_PUSH(&m->block, (struct block_sums){ .bundle = (uint64_t)f->n * m->bundles + k,
+                                                     .block = i,
+                                                     .tile = tile_block_tile(&m->all, f),
+                                                     .sums = sums }));
     }
     return EMU_OK;
+}
+
+/* Adds the vertex that adds up the channels of each group of a tile block. */
+static void fold_block(const struct norm *m, uint32_t cs, const struct tile_block *f,
+                       struct tensor sum, struct tensor squares, struct tensor totals)
+{
+    uint32_t tile = tile_block_tile(&m->all, f), padded = f->blocks * CHANNEL_BLOCK;
+    uint32_t channels = m->x.c - f->block * CHANNEL_BLOCK, groups = m->layer.groups;
+
+    channels = channels < padded ? channels : padded;
+    graph_map(m->g, totals, tile);
+    if (m->layer.strided)
+        VERTEX(norm_fold_strided_f32, m->g, cs, tile, .sum = sum, .sumsq = squares,
+               .totals = totals, .first = before(m, f), .groups = groups, .rows = channels / groups,
+               .rest = channels % groups);
+    else
+        VERTEX(norm_fold_f32, m->g, cs, tile, .sum = sum, .sumsq = squares, .totals = totals,
+               .first = before(m, f), .each = m->each, .channels = channels);
 }
 
 /* Adds up the channels of each group on every tile. */
@@ -90,18 +114,15 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
 
     for (uint32_t i = 0; i < m->all.list.count; i++) {
         const struct tile_block *f = &m->all.list.at[i];
-        uint32_t tile = tile_block_tile(&m->all, f), end = channel + f->blocks * CHANNEL_BLOCK;
-        uint32_t channels = m->x.c - f->block * CHANNEL_BLOCK;
+        uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
         struct nn_range r = touched(m, f);
-        struct tensor own = tensor_slice(g, totals, 0, at, at + 2 * (r.end - r.begin));
+        uint32_t numbers = m->width * (r.end - r.begin);
+        struct tensor own = tensor_slice(g, totals, 0, at, at + numbers);
 
-        graph_map(g, own, tile);
-        VERTEX(norm_fold_f32, g, cs, tile, .sum = tensor_slice(g, sum, 0, channel, end),
-               .sumsq = tensor_slice(g, squares, 0, channel, end), .totals = own,
-               .first = before(m, f), .each = m->each,
-               .channels = channels < end - channel ? channels : end - channel);
+        fold_block(m, cs, f, tensor_slice(g, sum, 0, channel, end),
+                   tensor_slice(g, squares, 0, channel, end), own);
         TRY(add_block_sums(m, i, own));
-        at += 2 * (r.end - r.begin);
+        at += numbers;
         channel = end;
     }
     return EMU_OK;
@@ -109,29 +130,29 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
 
 /* ---- sums over tiles ---- */
 
-static int by_group(const void *a, const void *b)
+static int by_bundle(const void *a, const void *b)
 {
     const struct block_sums *x = a, *y = b;
 
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
+    if (x->bundle != y->bundle)
+        return x->bundle < y->bundle ? -1 : 1;
     return (x->block > y->block) - (x->block < y->block);
 }
 
-/* Sorts the sums by group. *most, *least: how many a group has. */
+/* Sorts the sums by bundle. *most, *least: how many a bundle has. */
 static enum emu_status sort_blocks(struct norm *m, uint32_t *most, uint32_t *least)
 {
-    size_t groups = (size_t)m->x.n * m->groups;
+    size_t bundles = (size_t)m->x.n * m->bundles;
 
-    m->first = emu_alloc(groups + 1, sizeof(*m->first));
+    m->first = emu_alloc(bundles + 1, sizeof(*m->first));
     if (!m->first)
-        return FAIL(NO_MEMORY, "%zu groups", groups);
-    qsort(m->block.at, m->block.count, sizeof(*m->block.at), by_group);
+        return FAIL(NO_MEMORY, "%zu bundles of sums", bundles);
+    qsort(m->block.at, m->block.count, sizeof(*m->block.at), by_bundle);
     for (size_t i = 0; i < m->block.count; i++)
-        m->first[m->block.at[i].group + 1] = i + 1;
+        m->first[m->block.at[i].bundle + 1] = i + 1;
     *most = 0;
     *least = UINT32_MAX;
-    for (size_t k = 0; k < groups; k++) {
+    for (size_t k = 0; k < bundles; k++) {
         uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
 
         *most = n > *most ? n : *most;
@@ -140,23 +161,34 @@ static enum emu_status sort_blocks(struct norm *m, uint32_t *most, uint32_t *lea
     return EMU_OK;
 }
 
-/* Cycles if `blocks` tile blocks have a group, and a tile takes `parts` sums for each of `touches`
- * groups. */
+/* Cycles of scale and shift of a block of channels. */
+static uint64_t params_cycles(const struct norm *m, uint32_t parts, uint32_t touches)
+{
+    const struct arch *a = graph_arch(m->g);
+    uint32_t totals = m->width * parts * touches;
+
+    if (m->layer.strided)
+        return KERNEL_CYCLES(norm_params_strided, KERNEL_ROW(norm_params_strided_f16), a,
+                             .totals = totals, .scale = CHANNEL_BLOCK, .groups = m->layer.groups,
+                             .p = parts);
+    return KERNEL_CYCLES(norm_params, KERNEL_ROW(norm_params_f16), a, .totals = totals,
+                         .scale = CHANNEL_BLOCK, .each = CHANNEL_BLOCK, .groups = touches,
+                         .p = parts);
+}
+
+/* Cycles if `blocks` tile blocks have a bundle, and a tile takes `parts` sums for each of `touches`
+ * bundles. */
 static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t parts,
                              uint32_t touches)
 {
-    const struct arch *a = graph_arch(m->g);
     uint32_t terms = ceil_div(blocks, parts);
-    uint64_t words = 2 * (uint64_t)parts * touches;
-    uint64_t cycles =
-        m->phase_cycles + words +
-        KERNEL_CYCLES(norm_params, KERNEL_ROW(norm_params_f16), a, .totals = 2 * parts * touches,
-                      .scale = CHANNEL_BLOCK, .each = CHANNEL_BLOCK, .groups = touches, .p = parts);
+    uint64_t words = (uint64_t)m->width * parts * touches;
+    uint64_t cycles = m->phase_cycles + words + params_cycles(m, parts, touches);
 
     if (parts < blocks)
-        cycles += m->phase_cycles + 2 * (uint64_t)terms +
-                  KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a, .partials = 2 * terms,
-                                .out = 2, .p = terms);
+        cycles += m->phase_cycles + (uint64_t)m->width * terms +
+                  KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), graph_arch(m->g),
+                                .partials = m->width * terms, .out = m->width, .p = terms);
     return cycles;
 }
 
@@ -184,34 +216,34 @@ static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least
     return best;
 }
 
-/* Which tiles have a part of a group, and which add up sums already. */
+/* Which tiles have a part of a bundle, and which add up sums already. */
 struct adders {
-    uint64_t *has; /* by tile: 1 + the last group that was asked for and of which it has a part */
+    uint64_t *has; /* by tile: 1 + the last bundle that was asked for and of which it has a part */
     uint8_t *adds; /* by tile */
     uint32_t tiles, at;
 };
 
-/* A tile for sums p [n] of a group: one without a part of the group, so that neither these sums nor
- * what becomes of them are copied on the tile; if there is none, one that has a part. Neighbouring
+/* A tile for sums p [n] of a bundle: one without a part of it, so that neither these sums nor what
+ * becomes of them are copied on the tile; if there is none, one that has a part. Neighbouring
  * groups, which often lie on the same tiles, take different ones. */
 static uint32_t adder_tile(const struct norm *m, struct adders *a, const struct block_sums *p,
                            uint32_t n)
 {
-    uint32_t group = (uint32_t)(p->group % m->groups);
+    uint32_t bundle = (uint32_t)(p->bundle % m->bundles);
 
     for (uint32_t i = 0; i < a->tiles; i++) {
         uint32_t tile = a->at;
 
         a->at = (a->at + 1) % a->tiles;
-        if (a->has[tile] != p->group + 1 && !a->adds[tile]) {
+        if (a->has[tile] != p->bundle + 1 && !a->adds[tile]) {
             a->adds[tile] = 1;
             return tile;
         }
     }
-    return p[cut_at(n, m->groups, group)].tile;
+    return p[cut_at(n, m->bundles, bundle)].tile;
 }
 
-/* Adds up sums p [n] of a group on a tile. */
+/* Adds up sums p [n] of a bundle on a tile. */
 static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_sums *p, uint32_t n,
                         uint32_t tile, struct tensor out)
 {
@@ -230,36 +262,35 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_su
     emu_free(part);
 }
 
-/* Adds up the sums of every group in m->parts parts, into all [pictures * groups][parts][2], flat.
- */
-static void add_groups(const struct norm *m, struct tensor all, struct adders *a)
+/* Adds up the sums of every bundle in m->parts parts, into all [pictures * bundles][parts][width],
+ * flat. */
+static void add_bundles(const struct norm *m, struct tensor all, struct adders *a)
 {
     uint32_t cs = op_compute_set(m->g, m->nn->seq, "add");
 
-    for (uint32_t k = 0; k < m->x.n * m->groups; k++) {
+    for (uint32_t k = 0; k < m->x.n * m->bundles; k++) {
         const struct block_sums *p = &m->block.at[m->first[k]];
         uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
 
         for (uint32_t i = 0; i < n; i++)
-            a->has[p[i].tile] = p->group + 1;
+            a->has[p[i].tile] = p->bundle + 1;
         for (uint32_t i = 0; i < m->parts; i++) {
-            uint32_t at = (k * m->parts + i) * 2, begin = cut_at(n, m->parts, i);
+            uint32_t at = (k * m->parts + i) * m->width, begin = cut_at(n, m->parts, i);
             uint32_t terms = cut_at(n, m->parts, i + 1) - begin;
 
             add_on_tile(m, cs, p + begin, terms, adder_tile(m, a, p + begin, terms),
-                        tensor_slice(m->g, all, 0, at, at + 2));
+                        tensor_slice(m->g, all, 0, at, at + m->width));
         }
     }
 }
 
-/* The sums of all groups, [pictures * groups][parts][2]: a new variable, or those of the tile
- * blocks.
- */
+/* The sums of all bundles, [pictures * bundles][parts][width]: a new variable, or those of the tile
+ * blocks. */
 static struct tensor add_up(const struct norm *m, int whole)
 {
     struct graph *g = m->g;
-    uint32_t shape[3] = { m->x.n * m->groups, m->parts, 2 };
-    uint32_t flat = shape[0] * shape[1] * 2, tiles = graph_compute_tiles(g);
+    uint32_t shape[3] = { m->x.n * m->bundles, m->parts, m->width };
+    uint32_t flat = shape[0] * shape[1] * shape[2], tiles = graph_compute_tiles(g);
     struct adders a = { .tiles = tiles };
     struct tensor all;
 
@@ -280,7 +311,7 @@ static struct tensor add_up(const struct norm *m, int whole)
     a.has = emu_alloc(tiles, sizeof(*a.has));
     a.adds = emu_alloc(tiles, sizeof(*a.adds));
     if (a.has && a.adds)
-        add_groups(m, all, &a);
+        add_bundles(m, all, &a);
     else
         graph_fail(g, EMU_NO_MEMORY, "sums on %u tiles", tiles);
     emu_free(a.has);
@@ -307,8 +338,8 @@ static struct tensor new_params(const struct norm *m, uint32_t channels)
         for (uint32_t c = 0; c < f->blocks * CHANNEL_BLOCK; c++, at++) {
             uint32_t channel = f->block * CHANNEL_BLOCK + c;
 
-            v[at] = channel < m->x.c ? m->gamma[channel] : 0;
-            v[channels + at] = channel < m->x.c ? m->beta[channel] : 0;
+            v[at] = channel < m->x.c ? m->layer.gamma[channel] : 0;
+            v[channels + at] = channel < m->x.c ? m->layer.beta[channel] : 0;
         }
     }
     t = graph_constant(m->g, ELEM_F32, 2, (const uint32_t[]){ 2, channels }, v, "params");
@@ -331,18 +362,25 @@ static void make_params(const struct norm *m, uint32_t cs, const struct tile_blo
                         uint32_t channel, const struct tensor t[4], struct tensor sums)
 {
     struct graph *g = m->g;
-    uint32_t tile = tile_block_tile(&m->all, f), group = f->n * m->groups;
+    uint32_t tile = tile_block_tile(&m->all, f), first = f->n * m->bundles;
     uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
     struct nn_range r = touched(m, f);
-    struct tensor totals = tensor_slice(g, sums, 0, group + r.begin, group + r.end);
+    struct tensor totals =
+        tensor_flatten(g, tensor_slice(g, sums, 0, first + r.begin, first + r.end));
+    struct tensor gamma = on_tile(g, t[0], channel, end, tile);
+    struct tensor beta = on_tile(g, t[1], channel, end, tile);
+    struct tensor scale = on_tile(g, t[2], channel, end, tile);
+    struct tensor shift = on_tile(g, t[3], channel, end, tile);
+    float inverse = 1.0f / ((float)m->each * (float)(m->x.h * m->x.w));
 
-    VERTEX(norm_params_f16, g, cs, tile, .totals = tensor_flatten(g, totals),
-           .gamma = on_tile(g, t[0], channel, end, tile),
-           .beta = on_tile(g, t[1], channel, end, tile),
-           .scale = on_tile(g, t[2], channel, end, tile),
-           .shift = on_tile(g, t[3], channel, end, tile),
-           .inverse = 1.0f / ((float)m->each * (float)(m->x.h * m->x.w)), .eps = m->eps,
-           .first = before(m, f), .each = m->each, .p = m->parts, .groups = r.end - r.begin);
+    if (m->layer.strided)
+        VERTEX(norm_params_strided_f16, g, cs, tile, .totals = totals, .gamma = gamma, .beta = beta,
+               .scale = scale, .shift = shift, .inverse = inverse, .eps = m->layer.eps,
+               .first = before(m, f), .p = m->parts, .groups = m->layer.groups);
+    else
+        VERTEX(norm_params_f16, g, cs, tile, .totals = totals, .gamma = gamma, .beta = beta,
+               .scale = scale, .shift = shift, .inverse = inverse, .eps = m->layer.eps,
+               .first = before(m, f), .each = m->each, .p = m->parts, .groups = r.end - r.begin);
 }
 
 static const struct act_kernels scale_shift = ACT_KERNELS_3(scale_shift, f16);
@@ -376,9 +414,9 @@ static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
 
 static enum emu_status check(const struct norm *m)
 {
-    if (!m->groups || m->x.c % m->groups)
+    if (!m->layer.groups || m->x.c % m->layer.groups)
         return FAIL(USAGE, "a group norm of %u channels in %u groups: expected equal groups",
-                    m->x.c, m->groups);
+                    m->x.c, m->layer.groups);
     if (m->act == ACT_SIGMOID)
         return FAIL(USAGE, "a group norm with a sigmoid after: expected none, relu or swish");
     return EMU_OK;
@@ -391,7 +429,9 @@ static enum emu_status norm(struct norm *m)
 
     TRY(graph_status(m->g));
     TRY(check(m));
-    m->each = m->x.c / m->groups;
+    m->each = m->x.c / m->layer.groups;
+    m->bundles = m->layer.strided ? 1 : m->layer.groups;
+    m->width = m->layer.strided ? 2 * m->layer.groups : 2;
     TRY(tile_blocks_of(m->nn, &m->x, &m->all));
     tile_blocks_sum(m->nn, &m->x, &m->all, &sum, &squares);
     TRY(fold(m, sum, squares));
@@ -401,17 +441,14 @@ static enum emu_status norm(struct norm *m)
     return graph_status(m->g);
 }
 
-struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t groups, float eps,
-                                const float *gamma, const float *beta, enum activation_function act,
+struct activation op_group_norm(struct nn *nn, struct activation x,
+                                const struct group_norm_layer *layer, enum activation_function act,
                                 const char *name)
 {
     struct norm m = { .nn = nn,
                       .g = nn->g,
                       .x = x,
-                      .groups = groups,
-                      .eps = eps,
-                      .gamma = gamma,
-                      .beta = beta,
+                      .layer = *layer,
                       .act = act,
                       .phase_cycles = plan_exchange_cycles(graph_arch(nn->g), 1) - 1 };
     enum emu_status s;
