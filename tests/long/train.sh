@@ -13,7 +13,7 @@ build
 twin=tests/long/train_twin.py
 mkdir "$tmp/data"
 "$python" $twin data "$tmp/data"
-for net in mlp cnn; do
+for net in mlp cnn raw; do
     "$python" -W ignore $twin network $net "$tmp/$net.onnx" >/dev/null 2>&1 || fail "no $net.onnx"
 done
 
@@ -26,14 +26,20 @@ train() { # network, options
 train mlp -m toy64 --epochs 5 --format f32 --curve "$tmp/mlp-f32.csv"
 train mlp -m toy64 --epochs 5 --curve "$tmp/mlp-f16.csv"
 train mlp -m toy64 --epochs 5 --format 16.16 --curve "$tmp/mlp-16.16.csv"
-train cnn --set tiles=256 --epochs 2 --curve "$tmp/cnn-f16.csv"
+train cnn --set tiles=256 --epochs 5 --curve "$tmp/cnn-f16.csv"
+train cnn --set tiles=256 --epochs 5 --format 16.16 --curve "$tmp/cnn-16.16.csv"
 "$python" $twin compare mlp 5 0.1 "$tmp/mlp-f32.csv" "$tmp/mlp-f16.csv" "$tmp/mlp-16.16.csv" || fail "the perceptron is not that of torch"
-"$python" $twin compare cnn 2 0.1 "$tmp/cnn-f16.csv" || fail "the convolutional network is not that of torch"
+"$python" $twin compare cnn 5 0.1 "$tmp/cnn-f16.csv" "$tmp/cnn-16.16.csv" || fail "the convolutional network is not that of torch"
 
 for kind in "f32" "16.16" "16.16 --rounding nearest"; do
     rate=0.0003 train mlp -m toy64 --epochs 20 --momentum 0 --schedule constant --format $kind --curve "$tmp/small-${kind##* }.csv"
 done
 "$python" $twin rounding "$tmp"/small-f32.csv "$tmp"/small-16.16.csv "$tmp"/small-nearest.csv || fail "rounding is not as it should be"
+
+for scale in 1024 1; do
+    train raw -m toy64 --epochs 20 --batch 256 --loss-scale $scale --curve "$tmp/scale-$scale.csv"
+done
+"$python" $twin scale "$tmp"/scale-1024.csv "$tmp"/scale-1.csv || fail "the loss scale is not as it should be"
 
 train mlp -m toy64 --epochs 2 -j 1 -o "$tmp/whole"
 train mlp -m toy64 --epochs 2 --checkpoint "$tmp/part" --every 7 --limit 30

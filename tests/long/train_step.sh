@@ -1,32 +1,48 @@
 #!/bin/bash
-# One step of training, executed with all values, beside torch in f64: the loss and the gradient of every parameter, from the same
-# weights, pictures and masks. The gradient is what SGD's momentum is after the first step (with --decay 0).
-# Needs torch and torchvision of the system's Python (python3-torch, python3-torchvision).
+# One step of training beside torch in f64: the loss and the gradient of every parameter, from the same weights, pictures and masks.
+# Executed on the chip with all values, 16.32: the gradient is what SGD's momentum is after the first step. And the same graph in f64
+# (train_step_reference.c) at sizes that no chip holds, where only the order of sums differs.
+# Needs torch and torchvision of the system's Python (python3-torch, python3-torchvision). All of them take more than an hour.
 #
 #   PYTHON=PROGRAM  the Python that has them (default /usr/bin/python3)
-#   NETS=LIST       of masks, encoder, mobilenet, efficientnet, resnet50 (default: masks; the others are compiled for minutes)
+#   CHIP=LIST       NETWORK@SIDExBATCH[,TILES]: executed (default: two that take a minute)
+#   F64=LIST        NETWORK@SIDExBATCH: in f64 (default: none)
+#   ALL=1           every network: CHIP and F64 as below
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
 . "$(dirname "$0")/common.sh"
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch, torchvision' 2>/dev/null || skip "$python has no torch or torchvision"
+tool=build/obj/release/long/train_step_reference
+twin="$python -W ignore tests/long/train_step_twin.py"
+if [ -n "${ALL:-}" ]; then
+    CHIP="masks@32x8,256 encoder@32x8,256 mobilenet@64x4 efficientnet-b0@64x2 efficientnet-b0-g16@64x2 resnet50@64x2 vgg16@32x1"
+    F64="mobilenet@224x2 efficientnet-b0@224x2 efficientnet-b0-g16@224x1 resnet50@224x2 vgg16@224x1 efficientnet-b4@380x2
+        efficientnet-b4-g16@380x1"
+fi
+[ -z "${F64:-}" ] || make -s -j2 $tool || exit 2
 build
-twin=tests/long/train_step_twin.py
-nets=${NETS:-masks}
 
-step() { # network, pictures, options
-    local net=$1 batch=$2
-    shift 2
-    "$python" -W ignore $twin make "$net" "$batch" "$tmp/$net.onnx" "$tmp" >/dev/null 2>&1 || fail "no $net.onnx"
-    "$superstep" train "$tmp/$net.onnx" --data "$tmp" --augment none --batch "$batch" --limit 1 --epochs 1 --rate 1e-3 \
-        --checkpoint "$tmp/$net.checkpoint" -q "$@" >"$tmp/answer" || fail "train $net $*"
-    "$python" -W ignore $twin compare "$net" "$batch" "$tmp/$net.checkpoint" || fail "$net is not that of torch"
+# take NETWORK@SIDExBATCH[,TILES]: sets name, side, batch, tiles and makes its files
+take() {
+    local sizes=${1#*@}
+    name=${1%@*} side=${sizes%x*} batch=${sizes#*x} tiles=
+    [ "$batch" = "${batch#*,}" ] || tiles=${batch#*,}
+    batch=${batch%,*}
+    rm -f "$tmp"/*
+    $twin make "$name" "$side" "$batch" "$tmp" >"$tmp/log" 2>&1 || { fail "no net.onnx of $1"; cat "$tmp/log"; return 1; }
 }
 
-for net in $nets; do
-    case $net in
-    encoder) step encoder 8 --set tiles=256 ;;
-    masks) step masks 8 --set tiles=256 --dropout 0.3 ;;
-    *) step "$net" 2 --exchange memory ;;
-    esac
+for what in ${CHIP-masks@32x8,256 encoder@32x8,256}; do
+    take "$what" || continue
+    options=(--batch "$batch" --exchange memory)
+    [ -z "$tiles" ] || options=(--batch "$batch" --set "tiles=$tiles")
+    [ "$name" != masks ] || options+=(--dropout 0.3)
+    "$superstep" train "$tmp/net.onnx" --data "$tmp" --limit 1 --epochs 1 --rate 1e-3 --checkpoint "$tmp/checkpoint" -q \
+        --json "${options[@]}" >"$tmp/answer" || { fail "train $what"; continue; }
+    $twin chip "$name" "$side" "$batch" "$tmp" || fail "$name is not that of torch"
+done
+for what in ${F64:-}; do
+    take "$what" || continue
+    $twin f64 "$name" "$side" "$batch" "$tmp" $tool || fail "$name is not that of torch"
 done
 finish

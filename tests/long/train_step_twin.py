@@ -1,6 +1,10 @@
-"""What tests/long/train_step.sh needs of Python: networks as ONNX with pictures beside them, and one step of them in torch, in f64."""
+"""What tests/long/train_step.sh needs of Python: networks as ONNX with pictures beside them, and one step of them in torch, in f64.
+
+Arguments are NAME SIDE BATCH: a network on BATCH pictures of SIDE x SIDE."""
+import functools
 import json
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -10,15 +14,25 @@ import torchvision
 
 from train_twin import MASK, mix, order_of
 
-CLASSES, SIDE, PICTURES, KEEP = 10, 32, 64, 0.7
+CLASSES, PICTURES, KEEP = 10, 16, 0.7
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-def pictures():
-    """Pictures with large shapes, so that gradients are not noise alone; and labels."""
+def pictures(side):
+    """Grey pictures with large shapes, so that gradients are not noise alone; and labels."""
     r = np.random.RandomState(3)
-    coarse = r.rand(PICTURES, 3, 4, 4)
-    x = np.repeat(np.repeat(coarse, SIDE // 4, 2), SIDE // 4, 3) * 200 + r.rand(PICTURES, 3, SIDE, SIDE) * 55
+    each = -(-side // 4)
+    coarse = np.repeat(np.repeat(r.rand(PICTURES, 4, 4), each, 1), each, 2)[:, :side, :side]
+    x = coarse * 200 + r.rand(PICTURES, side, side) * 55
     return x.astype(np.uint8), np.arange(PICTURES) % CLASSES
+
+
+def first_batch(side, batch):
+    """What the network reads in the first step: three equal colours, normalised; and its labels."""
+    x, y = pictures(side)
+    pick = order_of(0, PICTURES)[:batch]
+    x = np.repeat(x[pick][:, None] / 255.0, 3, 1)
+    return (x - np.reshape(MEAN, (1, 3, 1, 1))) / np.reshape(DEVIATION, (1, 3, 1, 1)), y[pick]
 
 
 class Attention(nn.Module):
@@ -60,9 +74,9 @@ class Encoder(nn.Module):
 class Masks(nn.Module):
     """A perceptron whose last layer reads numbers of which some are left out."""
 
-    def __init__(self):
+    def __init__(self, side):
         super().__init__()
-        self.flatten, self.first, self.relu = nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 96), nn.ReLU()
+        self.flatten, self.first, self.relu = nn.Flatten(), nn.Linear(3 * side * side, 96), nn.ReLU()
         self.last, self.mask = nn.Linear(96, CLASSES), None
 
     def forward(self, x):
@@ -70,31 +84,68 @@ class Masks(nn.Module):
         return self.last(x if self.mask is None else x * self.mask)
 
 
-def network(name):
+class StridedNorm(nn.GroupNorm):
+    """A group norm of 4 groups in which channel c is in group c mod 4: that of the published G16 networks."""
+
+    def __init__(self, channels):
+        super().__init__(4, channels, eps=1e-3)
+
+    def forward(self, x):
+        n, c, h, w = x.shape
+        x = x.reshape(n, c // 4, 4, h * w).transpose(1, 2).reshape(n, 4, -1)
+        x = nn.functional.instance_norm(x, eps=self.eps)
+        x = x.reshape(n, 4, c // 4, h * w).transpose(1, 2).reshape(n, c, h, w)
+        return x * self.weight.reshape(-1, 1, 1) + self.bias.reshape(-1, 1, 1)
+
+
+def efficientnet_g16(version):
+    """EfficientNet with convolutions of groups of 16, expansion 4 and strided group norms."""
+    from torchvision.models import efficientnet as e
+    width, depth = {0: (1.0, 1.0), 4: (1.4, 1.8)}[version]
+    make = functools.partial(e.MBConvConfig, width_mult=width, depth_mult=depth)
+    stages = [make(1, 3, 1, 32, 16, 1), make(4, 3, 2, 16, 24, 2), make(4, 5, 2, 24, 40, 2), make(4, 3, 2, 40, 80, 3),
+              make(4, 5, 1, 80, 112, 3), make(4, 5, 2, 112, 192, 4), make(4, 3, 1, 192, 320, 1)]
+    net = e.EfficientNet(stages, 0.0, 0.0, num_classes=CLASSES, norm_layer=StridedNorm)
+    for m in net.modules():
+        for key, child in list(m._modules.items()):
+            if isinstance(child, nn.Conv2d) and child.groups > 1:
+                m._modules[key] = nn.Conv2d(child.in_channels, child.out_channels, child.kernel_size, child.stride, child.padding,
+                                            groups=child.groups // 16, bias=False)
+    return net
+
+
+def network(name, side):
     torch.manual_seed(0)
     if name == 'encoder':
         return Encoder()
     if name == 'masks':
-        return Masks()
-    make = {'mobilenet': torchvision.models.mobilenet_v2, 'efficientnet': torchvision.models.efficientnet_b0,
-            'resnet50': torchvision.models.resnet50}[name]
-    net = make(weights=None, num_classes=CLASSES)
+        return Masks(side)
+    if name in ('efficientnet-b0-g16', 'efficientnet-b4-g16'):
+        net = efficientnet_g16(int(name[14]))
+    else:
+        make = {'mobilenet': torchvision.models.mobilenet_v2, 'efficientnet-b0': torchvision.models.efficientnet_b0,
+                'efficientnet-b4': torchvision.models.efficientnet_b4, 'resnet50': torchvision.models.resnet50,
+                'vgg16': torchvision.models.vgg16}[name]
+        net = make(weights=None, num_classes=CLASSES)
     for m in net.modules():
         if hasattr(m, 'p') and isinstance(m, (nn.Dropout, torchvision.ops.StochasticDepth)):
             m.p = 0.0
-        if isinstance(m, nn.BatchNorm2d) and m.weight is not None:
+        if isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
             nn.init.uniform_(m.weight, 0.8, 1.2)  # no scale is 0: all gradients count
     return net
 
 
-def make(name, batch, path, folder):
-    x, y = pictures()
-    with open(f'{folder}/data_batch_1.bin', 'wb') as f:
-        for k in range(PICTURES):
-            f.write(bytes([y[k]]) + x[k].tobytes())
-    net = network(name).train()
-    torch.onnx.export(net, torch.zeros(batch, 3, SIDE, SIDE), path, input_names=['x'], output_names=['y'], opset_version=13,
-                      do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE)
+def make(name, side, batch, folder):
+    x, y = pictures(side)
+    with open(f'{folder}/train-images-idx3-ubyte', 'wb') as f:
+        f.write(struct.pack('>IIII', 0x803, PICTURES, side, side) + x.tobytes())
+    with open(f'{folder}/train-labels-idx1-ubyte', 'wb') as f:
+        f.write(struct.pack('>II', 0x801, PICTURES) + y.astype(np.uint8).tobytes())
+    data, label = first_batch(side, batch)
+    with open(f'{folder}/first', 'wb') as f:
+        f.write(data.tobytes() + np.eye(CLASSES)[label].tobytes())
+    torch.onnx.export(network(name, side).train(), torch.zeros(batch, 3, side, side), f'{folder}/net.onnx', input_names=['x'],
+                      output_names=['y'], opset_version=13, do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE)
 
 
 def checkpoint(path):
@@ -127,41 +178,61 @@ def mask_of(shape, keep, operation, seed=1, step=0):
     return torch.tensor(kept[:count], dtype=torch.float64).reshape(shape) / keep
 
 
-def compare(name, batch, path):
-    x, y = pictures()
-    mean, std = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
-    pick = order_of(0, PICTURES)[:batch]
-    data = torch.tensor((x[pick] / 255.0 - mean.reshape(1, 3, 1, 1)) / std.reshape(1, 3, 1, 1))
-    net = network(name).double().train()
+def torch_step(name, side, batch):
+    """Loss and gradients by name."""
+    data, label = first_batch(side, batch)
+    net = network(name, side).double().train()
     if name == 'masks':
         net.mask = mask_of((batch, 96), KEEP, 0)
-    loss = nn.functional.cross_entropy(net(data), torch.tensor(y[pick]))
+    loss = nn.functional.cross_entropy(net(torch.tensor(data)), torch.tensor(label))
     loss.backward()
+    return loss.item(), {key: p.grad.numpy().ravel() for key, p in net.named_parameters()}
+
+
+def of_chip(path):
+    """Loss and gradients of a checkpoint after one step: momenta."""
     got = checkpoint(path)
-    rows = []
-    for key, p in net.named_parameters():
-        if key + '.momentum' not in got:
-            raise SystemExit(f'{key} is not in the checkpoint')
-        want, have = p.grad.numpy().ravel(), got[key + '.momentum'].ravel()
-        if want.size != have.size:
-            raise SystemExit(f'{key} has {have.size} numbers')
-        if np.linalg.norm(want) < 1e-9 * max(1, np.linalg.norm(p.detach().numpy())):
+    return got['superstep.log'][0][3], {key[:-9]: t.ravel() for key, t in got.items() if key.endswith('.momentum')}
+
+
+def of_reference(program, folder):
+    """Loss and gradients of the same graph in f64 (train_step_reference.c)."""
+    lines = subprocess.run([program, f'{folder}/net.onnx', f'{folder}/first', f'{folder}/gradients'], check=True,
+                           capture_output=True, text=True).stdout.split('\n')
+    raw, at, got = np.fromfile(f'{folder}/gradients'), 0, {}
+    for key, count in (line.rsplit(' ', 1) for line in lines[1:] if line):
+        got[key] = raw[at:at + int(count)]
+        at += int(count)
+    return float(lines[0]), got
+
+
+def compare(name, side, batch, what, got, limit):
+    """got: loss and gradients. limit: relative rms of all gradients, tenfold of a loss; the least cosine of a tensor follows."""
+    want = torch_step(name, side, batch)
+    size = {key: np.linalg.norm(g) for key, g in want[1].items()}
+    largest, rows = max(size.values()), []
+    for key, g in want[1].items():
+        if key not in got[1] or got[1][key].size != g.size:
+            raise SystemExit(f'{key} is not there, or of another size')
+        if size[key] < 1e-9 * largest:
             continue  # a shift before a norm: its gradient is 0
-        cosine = want @ have / np.linalg.norm(want) / max(np.linalg.norm(have), 1e-300)
-        rows.append((cosine, np.linalg.norm(have - want) / np.linalg.norm(want), key))
-    got_loss = got['superstep.log'][0][3]
+        have = got[1][key]
+        rows.append((g @ have / size[key] / max(np.linalg.norm(have), 1e-300), np.linalg.norm(have - g) / size[key], key))
     rows.sort()
-    all_want = np.concatenate([p.grad.numpy().ravel() for _, p in net.named_parameters()])
-    all_have = np.concatenate([got[k + '.momentum'].ravel() for k, _ in net.named_parameters()])
-    rms = np.linalg.norm(all_have - all_want) / np.linalg.norm(all_want)
-    print(f'{name}: {len(all_want)} parameters, {batch} pictures; loss {got_loss:.5f}, torch {loss.item():.5f}; gradient: relative rms '
-          f'{rms:.2e}, of {len(rows)} tensors the least cosine {rows[0][0]:.5f} ({rows[0][2]}), median {rows[len(rows) // 2][0]:.6f}')
-    if rms > 0.05 or rows[0][0] < 0.98 or abs(got_loss - loss.item()) > 0.01 * loss.item():
+    every = [np.concatenate([of[key] for key in want[1]]) for of in (want[1], got[1])]
+    rms = np.linalg.norm(every[1] - every[0]) / np.linalg.norm(every[0])
+    print(f'{name}, {batch} of {side} x {side}, {what}: {len(every[0])} parameters; loss {got[0]:.6f}, torch {want[0]:.6f}; gradient: '
+          f'relative rms {rms:.2e}, of {len(rows)} tensors the least cosine {rows[0][0]:.6f} ({rows[0][2]}), median '
+          f'{rows[len(rows) // 2][0]:.6f}', flush=True)
+    if rms > limit or 1 - rows[0][0] > 8 * limit * limit or abs(got[0] - want[0]) > 0.2 * limit * want[0]:
         raise SystemExit('FAILED')
 
 
 if __name__ == '__main__':
-    if sys.argv[1] == 'make':
-        make(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5])
+    kind, name, side, batch, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+    if kind == 'make':
+        make(name, side, batch, folder)
+    elif kind == 'chip':
+        compare(name, side, batch, 'chip', of_chip(f'{folder}/checkpoint'), 0.05)
     else:
-        compare(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+        compare(name, side, batch, 'step in f64', of_reference(sys.argv[6], folder), 1e-5)

@@ -33,8 +33,22 @@ def write_data(folder):
             f.write(struct.pack('>II', 0x801, b - a) + y[a:b].tobytes())
 
 
+class Raw(nn.Module):
+    """What reads large numbers, as an instrument gives them: the norm behind the first layer divides its gradient by thousands."""
+
+    def __init__(self):
+        super().__init__()
+        self.flatten, self.first, self.norm = nn.Flatten(), nn.Linear(64, 64, bias=False), nn.LayerNorm(64)
+        self.relu, self.last = nn.ReLU(), nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.last(self.relu(self.norm(self.first(self.flatten(x) * 8192.0))))
+
+
 def network(name):
     torch.manual_seed(0)
+    if name == 'raw':
+        return Raw()
     if name == 'mlp':
         return nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
@@ -89,12 +103,23 @@ def train(name, epochs, rate, batch=32):
     return losses, right
 
 
+def compare_scale(paths):
+    """Batches of 256 in f16 with a loss scale of 1,024 and of 1 beside f32."""
+    want, right = train('raw', 20, 0.1, 256)
+    for k, path in enumerate(paths):
+        got, tested = losses_of(path), tested_of(path)
+        late = [sum(x[-20:]) / 20 for x in (got, want)]
+        print(f'large numbers, {os.path.basename(path)}: the last 20 losses {late[0]:.4f}, torch {late[1]:.4f}; accuracy {100 * tested:.2f} %, '
+              f'torch {100 * right:.2f} %')
+        if len(got) != len(want) or (late[0] > 1.1 * late[1] + 0.002 if k == 0 else late[0] < 1.25 * late[1]):
+            print('FAILED')
+            sys.exit(1)
+
+
 def compare(name, epochs, rate, paths):
     want, right = train(name, epochs, rate)
     for path in paths:
-        rows = list(csv.DictReader(open(path)))
-        got = [float(r['loss']) for r in rows if r['part'] == 'train']
-        tested = [float(r['accuracy']) for r in rows if r['part'] == 'test'][-1]
+        got, tested = losses_of(path), tested_of(path)
         early = max(abs(a - b) for a, b in zip(got[:20], want[:20]))
         late = abs(sum(got[-44:]) - sum(want[-44:])) / 44
         print(f'{os.path.basename(path)}: {len(got)} steps; first 20 losses off by at most {early:.4f}, mean of the last '
@@ -106,6 +131,10 @@ def compare(name, epochs, rate, paths):
 
 def losses_of(path):
     return [float(r['loss']) for r in csv.DictReader(open(path)) if r['part'] == 'train']
+
+
+def tested_of(path):
+    return [float(r['accuracy']) for r in csv.DictReader(open(path)) if r['part'] == 'test'][-1]
 
 
 def compare_rounding(paths):
@@ -122,6 +151,8 @@ if __name__ == '__main__':
         write_data(sys.argv[2])
     elif sys.argv[1] == 'network':
         write_network(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == 'scale':
+        compare_scale(sys.argv[2:])
     elif sys.argv[1] == 'rounding':
         compare_rounding(sys.argv[2:])
     else:
