@@ -1,10 +1,11 @@
 /* lab_conv.c - one convolution layer by the planner's cut: what was predicted beside what it took,
- * the numbers against sums in f64, and what the vendor published for layers of that name.
+ * the numbers against sums in f64, and what the vendor published for layers of that name. Or one of
+ * its gradients, by the input or by the weights.
  */
 #include <math.h>
 #include <string.h>
 
-#include "programs/lab/lab.h"
+#include "programs/lab/lab_conv_back.h"
 
 enum {
     LAYER,
@@ -20,8 +21,10 @@ enum {
     BATCH,
     PARTIALS,
     ACT,
+    PASS,
     SEED
 };
+enum { FORWARD, BY_DATA, BY_WEIGHTS };
 enum { PICTURE = 4, SIDE_MAX = 1024, CHANNELS_MAX = 16384, PASSES = 3 };
 
 /* Layers with published cycles; 0: none of them. */
@@ -44,6 +47,7 @@ static const char *const layer_names[] = {
 
 static const char *const partials_names[] = { "f16", "f32" };
 static const char *const act_names[] = { "none", "relu", "swish" };
+static const char *const pass_names[] = { "forward", "data", "weights" };
 
 static const struct program_param param[] = {
     [LAYER] = { "layer", 0, 0, EMU_COUNT_OF(layer_names) - 1,
@@ -60,13 +64,13 @@ static const struct program_param param[] = {
     [BATCH] = { "batch", 1, 1, 64, "pictures" },
     [PARTIALS] = { "partials", 0, 0, 1, "type of partial sums" },
     [ACT] = { "act", 0, 0, 2, "activation function after it" },
+    [PASS] = { "pass", 0, 0, 2, "forward, or the gradient by its data or by its weights" },
     [SEED] = { "seed", 1, 0, UINT32_MAX, "of inputs and weights" },
 };
 
 static const struct param_words words[] = {
-    { "layer", layer_names },
-    { "partials", partials_names },
-    { "act", act_names },
+    { "layer", layer_names }, { "partials", partials_names },
+    { "act", act_names },     { "pass", pass_names },
     { NULL, NULL },
 };
 
@@ -77,6 +81,11 @@ struct conv_lab {
     struct activation x, y;
     struct conv_layer layer;
     float *in, *weights; /* owned: [n][c][h][w]; [out][in of a group][k][k] */
+    /* Of gradients: y is dy. */
+    float *slope;           /* owned: [n][out][h][w], numbers of dy */
+    struct conv_home home;  /* of the weights */
+    struct activation dx;   /* by data */
+    struct tensor gradient; /* by weights: [out][in of a group][k][k] */
 };
 
 static void conv_free(void *state)
@@ -85,6 +94,7 @@ static void conv_free(void *state)
 
     emu_free(l->in);
     emu_free(l->weights);
+    emu_free(l->slope);
     emu_free(l);
 }
 
@@ -111,6 +121,17 @@ static void take_layer(uint64_t *value)
         value[WIDTH] = value[FIELD];
 }
 
+/* A field for the host to write. */
+static void new_field(struct graph *g, struct activation *x, const char *name)
+{
+    uint32_t shape[5] = { (x->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, x->n, x->h, x->w,
+                          CHANNEL_BLOCK };
+
+    x->t = graph_variable(g, ELEM_F16, 5, shape, name);
+    graph_map_linear(g, x->t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_arch(g)->tiles);
+    graph_keep(g, x->t);
+}
+
 /* Channels that are in memory: blocks of 16, or 4 of a picture. */
 static struct activation new_input(struct graph *g, struct nn *nn, const uint64_t *value)
 {
@@ -126,15 +147,11 @@ static struct activation new_input(struct graph *g, struct nn *nn, const uint64_
                             .c = s.in_c,
                             .h = (uint32_t)value[FIELD],
                             .w = (uint32_t)value[WIDTH] };
-    uint32_t shape[5] = { (x.c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, x.n, x.h, x.w, CHANNEL_BLOCK };
 
-    if (conv_is_first(&s)) {
+    if (conv_is_first(&s))
         x.t = op_picture(nn, x.n, x.h, x.w, "x").t;
-        return x;
-    }
-    x.t = graph_variable(g, ELEM_F16, 5, shape, "x");
-    graph_map_linear(g, x.t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_arch(g)->tiles);
-    graph_keep(g, x.t);
+    else
+        new_field(g, &x, "x");
     return x;
 }
 
@@ -162,10 +179,40 @@ void lab_conv_defaults(const struct arch *a, uint64_t *value)
     value[OUT] = lab_scaled(a, value[OUT], 4, 16);
 }
 
+/* One gradient of the layer on l->x, whose numbers only the one by weights reads. */
+static enum emu_status build_gradient(struct graph *g, struct nn *nn, struct conv_lab *l)
+{
+    struct conv_shape s = conv_layer_shape(&l->x, &l->layer);
+    struct tensor blocks;
+
+    if (l->layer.act != ACT_NONE)
+        return FAIL(USAGE, "act: of gradients expected none");
+    l->y = (struct activation){ .n = l->x.n, .c = l->layer.out_c, .h = s.out_h, .w = s.out_w };
+    new_field(g, &l->y, "dy");
+    if (l->value[PASS] == BY_WEIGHTS) {
+        blocks = op_conv_weight_gradient(nn, l->x, l->y, &l->layer, "conv");
+        graph_keep(g, blocks);
+        l->gradient = conv_weights_matrix(nn, &l->x, &l->layer, blocks);
+        return EMU_OK;
+    }
+    if (conv_is_first(&s))
+        return FAIL(USAGE,
+                    "pass: of a layer with %u channels that reads pictures there is no "
+                    "gradient by its data",
+                    l->x.c);
+    l->home = conv_weights_home(nn, &l->x, &l->layer, ELEM_F16, "weights");
+    graph_keep(g, l->home.blocks);
+    l->layer.w = &l->home.blocks;
+    l->dx = op_conv_data_gradient(nn, l->y, &l->layer, &l->x, "conv");
+    graph_keep(g, l->dx.t);
+    return EMU_OK;
+}
+
 static enum emu_status conv_build(struct graph *g, const uint64_t *value, void **state)
 {
     struct program seq = program_sequence(g);
     struct conv_lab *l = emu_alloc(1, sizeof(*l));
+    enum emu_status st = EMU_OK;
     uint64_t *v, weights;
     struct nn *nn;
 
@@ -197,11 +244,15 @@ static enum emu_status conv_build(struct graph *g, const uint64_t *value, void *
                                     .partials = (enum conv_partials)v[PARTIALS] };
     TRY(nn_new(g, seq, 0, &nn));
     l->x = new_input(g, nn, v);
-    l->y = op_conv(nn, l->x, &l->layer, &l->plan, "conv");
+    if (v[PASS] == FORWARD) {
+        l->y = op_conv(nn, l->x, &l->layer, &l->plan, "conv");
+        graph_keep(g, l->y.t);
+    } else {
+        st = build_gradient(g, nn, l);
+    }
     nn_free(nn);
-    graph_keep(g, l->y.t);
     graph_set_program(g, seq);
-    return graph_status(g);
+    return st == EMU_OK ? graph_status(g) : st;
 }
 
 /* ---- numbers ---- */
@@ -218,26 +269,53 @@ static size_t place_of(const struct graph *g, const struct activation *f, uint32
            c % CHANNEL_BLOCK;
 }
 
-static enum emu_status conv_before(struct session *s, void *state)
+/* Gives a field numbers [n][c][h][w] from a seed; *numbers: owned. */
+static enum emu_status write_field(struct session *s, const struct activation *f, uint64_t seed,
+                                   float **numbers)
 {
-    struct conv_lab *l = state;
     const struct graph *g = session_graph(s);
-    uint32_t positions = l->x.h * l->x.w;
-    uint64_t n = (uint64_t)l->x.n * l->x.c * positions, all = tensor_elements(g, l->x.t);
+    uint32_t positions = f->h * f->w;
+    uint64_t n = (uint64_t)f->n * f->c * positions, all = tensor_elements(g, f->t);
     float *values = emu_alloc(all, sizeof(*values));
     enum emu_status st;
 
-    l->in = lab_numbers(n, 2 * l->value[SEED], 10);
-    if (!l->in || !values) {
+    *numbers = lab_numbers(n, seed, 10);
+    if (!*numbers || !values) {
         emu_free(values);
         return FAIL(NO_MEMORY, "%llu activations", (unsigned long long)n);
     }
     for (uint64_t i = 0; i < n; i++)
-        values[place_of(g, &l->x, (uint32_t)(i / positions / l->x.c),
-                        (uint32_t)(i / positions % l->x.c), (uint32_t)(i % positions))] = l->in[i];
-    st = lab_write(s, g, l->x.t, values, all);
+        values[place_of(g, f, (uint32_t)(i / positions / f->c), (uint32_t)(i / positions % f->c),
+                        (uint32_t)(i % positions))] = (*numbers)[i];
+    st = lab_write(s, g, f->t, values, all);
     emu_free(values);
     return st;
+}
+
+/* Weights where they live, with zeros for channels that there are not. */
+static enum emu_status write_weights(struct session *s, const struct conv_lab *l)
+{
+    const struct graph *g = session_graph(s);
+    uint64_t all = tensor_elements(g, l->home.blocks);
+    float *zeros = emu_alloc(all, sizeof(*zeros));
+    enum emu_status st = lab_write(s, g, l->home.blocks, zeros, all);
+
+    emu_free(zeros);
+    TRY(st);
+    return lab_write(s, g, l->home.weights, l->weights, tensor_elements(g, l->home.weights));
+}
+
+static enum emu_status conv_before(struct session *s, void *state)
+{
+    struct conv_lab *l = state;
+
+    if (l->value[PASS] != BY_DATA)
+        TRY(write_field(s, &l->x, 2 * l->value[SEED], &l->in));
+    if (l->value[PASS] == FORWARD)
+        return EMU_OK;
+    if (l->value[PASS] == BY_DATA)
+        TRY(write_weights(s, l));
+    return write_field(s, &l->y, 2 * l->value[SEED] + 3, &l->slope);
 }
 
 /* One channel of one picture of the result: sums in f64 and how far the machine may be from them.
@@ -363,6 +441,53 @@ static enum emu_status compare(const struct conv_lab *l, struct session *s, json
     return st;
 }
 
+/* ---- gradients ---- */
+
+/* The gradient of number i of x or of the weights, and its bound, into the order of memory. */
+static void place_gradient(const struct conv_lab *l, const struct graph *g,
+                           const struct conv_back *b, const double *sum, const double *root,
+                           uint64_t i, float *want, float *bound)
+{
+    uint32_t positions = l->x.h * l->x.w;
+    size_t at = i;
+
+    if (l->value[PASS] == BY_DATA)
+        at = place_of(g, &l->dx, (uint32_t)(i / positions / l->x.c),
+                      (uint32_t)(i / positions % l->x.c), (uint32_t)(i % positions));
+    want[at] = (float)sum[i];
+    bound[at] = (float)(l->value[PASS] == BY_DATA ? conv_back_data_bound(b, sum[i], root[i])
+                                                  : conv_back_weights_bound(sum[i], root[i]));
+}
+
+static enum emu_status compare_gradient(const struct conv_lab *l, struct session *s, json_t *answer)
+{
+    const struct graph *g = session_graph(s);
+    const struct conv_back b = { &l->layer, l->x, l->y, l->in, l->slope, l->weights };
+    int by_data = l->value[PASS] == BY_DATA;
+    struct tensor t = by_data ? l->dx.t : l->gradient;
+    uint64_t all = tensor_elements(g, t);
+    uint64_t n = by_data ? (uint64_t)l->x.n * l->x.c * l->x.h * l->x.w : all;
+    double *sum = emu_alloc(n, sizeof(*sum)), *root = emu_alloc(n, sizeof(*root));
+    float *want = emu_alloc(all, sizeof(*want)), *bound = emu_alloc(all, sizeof(*bound));
+    float *got = NULL;
+    enum emu_status st = sum && root && want && bound
+                             ? lab_read(s, g, t, &got, all)
+                             : FAIL(NO_MEMORY, "%llu sums", (unsigned long long)n);
+
+    if (st == EMU_OK) {
+        (by_data ? conv_back_data : conv_back_weights)(&b, sum, root);
+        for (uint64_t i = 0; i < n; i++)
+            place_gradient(l, g, &b, sum, root, i, want, bound);
+        st = lab_compare_each(got, want, bound, all, answer);
+    }
+    emu_free(sum);
+    emu_free(root);
+    emu_free(want);
+    emu_free(bound);
+    emu_free(got);
+    return st;
+}
+
 /* ---- the answer ---- */
 
 static uint64_t multiply_adds(const struct conv_lab *l)
@@ -371,18 +496,25 @@ static uint64_t multiply_adds(const struct conv_lab *l)
            l->layer.kernel_h * l->layer.kernel_w;
 }
 
-static void note_plan(const struct session *s, const struct conv_lab *l, json_t *answer)
+static void note_sizes(const struct conv_lab *l, json_t *answer)
 {
-    const struct conv_plan *p = &l->plan;
-    const struct plan_cost *c = &p->cost;
-    char parts[80], sizes[120];
+    char sizes[120];
 
     snprintf(sizes, sizeof(sizes), "%u x %u x %u x %u to %u x %u x %u, kernel %u, stride %u",
              l->x.n, l->x.c, l->x.h, l->x.w, l->y.c, l->y.h, l->y.w, l->layer.kernel_h,
              l->layer.stride_h);
+    json_object_set_new(answer, "layer", json_string(sizes));
+    json_object_set_new(answer, "pass", json_string(pass_names[l->value[PASS]]));
+}
+
+static void note_plan(const struct session *s, const struct conv_lab *l, json_t *answer)
+{
+    const struct conv_plan *p = &l->plan;
+    const struct plan_cost *c = &p->cost;
+    char parts[80];
+
     snprintf(parts, sizeof(parts), "%u x %u x %u x %u x %u", p->cut_n, p->cut_h, p->cut_w,
              p->cut_out, p->cut_in);
-    json_object_set_new(answer, "layer", json_string(sizes));
     json_object_set_new(
         answer, "plan",
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "method",
@@ -396,7 +528,8 @@ static void note_plan(const struct session *s, const struct conv_lab *l, json_t 
     lab_note(answer, "executed_over_predicted", (double)session_cycles(s) / (double)c->total);
 }
 
-/* The passes are alike in arithmetic, so a third of the cycles is what compares with forward. */
+/* The passes are alike in arithmetic, so a third of the cycles is what compares with one of them.
+ */
 static void note_published(const struct session *s, const struct conv_lab *l, json_t *answer)
 {
     const struct published_layer *p = &published[l->value[LAYER]];
@@ -416,12 +549,14 @@ static enum emu_status conv_after(struct session *s, void *state, json_t *answer
     const struct conv_lab *l = state;
     double macs = (double)multiply_adds(l);
 
-    note_plan(s, l, answer);
+    note_sizes(l, answer);
+    if (l->value[PASS] == FORWARD)
+        note_plan(s, l, answer);
     json_object_set_new(answer, "multiply_adds", json_integer((json_int_t)macs));
     lab_note(answer, "percent_of_matrix_peak",
              100 * macs / ((double)session_cycles(s) * a->tiles * a->f16_macs_f16));
     note_published(s, l, answer);
-    return compare(l, s, answer);
+    return l->value[PASS] == FORWARD ? compare(l, s, answer) : compare_gradient(l, s, answer);
 }
 
 const struct named_program lab_conv = {
