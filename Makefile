@@ -81,7 +81,7 @@ $(SHARED): $(LIB_OBJ)
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
 KERNELS  := $(wildcard programs/library/*/*.S)
 LAB_JSON := $(wildcard programs/lab/*.bsp.json)
-EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S programs/lab/exercise/*.S programs/lab/exercise/*.json models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/page/*)
+EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard programs/lab/codelet/*.S programs/lab/*.S programs/lab/exercise/*.S programs/lab/exercise/*.json programs/lab/solution/*.S models/pictures/* emu/asm/include/*/* emu/profile/*.sql emu/profile/page/*)
 
 $(O)/embed_%: $(O)/emu/asm/embed_%.o $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)

@@ -46,6 +46,14 @@ done
 wrong send "SILENT" 's/.receive copy, WORDS, FIRST_EVENT, 0/.receive copy, WORDS, FIRST_EVENT + 1, 0/'
 wrong send "tile 1 copy[3]: expected 10, found 0" 's/.receive copy, WORDS/.receive copy, 3/; s/.send	block, WORDS/.send	block, 3/'
 wrong send "MISSING_RECV" '/SYNC_RECV/d'
+wrong send "leaves tile 0 at its event 1; it sends at event 0;" 's/.receive copy, WORDS, FIRST_EVENT, 0/.receive copy, WORDS, FIRST_EVENT + 1, 0/'
+line=$(grep -n '.receive' $solution/send_solution.S | sed 's/:.*//')
+wrong send "send.S:$line, cycle" 's/.receive copy, WORDS, FIRST_EVENT, 0/.receive copy, WORDS, FIRST_EVENT + 1, 0/'
+wrong send "found 0; 3 more differ; tile 0 sends 4 words to nobody" '/.elseif/d; /.receive/d'
+wrong send "send.S:$(sed '/SYNC_HOST/d' $solution/send_solution.S | wc -l), address" '/SYNC_HOST/d'
+wrong send "a sync is missing in front of it;" '/SYNC_CHIP/d'
+wrong balance "more than 140000 cycles: an endless loop? Tile 0 is at 0x" 's/^main:/&\n3:	bri	3b/'
+wrong codelet "does not end within" 's/^dot:/&\n3:	bri	3b/'
 wrong shift "tile 0 left[0]: expected 3000, found 1000" 's/(TILE + TILES - 1) % TILES/(TILE + 1) % TILES/'
 wrong shift "TWICE" 's/	.receive left.*/&\n	.receive left, 1, FIRST_EVENT + WORDS, TILE/; s/	.send	mine.*/&\n	.send	mine, 1, FIRST_EVENT + WORDS/; s/+ WORDS, TILE/+ WORDS, (TILE + TILES - 1) % TILES/'
 wrong multicast "tile 2 block[0]: expected 3, found 0" 's/	.else/	.elseif TILE == 0/'
@@ -66,7 +74,7 @@ wrong allreduce "tile 1 total[0]: expected" 's/.receive total, 1, FIRST_EVENT, 0
 wrong allreduce "tile 0 total[0]: expected" 's/	ld32	$m0, $m1, 0/	zero	$m0/'
 wrong allreduce "MISSING_RECV" '0,/SYNC_RECV/s/	sync	SYNC_RECV//'
 wrong scan "tile 1 before[0]: expected" 's/	ld32	$m3, $m1, 0/	zero	$m3/'
-wrong scan "sends 1 words to nobody" 's/	.if TILE < TILES - 1.*/	.if 1/'
+wrong scan "sends 1 word to nobody" 's/	.if TILE < TILES - 1.*/	.if 1/'
 wrong scan "UNWRITTEN" 's/setzi	$m2, TILE - 1/setzi	$m2, TILE/'
 wrong stencil "tile 0 x[1]: expected" 's/FIRST_EVENT, LEFT/FIRST_EVENT, RIGHT/'
 wrong stencil "expected" 's/setzi	$m8, STEPS - 1/setzi	$m8, STEPS/'
@@ -106,5 +114,27 @@ says "12 balance" lab exercise
 says "Exercise 3, one speaks, all listen:" lab exercise multicast
 says '"status": "ok"' lab check 1 $solution/send_solution.S --json
 says '"task":' lab exercise 2 --json
+says ".receive copy, WORDS, FIRST_EVENT, 0" lab solution 1
+says "every tile passes WORDS words" lab source ring
+refuse "those that are graphs are C" lab source scan
+refuse "no exercise '13'" lab solution 13
+refuse "did you mean 'ring'?" lab rng
+refuse "did you mean 'exercise'?" lab excercise 1
+refuse "expected one of flat, tree, two-phase" lab reduce -D way=flatt
+refuse "it has p, n, way, all" lab reduce -D wya=tree
+refuse "--steps: of which program?" lab --steps
+refuse "not for \`exercise\`" lab exercise 1 --steps
+says "ring on toy16: 16 tiles" lab ring
+says "BSP model: w" lab check 1 $solution/send_solution.S --steps
+says "done" lab check 1 $solution/send_solution.S --chart "$tmp/send.svg"
+grep -q "send on mk2" "$tmp/send.svg" || fail send "the chart is not that of the largest machine"
+misspelt() {
+    sed "$2" $solution/send_solution.S >"$tmp/misspelt.S"
+    refuse "$1" lab check 1 "$tmp/misspelt.S"
+}
+misspelt "undefined symbol 'bloc'; did you mean 'block'?" 's/block,/bloc,/'
+misspelt "undefined symbol 'FIRST_EVNT'; did you mean 'FIRST_EVENT'?" 's/FIRST_EVENT/FIRST_EVNT/'
+misspelt "undefined symbol 'FIRST_EVENT'; #include <superstep/bsp.h> defines it" '/#include/d'
+misspelt "no label main: the program begins there" 's/^main:/start:/'
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

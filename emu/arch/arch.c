@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/base/nearest.h"
+
 enum { MARK_H = 'H', MARK_M = 'M', MARK_A = 'A' };
 enum column { COLUMN_mk1, COLUMN_mk2, COLUMN_bow, COLUMN_c600, COLUMN_toy };
 
@@ -158,34 +160,6 @@ int arch_type_is_written(enum arch_type type)
     return type == ARCH_TYPE_text || words_of(type, &words) != NULL;
 }
 
-/* Steps to turn one name into the other: a letter more, less or changed counts 1. Names longer than
- * the row count as far. */
-static size_t spelling_distance(const char *a, const char *b)
-{
-    size_t row[48], n = strlen(b);
-
-    if (n + 1 > EMU_COUNT_OF(row))
-        return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            size_t best = diagonal + (a[i] != b[j]);
-
-            diagonal = row[j + 1];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j + 1] + 1 < best)
-                best = row[j + 1] + 1;
-            row[j + 1] = best;
-        }
-    }
-    return row[n];
-}
-
 const char *arch_field_nearest(const char *name)
 {
     size_t length = strlen(name), best = SIZE_MAX;
@@ -194,7 +168,7 @@ const char *arch_field_nearest(const char *name)
     if (length < 3 || length > ARCH_TEXT_MAX)
         return NULL;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        size_t d = spelling_distance(name, fields[i].name);
+        size_t d = nearest_distance(name, length, fields[i].name);
 
         if (strstr(fields[i].name, name))
             d = 1; /* half a name, as in "interleave" */

@@ -4,6 +4,7 @@
 
 #include "emu/asm/asm_internal.h"
 #include "emu/base/alloc.h"
+#include "emu/base/nearest.h"
 
 /* ---- sections ---- */
 
@@ -596,18 +597,11 @@ static const struct directive {
 
 const char *directive_nearest(struct span name)
 {
-    const char *best = NULL;
-    unsigned least = word_tolerance(name) + 1;
+    struct nearest meant = { .word = name.s, .n = name.n };
 
-    for (size_t i = 0; i < EMU_COUNT_OF(directives); i++) {
-        unsigned d = word_distance(name, directives[i].name);
-
-        if (d < least) {
-            least = d;
-            best = directives[i].name;
-        }
-    }
-    return best;
+    for (size_t i = 0; i < EMU_COUNT_OF(directives); i++)
+        nearest_try(&meant, directives[i].name);
+    return meant.best;
 }
 
 int directive_run(struct as *as, struct span name, struct loc at)

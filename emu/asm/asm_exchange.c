@@ -13,6 +13,7 @@
  * Lines of a block may come in any order. The RECV that ends the exchange is written after it.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/arch/arch_geometry.h"
@@ -28,6 +29,7 @@ struct exchange_line {
     struct loc at;
     struct symbolic_addr addr;
     int64_t event;
+    int64_t when; /* of this tile: the event, or when the first word arrives */
     uint32_t words;
     int32_t tile; /* logical, NO_TILE: none was given */
     int is_send;
@@ -219,10 +221,8 @@ static int parse_address(struct as *as, struct symbolic_addr *out)
     struct value v;
     struct loc at;
 
-    if (!expr_parse_value(as, &at, &v))
+    if (!expr_parse_known(as, "the address", &at, &v))
         return 0;
-    if (v.kind == VALUE_UNKNOWN)
-        return as_error(as, at, "the address must be known here: define its label further up");
     if (v.number % 4)
         return as_error(as, at, "the address must be a multiple of 4");
     if (v.number < INT32_MIN || v.number > INT32_MAX)
@@ -356,58 +356,109 @@ static int emit_code(struct as *as, const struct exchange_insn *c, struct loc at
     return insn_emit(as, &t);
 }
 
-/* The lines of a block as two lists. */
-static void list_messages(const struct as *as, struct timed_send *send,
+/* Sends before receives, each in the order of time. */
+static int by_time(const void *a, const void *b)
+{
+    const struct exchange_line *x = *(struct exchange_line *const *)a,
+                               *y = *(struct exchange_line *const *)b;
+
+    if (x->is_send != y->is_send)
+        return x->is_send ? -1 : 1;
+    return x->when < y->when ? -1 : x->when > y->when;
+}
+
+/* The lines of a block in the order of by_time(), and as messages. */
+static void list_messages(const struct as *as, struct exchange_line **line, struct timed_send *send,
                           struct timed_receive *receive)
 {
     const struct exchange_block *b = as->exchange;
     const struct arch *a = &as->u->arch;
     uint32_t own = arch_tile_physical(a, b->tile);
-    size_t s = 0, r = 0;
+    size_t n = 0;
 
-    for (const struct exchange_line *l = b->line; l; l = l->next) {
+    for (struct exchange_line *l = b->line; l; l = l->next) {
         uint32_t other = l->tile == NO_TILE ? 0 : arch_tile_physical(a, (uint32_t)l->tile);
 
-        if (l->is_send)
-            send[s++] = (struct timed_send){ .event = l->event,
-                                             .words = l->words,
-                                             .ctl = l->tile == NO_TILE
-                                                        ? BOTH_WAYS
-                                                        : arch_exchange_direction(a, own, other),
-                                             .addr = l->addr };
-        else
-            receive[r++] =
-                (struct timed_receive){ .event = l->event + arch_exchange_delay(a, other, own),
-                                        .words = l->words,
-                                        .source = other,
-                                        .addr = l->addr };
+        line[n++] = l;
+        l->when = l->event;
+        if (l->is_send) {
+            *send++ = (struct timed_send){ .event = l->event,
+                                           .words = l->words,
+                                           .ctl = l->tile == NO_TILE
+                                                      ? BOTH_WAYS
+                                                      : arch_exchange_direction(a, own, other),
+                                           .addr = l->addr };
+            continue;
+        }
+        l->when += arch_exchange_delay(a, other, own);
+        *receive++ = (struct timed_receive){
+            .event = l->when, .words = l->words, .source = other, .addr = l->addr
+        };
     }
+    if (n)
+        qsort(line, n, sizeof(struct exchange_line *), by_time);
+}
+
+/* The last send, or the last receive, that has begun by an event; NULL: there is none. Of those
+ * that begin at one event the first. */
+static const struct exchange_line *line_at(const struct exchange_block *b,
+                                           struct exchange_line *const *line, int is_send,
+                                           int64_t event)
+{
+    size_t first = is_send ? 0 : b->sends, low = first, high = is_send ? b->sends : b->receives;
+
+    high += is_send ? 0 : b->sends;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (line[mid]->when <= event)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == first)
+        return NULL;
+    while (low - 1 > first && line[low - 2]->when == line[low - 1]->when)
+        low--;
+    return line[low - 1];
 }
 
 /* The line that became a message of the sequence, for the place of an error. */
-static struct loc find_line(const struct as *as, const struct timed_send *send,
-                            const struct timed_receive *receive, size_t culprit)
+static struct loc find_culprit(const struct exchange_block *b, struct exchange_line *const *line,
+                               const struct timed_send *send, const struct timed_receive *receive,
+                               size_t culprit)
 {
-    const struct exchange_block *b = as->exchange;
-    const struct arch *a = &as->u->arch;
-    uint32_t own = arch_tile_physical(a, b->tile);
+    int is_send = culprit >= b->receives;
+    const struct exchange_line *l;
 
-    for (const struct exchange_line *l = b->line; l && culprit < b->sends + b->receives;
-         l = l->next) {
-        if (l->is_send && culprit >= b->receives && send[culprit - b->receives].event == l->event)
-            return l->at;
-        if (!l->is_send && culprit < b->receives) {
-            uint32_t source = arch_tile_physical(a, (uint32_t)l->tile);
-
-            if (receive[culprit].source == source &&
-                receive[culprit].event == l->event + arch_exchange_delay(a, source, own))
-                return l->at;
-        }
-    }
-    return b->at;
+    if (culprit >= b->sends + b->receives)
+        return b->at;
+    l = line_at(b, line, is_send,
+                is_send ? send[culprit - b->receives].event : receive[culprit].event);
+    return l ? l->at : b->at;
 }
 
-static int emit_block(struct as *as, struct loc at)
+/* The line that an instruction is made for, which faults name: what it listens to first, else what
+ * it sends; `at` if it only waits or sets the pointer. */
+static struct loc line_of_code(const struct as *as, struct exchange_line *const *line,
+                               const struct exchange_insn *c, struct loc at)
+{
+    const struct exchange_block *b = as->exchange;
+    int sets_mux =
+        c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYXPIC;
+    uint32_t set = c->event + (c->op == EXCHANGE_DELAYXPIC ? c->events - 1 : 0);
+    const struct exchange_line *sent = line_at(b, line, 1, c->event),
+                               *heard = line_at(b, line, 0, set);
+
+    if (sets_mux && heard && c->source != as->u->arch.null_source)
+        return heard->at;
+    if (sent && c->event - sent->when < sent->words)
+        return sent->at;
+    return sets_mux && heard ? heard->at : at;
+}
+
+static int emit_sequence(struct as *as, struct exchange_line **line, struct timed_send *send,
+                         struct timed_receive *receive, struct loc at)
 {
     const struct exchange_block *b = as->exchange;
     const struct arch *a = &as->u->arch;
@@ -415,24 +466,34 @@ static int emit_block(struct as *as, struct loc at)
                                         .pic_lag = arch_pic_lag(a, arch_tile_physical(a, b->tile)),
                                         .first_event = b->first_event,
                                         .misaligned = as->section->size % 8 != 0 };
-    struct timed_send *send = emu_alloc(b->sends + 1, sizeof(*send));
-    struct timed_receive *receive = emu_alloc(b->receives + 1, sizeof(*receive));
     struct exchange_sequence sequence = { .code = NULL };
     size_t culprit = 0;
-    enum emu_status st = EMU_NO_MEMORY;
+    enum emu_status st;
     int ok = 0;
 
-    if (send && receive) {
-        list_messages(as, send, receive);
-        st = exchange_sequence(&o, send, b->sends, receive, b->receives, &sequence, &culprit);
-    }
+    list_messages(as, line, send, receive);
+    st = exchange_sequence(&o, send, b->sends, receive, b->receives, &sequence, &culprit);
     if (st == EMU_BAD_EXCHANGE)
-        as_error(as, find_line(as, send, receive, culprit), "%s", emu_error());
+        as_error(as, find_culprit(b, line, send, receive, culprit), "%s", emu_error());
     else
         ok = st == EMU_OK || unit_no_memory(as->u);
     for (size_t i = 0; ok && i < sequence.count; i++)
-        ok = emit_code(as, &sequence.code[i], at);
+        ok = emit_code(as, &sequence.code[i], line_of_code(as, line, &sequence.code[i], at));
     exchange_sequence_free(&sequence);
+    return ok;
+}
+
+static int emit_block(struct as *as, struct loc at)
+{
+    const struct exchange_block *b = as->exchange;
+    struct exchange_line **line =
+        emu_alloc(b->sends + b->receives + 1, sizeof(struct exchange_line *));
+    struct timed_send *send = emu_alloc(b->sends + 1, sizeof(*send));
+    struct timed_receive *receive = emu_alloc(b->receives + 1, sizeof(*receive));
+    int ok = line && send && receive ? emit_sequence(as, line, send, receive, at)
+                                     : unit_no_memory(as->u);
+
+    emu_free(line);
     emu_free(send);
     emu_free(receive);
     return ok;

@@ -667,7 +667,8 @@ const struct expr_node *expr_parse_data(struct as *as, unsigned bytes)
     return n ? make(as, at, (char)as->field->op, n, NULL) : NULL;
 }
 
-int expr_parse_value(struct as *as, struct loc *at, struct value *out)
+/* The expression itself; NULL after an error. */
+static const struct expr_node *parse_evaluated(struct as *as, struct loc *at, struct value *out)
 {
     const struct expr_node *n;
 
@@ -675,20 +676,38 @@ int expr_parse_value(struct as *as, struct loc *at, struct value *out)
     *at = lex_here(as);
     n = expr_parse(as);
     if (!n)
-        return 0;
+        return NULL;
     *out = expr_eval(n, 0);
-    return out->kind == VALUE_WRONG ? as_error(as, *at, "%s", out->why) : 1;
+    if (out->kind != VALUE_WRONG)
+        return n;
+    as_error(as, *at, "%s", out->why);
+    return NULL;
+}
+
+int expr_parse_value(struct as *as, struct loc *at, struct value *out)
+{
+    return parse_evaluated(as, at, out) != NULL;
+}
+
+int expr_parse_known(struct as *as, const char *what, struct loc *at, struct value *out)
+{
+    const struct expr_node *n = parse_evaluated(as, at, out);
+
+    return n && (out->kind != VALUE_UNKNOWN || names_unknown(as, *at, what, n));
 }
 
 int expr_parse_number(struct as *as, const char *what, int64_t *out)
 {
     struct loc at;
     struct value v;
+    const struct expr_node *n = parse_evaluated(as, &at, &v);
 
-    if (!expr_parse_value(as, &at, &v))
+    if (!n)
         return 0;
     *out = v.number;
     if (v.kind == VALUE_NUMBER)
         return 1;
-    return as_error(as, at, "%s must be a number that is known here", what);
+    return v.kind == VALUE_UNKNOWN
+               ? names_unknown(as, at, what, n)
+               : as_error(as, at, "%s must be a number that is known here", what);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
+#include "emu/base/nearest.h"
 
 /* ---- registers written ---- */
 
@@ -287,25 +288,18 @@ int insn_bundle_close(struct as *as, struct loc at)
 
 static int unknown_mnemonic(struct as *as, struct span mnemonic, struct loc at)
 {
-    const char *best = NULL;
-    unsigned least = word_tolerance(mnemonic) + 1;
+    struct nearest meant = { .word = mnemonic.s, .n = mnemonic.n };
 
     if (span_is(mnemonic, "movz")) /* some vendor pages have it, but its word is that of movnz */
         return as_error(as, at,
                         "'movz' is no instruction: put the other value into the "
                         "destination first and use 'movnz', which moves if its condition "
                         "is not 0");
-    for (unsigned f = 0; f < FORM_COUNT; f++) {
-        unsigned d = word_distance(mnemonic, isa_form(f)->mnemonic);
-
-        if (d < least) {
-            least = d;
-            best = isa_form(f)->mnemonic;
-        }
-    }
-    if (best)
+    for (unsigned f = 0; f < FORM_COUNT; f++)
+        nearest_try(&meant, isa_form(f)->mnemonic);
+    if (meant.best)
         return as_error(as, at, "no instruction or macro is called '%.*s'; did you mean '%s'?",
-                        (int)mnemonic.n, mnemonic.s, best);
+                        (int)mnemonic.n, mnemonic.s, meant.best);
     return as_error(as, at, "no instruction or macro is called '%.*s'", (int)mnemonic.n,
                     mnemonic.s);
 }
@@ -396,39 +390,4 @@ int insn_emit(struct as *as, struct insn_text *t)
     struct match m = { .form = NULL };
 
     return insn_match(as->u, as, t, 0, &m) && emit_single(as, t, &m);
-}
-
-/* ---- spelling ---- */
-
-unsigned word_tolerance(struct span word)
-{
-    return word.n < 6 ? 1 : 2;
-}
-
-unsigned word_distance(struct span a, const char *b)
-{
-    enum { LONGEST = 24 };
-    unsigned row[3][LONGEST + 1];
-    size_t n = strlen(b);
-
-    if (a.n > LONGEST || n > LONGEST || a.n > n + word_tolerance(a) || n > a.n + word_tolerance(a))
-        return LONGEST; /* too far apart to matter */
-    for (size_t j = 0; j <= n; j++)
-        row[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= a.n; i++) {
-        unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-
-        now[0] = (unsigned)i;
-        for (size_t j = 1; j <= n; j++) {
-            unsigned d = last[j - 1] + (a.s[i - 1] != b[j - 1]);
-
-            d = last[j] + 1 < d ? last[j] + 1 : d;
-            d = now[j - 1] + 1 < d ? now[j - 1] + 1 : d;
-            if (i > 1 && j > 1 && a.s[i - 1] == b[j - 2] && a.s[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < d)
-                d = before[j - 2] + 1;
-            now[j] = d;
-        }
-    }
-    return row[a.n % 3][n];
 }

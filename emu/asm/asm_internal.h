@@ -317,6 +317,7 @@ struct as {
     struct frame_sizes frame_sizes;  /* of the functions of the file */
     unsigned frame_shift;            /* of the bits that follow in the last of them; 32: none */
     const struct asm_field *field;   /* what it found */
+    struct unknown_name *unknown;    /* asm_names.c */
     int stop;
 };
 
@@ -418,7 +419,9 @@ const struct expr_node *expr_place(struct as *as, struct section *s, int64_t off
 /* Reads an expression. Returns 0 after an error. The value may still be unknown. *at receives its
  * place. */
 int expr_parse_value(struct as *as, struct loc *at, struct value *out);
-/* The same for a number that must be known; `what` names it in the message. */
+/* The same for a number or a place that must be known; `what` names it in the message. */
+int expr_parse_known(struct as *as, const char *what, struct loc *at, struct value *out);
+/* The same for a number. */
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
 struct value expr_eval(const struct expr_node *n, int linked);
 /* Whether an expression is a symbol that only the linker knows, plus a number. */
@@ -426,6 +429,15 @@ int expr_external(const struct expr_node *n, struct symbol **symbol, int64_t *ad
 /* left OP right, folded where possible. NULL after an error, or when one side is NULL. */
 const struct expr_node *expr_binary(struct as *as, struct loc at, char op,
                                     const struct expr_node *left, const struct expr_node *right);
+
+/* ---- asm_names.c ---- */
+
+/* "; did you mean 'x'?" of an undefined symbol, or nothing. */
+void names_meant(const struct symbol *s, char *out, size_t bytes);
+/* An error: the expression needs a symbol whose value is not known here. It is worded when the file
+ * has been read: names_settle(). Returns 0. */
+int names_unknown(struct as *as, struct loc at, const char *what, const struct expr_node *n);
+void names_settle(struct as *as);
 
 /* ---- asm_section.c ---- */
 
@@ -546,11 +558,6 @@ int insn_statement(struct as *as, struct span mnemonic, struct loc at);
 int insn_emit(struct as *as, struct insn_text *t);
 int insn_bundle_open(struct as *as, struct loc at);
 int insn_bundle_close(struct as *as, struct loc at);
-
-/* Least number of edits (insert, delete, change, swap neighbours) that make two words equal; exact
- * up to word_tolerance. */
-unsigned word_distance(struct span a, const char *b);
-unsigned word_tolerance(struct span word); /* edits up to which a word is worth suggesting */
 
 /* ---- asm_source.c ---- */
 

@@ -138,9 +138,13 @@ static void report_undefined(struct link *l, struct symbol **s, size_t n)
 
     if (n)
         qsort(s, n, sizeof(*s), by_first_use);
-    for (size_t i = 0; i < n; i++)
-        unit_diag(l->u, kind, s[i]->first_use, "undefined symbol '%s' (%u use%s)", s[i]->n.name,
-                  s[i]->uses, s[i]->uses == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++) {
+        char meant[200];
+
+        names_meant(s[i], meant, sizeof(meant));
+        unit_diag(l->u, kind, s[i]->first_use, "undefined symbol '%s' (%u use%s)%s", s[i]->n.name,
+                  s[i]->uses, s[i]->uses == 1 ? "" : "s", meant);
+    }
 }
 
 static int add_globals(struct link *l, const struct source *f)

@@ -170,4 +170,6 @@ void source_assemble(struct as *as)
     }
     if (!as->stop && !as->u->no_memory)
         finish(as);
+    if (!as->stop)
+        names_settle(as);
 }

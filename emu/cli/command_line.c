@@ -177,7 +177,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The parameters of the program, after the options. argp frees the text. */
+/* The parameters of the program, before the options. argp frees the text. */
 static char *help_filter(int key, const char *text, void *input)
 {
     const struct command_line *c = input;
@@ -186,7 +186,8 @@ static char *help_filter(int key, const char *text, void *input)
     size_t bytes = 0;
     FILE *f;
 
-    if (key != ARGP_KEY_HELP_POST_DOC || !q || !q->known || !q->command->print_parameters)
+    if (key != ARGP_KEY_HELP_PRE_DOC || !q || !q->command->print_parameters ||
+        (!q->known && !q->path))
         return (char *)text;
     f = open_memstream(&out, &bytes);
     if (!f)

@@ -89,8 +89,12 @@ static int print_what(const struct exchange_fault *f, char *out, size_t bytes)
     case EXCHANGE_FAULT_HOST_HEADER:
         return snprintf(out, bytes, "%s: %s: %u words from 0x%x", when, rows[f->kind].text,
                         f->value, f->addr);
+    case EXCHANGE_FAULT_WORKERS:
+    case EXCHANGE_FAULT_OUTSIDE_PHASE:
+    case EXCHANGE_FAULT_NO_HOST_MEMORY:
+        return snprintf(out, bytes, "%s: %s", when, rows[f->kind].text);
     default:
-        return snprintf(out, bytes, "%s: %s: 0x%x", when, exchange_fault_text(f->kind), f->value);
+        return snprintf(out, bytes, "%s: %s: 0x%x", when, rows[f->kind].text, f->value);
     }
 }
 

@@ -85,8 +85,9 @@ static enum emu_status check_message(const struct sequence_options *o, int64_t e
                     where, event);
     if (event < free_from)
         return FAIL(BAD_EXCHANGE,
-                    "%s at event %" PRId64 ", but the message before it lasts to event %" PRId64,
-                    where, event, free_from - 1);
+                    "%s at event %" PRId64 ", but the message before it lasts to event %" PRId64
+                    ": a tile cannot %s two words at one event",
+                    where, event, free_from - 1, what);
     return EMU_OK;
 }
 

@@ -12,11 +12,16 @@
 #include "emu/job/run_image.h"
 #include "emu/tile/tile_check.h"
 
-enum { WHY_BYTES = 1200 };
+enum {
+    WHY_BYTES = 1200,
+    PATIENCE = 20, /* times the cycles that are expected at most, before a run is given up */
+    CYCLES_ENOUGH = 1000000 /* the same where none are expected */
+};
 
 struct checking {
-    const char *source, *name;
+    const char *source, *name, *title;
     FILE *messages;
+    const struct check_look *look; /* or NULL */
     uint64_t cycles;
     char why[WHY_BYTES]; /* "" when all is right */
 };
@@ -57,22 +62,36 @@ static void note_finding(struct checking *c, const json_t *o, const char *name, 
 
 /* ---- a whole machine ---- */
 
-/* What the checking mode says against a run that is right otherwise. */
+/* "tile 0 sends 4 words to nobody", or "" */
+static void unheard_text(const json_t *report, char *out, size_t bytes)
+{
+    const json_t *unheard = json_array_get(json_object_get(report, "check_unheard"), 0);
+    long long words = (long long)json_integer_value(json_object_get(unheard, "words"));
+
+    out[0] = 0;
+    if (unheard)
+        snprintf(out, bytes, "tile %lld sends %lld word%s to nobody",
+                 (long long)json_integer_value(json_object_get(unheard, "tile")), words,
+                 words == 1 ? "" : "s");
+}
+
+/* What the checking mode says against a run that is right otherwise; beside a difference only words
+ * that nobody hears, which may be why. */
 static void note_findings(struct checking *c, struct run *r)
 {
     json_t *report = run_report(r, "check", NULL, 0, 0);
     const json_t *first = json_array_get(json_object_get(report, "checks"), 0);
-    const json_t *unheard = json_array_get(json_object_get(report, "check_unheard"), 0);
-    char text[200];
+    char unheard[200];
 
-    if (first) {
+    unheard_text(report, unheard, sizeof(unheard));
+    if (c->why[0]) {
+        snprintf(c->why + strlen(c->why), WHY_BYTES - strlen(c->why), "%s%s",
+                 unheard[0] ? "; " : "", unheard);
+    } else if (first) {
         note_finding(c, first, json_string_value(json_object_get(first, "name")),
                      json_string_value(json_object_get(first, "detail")));
-    } else if (unheard) {
-        snprintf(text, sizeof(text), "tile %lld sends %lld words to nobody",
-                 (long long)json_integer_value(json_object_get(unheard, "tile")),
-                 (long long)json_integer_value(json_object_get(unheard, "words")));
-        note_finding(c, unheard, "UNHEARD", text);
+    } else if (unheard[0]) {
+        note_finding(c, NULL, "UNHEARD", unheard);
     } else {
         first = json_array_get(json_object_get(report, "check_clashes"), 0);
         note_finding(c, first, "CLASH", json_string_value(json_object_get(first, "message")));
@@ -96,7 +115,7 @@ static enum emu_status compare_run(struct checking *c, const struct manifest *m,
     TRY(run_check(r, m, 1, &list, &total, &checked));
     if (total)
         note_differences(c, list, total);
-    else if (run_check_findings(r))
+    if (run_check_findings(r))
         note_findings(c, r);
     json_decref(list);
     return EMU_OK;
@@ -104,17 +123,25 @@ static enum emu_status compare_run(struct checking *c, const struct manifest *m,
 
 static enum emu_status run_machine(struct checking *c, struct manifest *m)
 {
-    const struct run_options o = { .threads = 1, .check = 1, .max_cycles = m->max_cycles };
+    uint64_t enough =
+        m->expect_cycles.is_set ? PATIENCE * m->expect_cycles.high : (uint64_t)CYCLES_ENOUGH;
+    const struct run_options o = { .threads = 1,
+                                   .check = 1,
+                                   .max_cycles = enough < m->max_cycles ? enough : m->max_cycles };
     struct image *im;
     struct run *r = NULL;
     enum emu_status s;
 
     TRY(manifest_build(m, 1, c->messages, &im));
     s = run_new(im, &o, &r);
+    if (s == EMU_OK && c->look && c->look->pairs)
+        s = exchange_count_pairs(machine_exchange(r->machine));
     if (s == EMU_OK)
         s = run_execute(r);
     if (s == EMU_OK)
         s = compare_run(c, m, r);
+    if (s == EMU_OK && c->look)
+        s = c->look->at(c->look->ctx, c->title, r);
     run_free(r);
     image_free(im);
     return s;
@@ -217,10 +244,10 @@ static enum emu_status run_one(struct checking *c, json_t *manifest)
     return s;
 }
 
-static enum emu_status add_outcome(json_t *list, const struct checking *c, const char *title)
+static enum emu_status add_outcome(json_t *list, const struct checking *c)
 {
-    json_t *o = json_pack("{s:s, s:s, s:I}", "title", title, "status", c->why[0] ? "wrong" : "ok",
-                          "cycles", (json_int_t)c->cycles);
+    json_t *o = json_pack("{s:s, s:s, s:I}", "title", c->title, "status",
+                          c->why[0] ? "wrong" : "ok", "cycles", (json_int_t)c->cycles);
 
     if (o && c->why[0] && json_object_set_new(o, "why", json_string(c->why))) {
         json_decref(o);
@@ -236,17 +263,19 @@ static enum emu_status run_all(struct checking *c, json_t *root, json_t *list, s
 
     json_array_foreach(root, i, check)
     {
+        c->title = json_string_value(json_object_get(check, "title"));
         TRY(run_one(c, json_object_get(check, "manifest")));
         *wrong += c->why[0] != 0;
-        TRY(add_outcome(list, c, json_string_value(json_object_get(check, "title"))));
+        TRY(add_outcome(list, c));
     }
     return EMU_OK;
 }
 
 enum emu_status check_list_run(const char *text, size_t bytes, const char *name, const char *source,
-                               FILE *messages, json_t **out, size_t *wrong)
+                               FILE *messages, const struct check_look *look, json_t **out,
+                               size_t *wrong)
 {
-    struct checking c = { .source = source, .name = name, .messages = messages };
+    struct checking c = { .source = source, .name = name, .messages = messages, .look = look };
     json_error_t error;
     json_t *root = json_loadb(text, bytes, 0, &error), *list = json_array();
     enum emu_status s = EMU_OK;

@@ -222,6 +222,9 @@ static enum emu_status entry_of(const struct parts *t, uint32_t *entry)
 {
     const struct asm_symbol *s = asm_entry_find(t->unit, t->p->entry);
 
+    if ((!s || !s->section) && t->p->sources)
+        return FAIL(BAD_FILE, "%s: no label %s: the program begins there (%s: programs[%zu].entry)",
+                    t->p->source[0], t->p->entry, t->m->path, (size_t)(t->p - t->m->program));
     if (!s || !s->section)
         return FAIL(BAD_FILE, "%s: programs[%zu].entry: no label \"%s\" in the sources", t->m->path,
                     (size_t)(t->p - t->m->program), t->p->entry);

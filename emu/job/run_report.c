@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/exchange/exchange_explain.h"
 #include "emu/job/case_run.h"
 #include "emu/profile/bill.h"
 #include "emu/job/run_image.h"
@@ -54,10 +55,11 @@ static json_t *source_json(const struct run *r, uint32_t tile, uint32_t addr)
 
 static int put_exchange_fault(const struct run *r, json_t *o, const struct exchange_fault *x)
 {
-    char text[400];
-    int ok;
+    char text[600];
+    int n = exchange_fault_print(x, text, sizeof(text)), ok;
 
-    exchange_fault_print(x, text, sizeof(text));
+    EMU_ASSERT(n >= 0 && (size_t)n < sizeof(text));
+    exchange_fault_explain(machine_exchange(r->machine), x, text + n, sizeof(text) - (size_t)n);
     ok = put(o, "exchange", json_string(exchange_fault_name(x->kind))) &&
          put(o, "message", json_string(text)) && put_number(o, "event", x->event);
     if (x->addr)
@@ -76,6 +78,7 @@ static json_t *fault_json(const struct run *r)
     const struct fault_record *x = f.fault;
     uint32_t pc = f.exchange && f.exchange->pc ? f.exchange->pc : x->pc;
     json_t *o = json_object(), *source = source_json(r, f.tile, pc);
+    json_t *after = source ? NULL : source_json(r, f.tile, pc - ISA_WORD_BYTES); /* ran past it */
     int ok = o && put(o, "name", json_string(fault_name(x->kind)));
 
     if (x->detail)
@@ -87,6 +90,8 @@ static json_t *fault_json(const struct run *r)
          put(o, "pc", address_json(r, f.tile, pc));
     if (source)
         ok = ok && put(o, "source", source);
+    if (after)
+        ok = ok && put(o, "behind", after);
     ok = ok && put_number(o, "cycle", x->cycle);
     if (x->addr && !f.exchange)
         ok = ok && put(o, "address", address_json(r, f.tile, x->addr));
@@ -113,16 +118,40 @@ static void print_part(FILE *f, const json_t *o, const char *before, const char 
 
 static void print_fault(FILE *f, const json_t *o)
 {
-    static const char *const part[][2] = { { "; tile ", "tile" },   { ", superstep ", "superstep" },
-                                           { ", ", "context" },     { " at ", "pc" },
-                                           { ", ", "source" },      { ", address ", "address" },
-                                           { " and ", "address2" }, { ", cycle ", "cycle" } };
+    static const char *const part[][2] = {
+        { "; tile ", "tile" },       { ", superstep ", "superstep" },
+        { ", ", "context" },         { " at ", "pc" },
+        { ", ", "source" },          { ", behind ", "behind" },
+        { ", address ", "address" }, { " and ", "address2" },
+        { ", cycle ", "cycle" }
+    };
 
     print_part(f, o, "", "name");
     print_part(f, o, " ", "exchange");
     print_part(f, o, ": ", json_object_get(o, "message") ? "message" : "detail");
     for (size_t i = 0; i < EMU_COUNT_OF(part); i++)
         print_part(f, o, part[i][0], part[i][1]);
+    if (json_object_get(o, "behind"))
+        fputs("; code ends there: the last instruction of a supervisor is sync 6 (SYNC_HOST), of a "
+              "worker exitz",
+              f);
+}
+
+/* Where a tile is that the others wait for, or the first one: what goes round for ever. */
+static void print_limit(FILE *f, const struct run *r)
+{
+    struct machine_wait wait;
+    uint32_t tile = machine_waits(r->machine, &wait, 1) && wait.missing[0]
+                        ? (uint32_t)strtoul(wait.missing, NULL, 10)
+                        : 0;
+    uint32_t pc = machine_tile(r->machine, tile)->pc[LANE_SUPER];
+    json_t *source = source_json(r, tile, pc);
+
+    fprintf(f, "more than %" PRIu64 " cycles: an endless loop? Tile %" PRIu32 " is at 0x%" PRIx32,
+            r->options.max_cycles, tile, pc);
+    if (source)
+        fprintf(f, ", %s", json_string_value(source));
+    json_decref(source);
 }
 
 char *run_stop_text(const struct run *r)
@@ -135,11 +164,10 @@ char *run_stop_text(const struct run *r)
     if (f) {
         if (fault)
             print_fault(f, fault);
+        else if (r->stop == MACHINE_LIMIT && !r->error)
+            print_limit(f, r);
         else
-            fputs(r->error                   ? r->error
-                  : r->stop == MACHINE_LIMIT ? "too many cycles"
-                                             : "stopped",
-                  f);
+            fputs(r->error ? r->error : "stopped", f);
         fclose(f);
     }
     json_decref(fault);

@@ -17,7 +17,7 @@
     "layers.name AS layer, names.text AS operation "                                               \
     "FROM supersteps JOIN names ON names.id = supersteps.operation LEFT JOIN layers USING "        \
     "(layer) "
-#define PREDICTED "w + g * h_words + l * supersteps"
+#define PREDICTED "w + g * h_words + l * syncs"
 #define LAYER_COLUMNS                                                                              \
     "SELECT layer, name, operation, cycles, "                                                      \
     "round(100.0 * cycles / (SELECT sum(cycles) FROM layers), 1) AS percent, exchange, compute, "  \
@@ -38,10 +38,11 @@ static const struct profile_section sections[] = {
       "The BSP model: a superstep takes w + g h + l; w is the most that a tile computes, h the "
       "most "
       "words it sends or receives",
-      "SELECT w, h_words, supersteps, g, l, round(" PREDICTED ") AS predicted, measured, "
+      "SELECT w, h_words, supersteps, syncs, g, l, round(" PREDICTED ") AS predicted, measured, "
       "round(100.0 * (" PREDICTED ") / measured - 100, 1) AS percent_off FROM "
       "(SELECT sum(largest_compute) AS w, sum(h_words) AS h_words, count(*) AS supersteps, "
-      "sum(exchange + compute + sync) AS measured, (SELECT value FROM meta WHERE key = 'bsp_g') AS "
+      "sum(number > 0) AS syncs, sum(exchange + compute + sync) AS measured, (SELECT value FROM "
+      "meta WHERE key = 'bsp_g') AS "
       "g, "
       "(SELECT value FROM meta WHERE key = 'bsp_l') AS l FROM supersteps WHERE sync_group = 0) "
       "WHERE supersteps",
@@ -90,7 +91,8 @@ static const char *const csv[] = {
     [PROFILE_CSV_STEPS] =
         "SELECT supersteps.id, supersteps.sync_group, number, starts, ends, tiles, host, "
         "supersteps.exchange, supersteps.compute, wait, supersteps.sync, supersteps.imbalance, "
-        "largest_compute, mean_compute, round(largest_compute + l.value + h_words * g.value) AS "
+        "largest_compute, mean_compute, round(largest_compute + (number > 0) * l.value + h_words * "
+        "g.value) AS "
         "predicted, h_words, words_in, words_out, messages_in, messages_out, slowest_tile, "
         "text AS operation, scope, layers.name AS layer "
         "FROM supersteps JOIN names ON names.id = supersteps.operation "

@@ -122,6 +122,7 @@ static enum emu_status look_sweep(struct request *q, const struct option_list *c
 static enum emu_status look_lab(struct request *q, const struct option_list *candidates)
 {
     int exercise = candidates->count && lab_is_exercise(candidates->item[0]);
+    char hint[100] = "";
 
     q->use = candidates->count && !exercise ? 0 : USE_LAB;
     if (exercise)
@@ -130,8 +131,20 @@ static enum emu_status look_lab(struct request *q, const struct option_list *can
         look_program(q, candidates->item[i]);
     if (!q->use)
         TRY(look_manifest(q, candidates->item[0]));
-    return q->use ? EMU_OK
-                  : FAIL(USAGE, "no program '%s'; `superstep lab` lists them", candidates->item[0]);
+    if (q->use)
+        return EMU_OK;
+    lab_suggest(candidates->item[0], hint, sizeof(hint));
+    return FAIL(USAGE, "no program '%s'%s `superstep lab` lists them", candidates->item[0],
+                hint[0] ? hint : ";");
+}
+
+/* Of what was named. */
+static void print_parameters(const struct request *q, FILE *f)
+{
+    if (q->known)
+        program_print_parameters(q, f);
+    else if (q->use & (THING_MANIFEST | THING_MANIFEST << USE_COMPILE_SHIFT))
+        lab_print_parameters(q->what, q->path, f);
 }
 
 /* ---- who runs it ---- */
@@ -149,6 +162,16 @@ static enum emu_status check_chart(const struct request *q)
     return EMU_OK;
 }
 
+/* A -D without a value, which may be the argument that is one too many. */
+static const char *cut_define(const struct request *q)
+{
+    for (size_t i = 0; i < q->define.count; i++) {
+        if (!strchr(q->define.item[i], '='))
+            return q->define.item[i];
+    }
+    return NULL;
+}
+
 static int run(const struct request *q)
 {
     static const struct image_hooks networks = { net_image_before, net_image_after, lesson_of_run };
@@ -156,6 +179,10 @@ static int run(const struct request *q)
 
     if (q->use == USE_LAB)
         return q->what ? lab_exercise(q) : lab_list(q);
+    if (q->argument.count > 1 && cut_define(q)) {
+        (void)FAIL(USAGE, "-D %s: expected NAME=VALUE in one word", cut_define(q));
+        return request_failed(q, NULL);
+    }
     if (q->argument.count > 1) {
         (void)FAIL(USAGE, "one program at a time: '%s' is one too many", q->argument.item[1]);
         return request_failed(q, NULL);
@@ -192,7 +219,7 @@ const struct command front_commands[] = {
           "of --check or too little memory, 2 bad usage or bad file, 3 stopped at --max-cycles.",
       .look = look,
       .is_parameter = program_is_parameter,
-      .print_parameters = program_print_parameters },
+      .print_parameters = print_parameters },
     { .name = "compile",
       .help = "write the image of a manifest, a source file or a name",
       .uses = USE_COMPILE,
@@ -207,7 +234,7 @@ const struct command front_commands[] = {
              "Exit status: 0, 1 too little memory, 2 bad usage or bad file.",
       .look = look,
       .is_parameter = program_is_parameter,
-      .print_parameters = program_print_parameters },
+      .print_parameters = print_parameters },
     { .name = "step",
       .help = "step through a program: supersteps, bundles, registers, memory; forwards and back",
       .uses = USE_RUN | USE_STEP,
@@ -225,23 +252,24 @@ const struct command front_commands[] = {
              "wrong.",
       .look = look,
       .is_parameter = program_is_parameter,
-      .print_parameters = program_print_parameters },
+      .print_parameters = print_parameters },
     { .name = "lab",
       .help = "list the programs of the lab, run one by its name, or check an exercise",
       .uses = USE_RUN | USE_LAB,
       .run = run,
       .noun = "one program",
       .max = 3,
-      .args = "[NAME | exercise [N] | check N FILE.S]",
+      .args = "[NAME | exercise [N] | check N FILE.S | solution N | source NAME]",
       .doc =
           "Without a name: list the programs of the lab. With one: run it as a lesson, or say "
           "what its mistake is; `superstep lab NAME --help` says what it takes, docs/lab.md what "
           "each program shows. `exercise` lists the exercises, `exercise N` prints one and -o "
-          "writes its unfinished file, `check N FILE.S` says whether a file does what is asked. "
+          "writes its unfinished file, `check N FILE.S` says whether a file does what is asked, "
+          "`solution N` prints a right answer, `source NAME` the assembly of a program. "
           "docs/course.md is a course.",
       .look = look_lab,
       .is_parameter = program_is_parameter,
-      .print_parameters = program_print_parameters },
+      .print_parameters = print_parameters },
     { .name = "sweep",
       .help = "run a network or a program on many machines and with many options",
       .uses = USE_SWEEP,
@@ -259,6 +287,6 @@ const struct command front_commands[] = {
           "usage, bad file or an error of the host, 3 points are left.",
       .look = look_sweep,
       .is_parameter = program_is_parameter,
-      .print_parameters = program_print_parameters },
+      .print_parameters = print_parameters },
     { .name = NULL },
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/base/nearest.h"
 #include "emu/cli/request_profile.h"
 #include "models/cli/commands_models.h"
 #include "models/net/net.h"
@@ -58,13 +59,22 @@ static void keep_standard_files(void)
 
 static int run_command(int argc, char **argv)
 {
+    struct nearest meant = { .word = argv[0], .n = strlen(argv[0]) };
+
     for (size_t i = 0; i < TABLES; i++) {
         const struct command *c = command_find(tables[i], argv[0]);
 
         if (c)
             return command_main(c, argc, argv);
     }
-    fprintf(stderr, "superstep: no command '%s'; superstep --help lists them\n", argv[0]);
+    for (size_t i = 0; i < TABLES; i++) {
+        for (const struct command *c = tables[i]; c->name; c++)
+            nearest_try(&meant, c->name);
+    }
+    fprintf(stderr, "superstep: no command '%s'; ", argv[0]);
+    if (meant.best)
+        fprintf(stderr, "did you mean '%s'? ", meant.best);
+    fprintf(stderr, "superstep --help lists them\n");
     return EXIT_BAD;
 }
 

@@ -1,5 +1,5 @@
 /* cmd_exercise.c - exercises of the lab: what is asked, the file to finish, and whether a file does
- * it.
+ * it; and texts to look at: solutions, and the sources of programs.
  */
 #include "programs/cli/cmd_exercise.h"
 
@@ -11,13 +11,25 @@
 #include "emu/emu.h"
 #include "emu/job/check_list.h"
 #include "programs/cli/cmd_mistake.h"
+#include "programs/cli/lab_chart.h"
 #include "programs/lab/lesson/lesson.h"
 
 enum { PATH_BYTES = 128 };
 
+static const char *const words[] = { "exercise", "check", "solution", "source", NULL };
+
+const char *lab_word(size_t i)
+{
+    return words[i];
+}
+
 int lab_is_exercise(const char *word)
 {
-    return !strcmp(word, "exercise") || !strcmp(word, "check");
+    for (size_t i = 0; words[i]; i++) {
+        if (!strcmp(word, words[i]))
+            return 1;
+    }
+    return 0;
 }
 
 static unsigned count(void)
@@ -45,12 +57,12 @@ static enum emu_status find(const char *text, const struct exercise **out, unsig
                 text, count());
 }
 
-static enum emu_status embedded(const struct exercise *e, const char *tail,
+static enum emu_status embedded(const struct exercise *e, const char *place, const char *tail,
                                 const struct embedded_file **out)
 {
     char path[PATH_BYTES];
 
-    snprintf(path, sizeof(path), "programs/lab/exercise/%s%s", e->name, tail);
+    snprintf(path, sizeof(path), "programs/lab/%s/%s%s", place, e->name, tail);
     *out = embedded_find(path);
     return *out ? EMU_OK : FAIL(IO, "%s: not part of the program", path);
 }
@@ -88,12 +100,41 @@ static enum emu_status write_task(const struct exercise *e, const char *path)
     const struct embedded_file *f;
     struct output_file *out;
 
-    TRY(embedded(e, "_task.S", &f));
+    TRY(embedded(e, "exercise", "_task.S", &f));
     if (!access(path, F_OK))
         return FAIL(USAGE, "%s is there already, and is not replaced", path);
     TRY(output_open(path, &out));
     fwrite(f->data, 1, f->bytes, output_stream(out));
     return output_end(out, EMU_OK);
+}
+
+static enum emu_status print_solution(const struct exercise *e)
+{
+    const struct embedded_file *f;
+
+    TRY(embedded(e, "solution", "_solution.S", &f));
+    fwrite(f->data, 1, f->bytes, stdout);
+    return EMU_OK;
+}
+
+/* The assembly of a program, or the manifest that has it. */
+static enum emu_status print_source(const char *name)
+{
+    static const char *const tail[] = { ".S", ".bsp.json" };
+    const struct embedded_file *f = NULL;
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < EMU_COUNT_OF(tail) && !f; i++) {
+        snprintf(path, sizeof(path), "programs/lab/%.80s%s", name, tail[i]);
+        f = embedded_find(path);
+    }
+    if (!f)
+        return FAIL(USAGE,
+                    "no assembly of '%.80s': `superstep lab` lists programs; those that are graphs "
+                    "are C, in programs/lab of the tree",
+                    name);
+    fwrite(f->data, 1, f->bytes, stdout);
+    return EMU_OK;
 }
 
 static enum emu_status show(const struct request *q, const struct exercise *e, unsigned number)
@@ -137,17 +178,59 @@ static void print_outcomes(const json_t *list)
     }
 }
 
+/* --steps prints the supersteps of every check, --chart draws the check with the most tiles. */
+struct looking {
+    const struct request *q;
+    const struct exercise *e;
+    uint32_t tiles; /* of the check that is drawn; 0: there was none */
+};
+
+static enum emu_status look_at(void *ctx, const char *title, const struct run *r)
+{
+    struct looking *l = ctx;
+    uint32_t tiles = image_arch(r->im)->tiles;
+
+    if (l->q->steps) {
+        printf("%s:\n", title);
+        run_print_steps(r, NULL, stdout);
+        TRY(run_print_bsp(r, stdout));
+        printf("\n");
+    }
+    if (tiles <= l->tiles)
+        return EMU_OK;
+    l->tiles = tiles;
+    return l->q->chart ? lab_chart(l->q->chart, l->e->name, r, NULL, NULL) : EMU_OK;
+}
+
+static enum emu_status run_checks(const struct request *q, const struct exercise *e,
+                                  const char *path, json_t **list, size_t *wrong)
+{
+    struct looking l = { .q = q, .e = e };
+    const struct check_look look = { .at = look_at, .ctx = &l, .pairs = q->chart != NULL };
+    const struct embedded_file *f;
+
+    if (q->steps && q->json)
+        return FAIL(USAGE, "--steps and --json exclude each other for `check`");
+    TRY(embedded(e, "exercise", ".check.json", &f));
+    if (access(path, R_OK))
+        return FAIL(IO, "%s: cannot be read", path);
+    if (q->chart)
+        TRY(output_not_input(q->chart, path));
+    TRY(check_list_run((const char *)f->data, f->bytes, e->name, path, stderr, &look, list, wrong));
+    if ((q->steps || q->chart) && !l.tiles)
+        fprintf(stderr,
+                "superstep lab: %s runs on a single tile: there are no supersteps to show\n",
+                e->name);
+    return EMU_OK;
+}
+
 static enum emu_status check(const struct request *q, const struct exercise *e, unsigned number,
                              const char *path, int *code)
 {
-    const struct embedded_file *f;
     json_t *list, *o;
     size_t wrong;
 
-    TRY(embedded(e, ".check.json", &f));
-    if (access(path, R_OK))
-        return FAIL(IO, "%s: cannot be read", path);
-    TRY(check_list_run((const char *)f->data, f->bytes, e->name, path, stderr, &list, &wrong));
+    TRY(run_checks(q, e, path, &list, &wrong));
     *code = wrong ? EXIT_FAULTED : EXIT_RAN;
     if (q->json) {
         o = json_pack("{s:i, s:s, s:s, s:O}", "exercise", (int)number, "name", e->name, "status",
@@ -166,6 +249,22 @@ static enum emu_status check(const struct request *q, const struct exercise *e, 
     return EMU_OK;
 }
 
+/* `solution N` and `source NAME`. */
+static enum emu_status answer_text(const struct request *q)
+{
+    const char *const *arg = q->argument.item;
+    const struct exercise *e;
+    unsigned number;
+
+    if (q->argument.count != 2 || q->output || q->json)
+        return FAIL(USAGE, "expected `superstep lab solution N` or `superstep lab source NAME`, "
+                           "which print a text");
+    if (!strcmp(arg[0], "source"))
+        return print_source(arg[1]);
+    TRY(find(arg[1], &e, &number));
+    return print_solution(e);
+}
+
 static enum emu_status answer(const struct request *q, int *code)
 {
     const char *const *arg = q->argument.item;
@@ -174,6 +273,11 @@ static enum emu_status answer(const struct request *q, int *code)
     unsigned number;
 
     *code = EXIT_RAN;
+    if ((q->steps || q->chart) && strcmp(arg[0], "check"))
+        return FAIL(USAGE, "--%s is for programs and `check`, not for `%s`",
+                    q->steps ? "steps" : "chart", arg[0]);
+    if (!strcmp(arg[0], "solution") || !strcmp(arg[0], "source"))
+        return answer_text(q);
     if (!strcmp(arg[0], "check")) {
         if (n != 3 || q->output)
             return FAIL(USAGE, "expected an exercise and a file: superstep lab check N FILE.S");

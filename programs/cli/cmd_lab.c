@@ -5,8 +5,10 @@
 
 #include <string.h>
 
+#include "emu/base/nearest.h"
 #include "emu/cli/commands.h"
 #include "emu/emu.h"
+#include "programs/cli/cmd_exercise.h"
 #include "programs/programs.h"
 
 static const char folder[] = "programs/lab/", suffix[] = ".bsp.json";
@@ -70,6 +72,8 @@ int lab_list(const struct request *q)
     enum emu_status s = list_programs(&list);
     size_t i;
 
+    if (s == EMU_OK && (q->steps || q->chart))
+        s = FAIL(USAGE, "--%s: of which program?", q->steps ? "steps" : "chart");
     if (s == EMU_OK && q->json) {
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         printf("\n");
@@ -88,4 +92,50 @@ int lab_find_manifest(const char *name, char *out, size_t bytes)
     int n = snprintf(out, bytes, "%s%s%s", folder, name, suffix);
 
     return !strchr(name, '/') && n < (int)bytes && embedded_find(out);
+}
+
+/* A number, or an expression of tiles and the parameters before. */
+static void print_number(const char *before, const json_t *v, FILE *f)
+{
+    if (json_is_string(v))
+        fprintf(f, "%s%s", before, json_string_value(v));
+    else
+        fprintf(f, "%s%" JSON_INTEGER_FORMAT, before, json_integer_value(v));
+}
+
+void lab_print_parameters(const char *name, const char *path, FILE *f)
+{
+    const struct embedded_file *file = embedded_find(path);
+    json_t *root = file ? json_loadb((const char *)file->data, file->bytes, 0, NULL) : NULL;
+    json_t *list = json_object_get(root, "parameters"), *p;
+    const char *key;
+
+    if (list)
+        fprintf(f, "Parameters of %s (-D NAME=VALUE):\n", name);
+    json_object_foreach(list, key, p)
+    {
+        fprintf(f, "  %s: %s", key, json_string_value(json_object_get(p, "text")));
+        print_number(" (default ", json_object_get(p, "value"), f);
+        print_number(", ", json_object_get(p, "low"), f);
+        print_number(" to ", json_object_get(p, "high"), f);
+        fprintf(f, ")\n");
+    }
+    json_decref(root);
+}
+
+void lab_suggest(const char *name, char *out, size_t bytes)
+{
+    struct nearest meant = { .word = name, .n = strlen(name) };
+    json_t *list, *row;
+    size_t i;
+
+    out[0] = 0;
+    for (i = 0; lab_word(i); i++)
+        nearest_try(&meant, lab_word(i));
+    if (list_programs(&list) == EMU_OK)
+        json_array_foreach(list, i, row)
+            nearest_try(&meant, json_string_value(json_object_get(row, "name")));
+    if (meant.best)
+        snprintf(out, bytes, "; did you mean '%s'?", meant.best);
+    json_decref(list);
 }

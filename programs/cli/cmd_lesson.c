@@ -18,6 +18,7 @@ struct numbers {
 
 /* One line of the bill. */
 struct sums {
+    int64_t times; /* 0: the run goes another way */
     int64_t steps, w, h;
     double cycles;
 };
@@ -70,12 +71,12 @@ static enum emu_status evaluate(const struct lesson *l, const char *formula,
 static enum emu_status cost_of(const struct lesson *l, const struct lesson_cost *c,
                                const struct numbers *v, const struct bsp_cost *m, struct sums *out)
 {
-    TRY(evaluate(l, c->times, v, &out->steps));
+    TRY(evaluate(l, c->times, v, &out->times));
     TRY(evaluate(l, c->w, v, &out->w));
     TRY(evaluate(l, c->h, v, &out->h));
-    out->w *= out->steps;
-    out->h *= out->steps;
-    out->steps = strcmp(c->h, "0") ? out->steps : 0;
+    out->w *= out->times;
+    out->h *= out->times;
+    out->steps = strcmp(c->h, "0") ? out->times : 0;
     out->cycles = (double)out->w + m->g * (double)out->h + m->l * (double)out->steps;
     return EMU_OK;
 }
@@ -95,8 +96,10 @@ static struct sums measured(const struct run *r)
 
     for (size_t i = 0; i < record_count(r->record); i++)
         steps += record_at(r->record, i)->group == 0;
-    return (struct sums){ steps - 1, (int64_t)b.largest_compute, (int64_t)b.h_words,
-                          (double)b.total };
+    return (struct sums){ .steps = steps - 1,
+                          .w = (int64_t)b.largest_compute,
+                          .h = (int64_t)b.h_words,
+                          .cycles = (double)b.total };
 }
 
 static json_t *sums_json(const struct sums *s)
@@ -131,18 +134,26 @@ static void print_sums(const char *name, const struct sums *s)
 static void print_lesson(const struct lesson *l, const json_t *report, const struct bsp_cost *m,
                          const struct sums *part, const struct sums *all, const struct sums *took)
 {
-    const char *key;
+    const char *key, *machine = json_string_value(json_object_get(report, "machine"));
+    long long tiles = (long long)json_integer_value(json_object_get(report, "tiles"));
     json_t *x;
 
+    printf("%s on %s: %lld tiles\n\n", l->name, machine, tiles);
     lesson_print_text("Goal", l->goal);
     lesson_print_text("Predict", l->ask);
     printf("Cost: w + g h + l for every superstep; on this machine g is %.2f and l %.0f cycles\n",
            m->g, m->l);
-    for (const struct lesson_cost *c = l->cost; c < l->cost + LESSON_COSTS && c->what; c++)
-        printf("  %s: %s times w = %s, h = %s\n", c->what, c->times, c->w, c->h);
+    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
+        const struct lesson_cost *c = &l->cost[i];
+
+        if (part[i].times)
+            printf("  %s: %s times w = %s, h = %s\n", c->what, c->times, c->w, c->h);
+    }
     printf("\n%-34s %10s %10s %10s %10s\n", "", "supersteps", "w", "h", "cycles");
-    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++)
-        print_sums(l->cost[i].what, &part[i]);
+    for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
+        if (part[i].times)
+            print_sums(l->cost[i].what, &part[i]);
+    }
     print_sums("predicted", all);
     print_sums("measured", took);
     printf("\n");

@@ -121,6 +121,17 @@ static const char *const *words_of(const struct named_program *n, unsigned k)
     return NULL;
 }
 
+static enum emu_status word_refused(const struct program_param *p, const char *const *word,
+                                    const char *text)
+{
+    char list[200] = "";
+    size_t n = 0;
+
+    for (uint64_t i = 0; i <= p->max && n < sizeof(list); i++)
+        n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
+    return FAIL(USAGE, "%s is not '%s': expected one of %s", p->name, text, list);
+}
+
 static enum emu_status set_value(const struct named_program *n, unsigned k, const char *text,
                                  uint64_t *out)
 {
@@ -132,12 +143,23 @@ static enum emu_status set_value(const struct named_program *n, unsigned k, cons
             return EMU_OK;
     }
     if (word)
-        return FAIL(USAGE, "%s is not '%s': expected %s, %s%s", p->name, text, word[0], word[1],
-                    p->max > 1 ? " or another word that --help lists" : "");
+        return word_refused(p, word, text);
     if (request_number(text, p->min, p->max, out))
         return EMU_OK;
     return FAIL(USAGE, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, p->name, text,
                 p->min, p->max);
+}
+
+static enum emu_status param_refused(const struct named_program *n, const char *text, size_t length)
+{
+    char list[300] = "";
+    size_t bytes = 0;
+
+    for (unsigned k = 0; k < n->params && bytes < sizeof(list); k++)
+        bytes += (size_t)snprintf(list + bytes, sizeof(list) - bytes, "%s%s", k ? ", " : "",
+                                  n->param[k].name);
+    return FAIL(USAGE, "%s has no parameter '%.*s', it has %s", n->name, (int)length, text,
+                n->params ? list : "none");
 }
 
 /* "56", or "56x28" for a parameter and its pair. */
@@ -175,8 +197,7 @@ enum emu_status program_values(const struct request *q, uint64_t *value)
         if (!text[length])
             return FAIL(USAGE, "-D %s: expected NAME=VALUE", text);
         if (k == n->params)
-            return FAIL(USAGE, "%s has no parameter '%.*s'; `superstep run %s --help` lists them",
-                        n->name, (int)length, text, n->name);
+            return param_refused(n, text, length);
         TRY(set_param(n, k, text + length + 1, value));
     }
     return EMU_OK;

@@ -316,7 +316,16 @@ static void test_statement_messages(void **state)
           "3:5: error: the condition must be a number that is known here\n" },
         { ".macro m\n.else\n.endm\n.if 1\nm\n.endif",
           "2:1: error: .else without .if\n5:1: note: in expansion of macro 'm'\n" },
-        { ".if x\n.endif", "1:5: error: the condition must be a number that is known here\n" },
+        { ".if x\n.endif", "1:5: error: undefined symbol 'x'\n" },
+        { ".if 1 + x\n.endif\nx = 1",
+          "1:5: error: the condition must be known here, and 'x' is defined only further down\n" },
+        { "rounds = 3\n.rept ruonds\n.endr\n.if SYNC_RECV\n.endif",
+          "2:7: error: undefined symbol 'ruonds'; did you mean 'rounds'?\n"
+          "4:5: error: undefined symbol 'SYNC_RECV'; #include <superstep/bsp.h> defines it\n" },
+        { "there: bri thre\nbri SYNC_REC\nbri nowhere_near",
+          "1:12: error: undefined symbol 'thre' (1 use); did you mean 'there'?\n"
+          "2:5: error: undefined symbol 'SYNC_REC' (1 use); did you mean 'SYNC_RECV'?\n"
+          "3:5: error: undefined symbol 'nowhere_near' (1 use)\n" },
         { ".macro m\nnop", "1:1: error: no .endm for this\n" },
         { ".endm", "1:1: error: this closes nothing: no .macro before it\n" },
         { ".rept 2\nnop", "1:1: error: no .endr for this\n" },

@@ -123,6 +123,35 @@ static void functions(void **state)
     asm_unit_free(u);
 }
 
+/* Faults name the line of what an instruction is for: the .receive that it opens the mux for, else
+ * the .send. */
+static void lines(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t line[5]; /* of the instructions, in order */
+    } row[] = {
+        { ".exchange 0\n.send 0x50000, 4, 0\n.send 0x50100, 1, 9\n.endexchange\n", { 2, 4, 3 } },
+        { ".exchange 0\n.receive 0x50010, 1, 20, 2\n.receive 0x50000, 1, 0, 1\n.endexchange\n",
+          { 4, 3, 3, 4, 2 } },
+        { ".exchange 0\n.receive 0x50000, 2, 0, 1\n.send 0x50100, 30, 0\n.endexchange\n",
+          { 3, 3, 2, 3 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        struct asm_unit *u = assemble("toy4", row[i].text, EMU_OK);
+        const struct asm_section *s = &asm_unit_image(u)->section[0];
+
+        for (size_t k = 0; k < EMU_COUNT_OF(row[i].line) && row[i].line[k]; k++) {
+            print_message("row %zu, instruction %zu\n", i, k);
+            assert_true(k < s->line_count);
+            assert_int_equal(s->lines[k].line, row[i].line[k]);
+        }
+        asm_unit_free(u);
+    }
+}
+
 static void mistakes(void **state)
 {
     (void)state;
@@ -134,7 +163,11 @@ static void mistakes(void **state)
     refuse(".exchange 0, -1\n", 1, "cannot begin");
     refuse(".exchange 0\nnop\n.endexchange\n", 3, "only .send and .receive");
     refuse(".exchange 0\n.send 0x50001, 1, 0\n.endexchange\n", 2, "multiple of 4");
-    refuse(".exchange 0\n.send later, 1, 0\n.endexchange\nlater:\n", 2, "further up");
+    refuse(".exchange 0\n.send later, 1, 0\n.endexchange\nlater:\n", 2,
+           "'later' is defined only further down");
+    refuse(".exchange 0\n.send nowhere, 1, 0\n.endexchange\n", 2, "undefined symbol 'nowhere'");
+    refuse(".exchange 0\n.receive 0x50000, 1, FIRST_EVNT, 1\n.endexchange\n", 2,
+           "undefined symbol 'FIRST_EVNT'; did you mean 'FIRST_EVENT'?");
     refuse(".exchange 0\n.send 0x50000, 0, 0\n.endexchange\n", 2, "room for 1 to");
     refuse(".exchange 0\n.receive 0x50000, 1, 0\n.endexchange\n", 2, "the tile that sends");
     refuse(".exchange 0\n.receive 0x50000, 1, 0, 0\n.endexchange\n", 2, "with itself");
@@ -146,7 +179,7 @@ static void mistakes(void **state)
     refuse(".int exch_delay(0, 4)\n", 1, "tiles 0 to 3");
     refuse(".int logical(4)\n", 1, "no tile with the physical number 4");
     refuse(".int physical(later)\nlater:\n", 1, "known here");
-    refuse(".worker\n.exchange 0\n.send 0x50000, 1, 0\n.endexchange\n", 4, "supervisor");
+    refuse(".worker\n.exchange 0\n.send 0x50000, 1, 0\n.endexchange\n", 3, "supervisor");
 }
 
 static void no_leaks(void **state)
@@ -179,7 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges),   cmocka_unit_test(contiguous_receives),
         cmocka_unit_test(labels),   cmocka_unit_test(functions),
-        cmocka_unit_test(mistakes), cmocka_unit_test(no_leaks),
+        cmocka_unit_test(lines),    cmocka_unit_test(mistakes),
+        cmocka_unit_test(no_leaks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -45,11 +45,11 @@ function drawParts(run) {
 // w, h, l of all supersteps beside what they took.
 function billRows(run) {
     const s = run.steps, w = sumOf(s, x => x.largest_compute), h = sumOf(s, x => x.h_words), g = +run.meta.bsp_g, l = +run.meta.bsp_l;
-    const measured = sumOf(s, x => x.exchange + x.compute + x.sync), model = w + g * h + l * s.length;
+    const measured = sumOf(s, x => x.exchange + x.compute + x.sync), syncs = s.filter(x => x.number > 0).length, model = w + g * h + l * syncs;
     return [["w, the most that a tile computes, summed over supersteps", group(w) + " cycles"],
         ["mean of what a tile computes", group(sumOf(s, x => x.mean_compute)) + " cycles"],
         ["g h: " + g.toFixed(2) + " cycles a word × " + group(h) + " words", group(g * h) + " cycles"],
-        ["l: " + group(l) + " cycles × " + plural(s.length, "superstep"), group(l * s.length) + " cycles"],
+        ["l: " + group(l) + " cycles × " + plural(syncs, "sync"), group(l * syncs) + " cycles"],
         ["predicted: w + g h + l", group(model) + " cycles"],
         ["measured, without waiting for other groups and the host", group(measured) + " cycles"],
         ["predicted is off by", (100 * (model - measured) / (measured || 1)).toFixed(1) + " %"]];

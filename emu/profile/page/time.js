@@ -61,7 +61,7 @@ function drawLanes(run) {
 function stepText(run, s) {
     return "Superstep " + s.number + (s.layer_name ? ", layer " + s.layer_name : s.scope ? ", " + s.scope : "") + (s.operation ? ", " + s.operation : "") + ": " + group(s.ends - s.starts) +
         " cycles. w " + group(s.largest_compute) + ", mean w " + group(s.mean_compute) + ", h " + plural(s.h_words, "word") + ", " +
-        (run.meta.bsp_g === undefined ? "" : "predicted w + g h + l " + group(s.largest_compute + run.meta.bsp_g * s.h_words + +run.meta.bsp_l) + "; ") +
+        (run.meta.bsp_g === undefined ? "" : "predicted w + g h + l " + group(s.largest_compute + run.meta.bsp_g * s.h_words + (s.number > 0 ? +run.meta.bsp_l : 0)) + "; ") +
         "exchange " + group(s.exchange) + ", compute " + group(s.compute) + ", imbalance " + group(s.imbalance) + ", wait " + group(s.wait) + ", sync " + group(s.sync) +
         ". " + plural(s.words_out, "word") + " in " + plural(s.messages_out, "message") + ". Slowest: tile " + s.slowest_tile + ".";
 }
