@@ -20,7 +20,9 @@ enum { OP_NONE = UINT32_MAX }; /* no value, no node: an optional input that is a
 
 enum op_value_kind {
     OP_INPUT, /* of the graph */
-    OP_STATE, /* an input that a run gives a new value (op_graph_update()): what is trained */
+    OP_STATE, /* an input that a run gives a new value (op_graph_update()): what is trained. Or, if
+               * it is no input, a parameter that lies in memory like anything else, and not in the
+               * code of what reads it (block_parameters.h) */
     OP_PARAM, /* a constant with a name in weight files */
     OP_CONST, /* another constant: folded, or from an attribute */
     OP_RESULT /* of a node */

@@ -68,8 +68,9 @@ static void print_head(const struct model_answer *m, FILE *f)
 
     fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
             m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
-    fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, f16\n",
-            count_text(n->parameters).at, m->weights, count_text(n->macs).at);
+    fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, %s\n",
+            count_text(n->parameters).at, m->weights, count_text(n->macs).at,
+            m->request->precision ? "f32" : "f16");
 }
 
 static void print_classes(const struct model_answer *m, FILE *f)

@@ -230,8 +230,9 @@ void model_summary(const struct model_answer *m, FILE *f)
 
     fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
             m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
-    fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one picture, f16\n",
-            (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6);
+    fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one picture, %s\n",
+            (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6,
+            m->request->precision ? "f32" : "f16");
     print_rows(m, f);
     print_memory(m, f);
     if (m->run)
