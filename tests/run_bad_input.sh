@@ -118,7 +118,7 @@ refuse "option '--image' requires an argument" $net --image
 refuse "--exchange is cycles or memory, not 'fast'" $net --exchange fast
 refuse "--depthwise is mixed or sliding, not 'matrix'" $net --depthwise matrix
 refuse "--padding is same or torch, not 'none'" models resnet-50 --padding none
-refuse "norm: expected batch or group, got 'none'" models resnet-50 --norm none
+refuse "norm: expected batch, group or group-contiguous, got 'none'" models resnet-50 --norm none
 refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
 refuse "--compare-layers does nothing here: it is for superstep run" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
 refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1

@@ -100,7 +100,7 @@ ends 1 "at event 21 (cycle 141) while it sends its word at" run --set exchange_c
 ends 2 'expected "ignore" or "fault" (a stall' run --set exchange_clash=stall "$tmp/clash.bsp.json"
 
 ends 0 "status ok: faulted as expected" lab mistake_silent
-ends 0 "mistake_silent.bsp.json:6: asm:10" lab mistake_silent
+ends 0 "mistake_silent.bsp.json:6: asm:8" lab mistake_silent
 ends 0 "status ok: reported as expected" lab mistake_race
 ends 0 "The machine says: RACE: two workers touch the same bytes" lab mistake_race
 ends 0 "mistake_race.S:19" lab mistake_race

@@ -10,9 +10,10 @@ static int print_sends(const struct exchange_log *log, char *out, size_t bytes)
 {
     enum { SHOWN = 4 };
     int single = log->sends == 1 && log->send[0].words == 1;
-    int n = snprintf(out, bytes, "%s", !log->sends ? "; it sends nothing at all"
-                                       : single    ? "; it sends at event"
-                                                   : "; it sends at events");
+    int n = snprintf(out, bytes, "%s",
+                     !log->sends ? "; it sends nothing at all"
+                     : single    ? "; it sends at event"
+                                 : "; it sends at events");
 
     for (size_t i = 0; i < log->sends && i < SHOWN && (size_t)n < bytes; i++) {
         const struct exchange_send *s = &log->send[i];
@@ -34,8 +35,8 @@ int exchange_fault_explain(const struct exchange *x, const struct exchange_fault
     if ((f->kind != EXCHANGE_FAULT_SILENT && f->kind != EXCHANGE_FAULT_TWICE) ||
         f->other >= x->tiles)
         return 0;
-    sent = (int)f->event -
-           arch_exchange_delay(x->arch, x->physical[f->other], x->physical[f->tile]);
+    sent =
+        (int)f->event - arch_exchange_delay(x->arch, x->physical[f->other], x->physical[f->tile]);
     n = snprintf(out, bytes, "; what arrives at event %u leaves tile %u at its event %d", f->event,
                  f->other, sent);
     if (f->kind == EXCHANGE_FAULT_SILENT && (size_t)n < bytes)

@@ -1,4 +1,5 @@
-/* exchange_explain.h - what a message says beyond the fault itself, from what the other tile sent. */
+/* exchange_explain.h - what a message says beyond the fault itself, from what the other tile sent.
+ */
 #ifndef EMU_EXCHANGE_EXPLAIN_H
 #define EMU_EXCHANGE_EXPLAIN_H
 

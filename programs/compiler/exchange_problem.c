@@ -1,4 +1,5 @@
-/* exchange_problem.c - messages, numbered objects, and the hash of both (see exchange_problem.h). */
+/* exchange_problem.c - messages, numbered objects, and the hash of both (see exchange_problem.h).
+ */
 #include "programs/compiler/exchange_problem.h"
 
 #include <string.h>

@@ -64,8 +64,7 @@ static enum emu_status step(struct op_graph *g, const char *data, FILE *f)
     TRY(onnx_map(data, &m));
     at = (const double *)m.at;
     TRY(take_numbers(g, t.data, &at, (const double *)m.at + m.bytes / sizeof(double), &x));
-    TRY(take_numbers(g, t.targets, &at, (const double *)m.at + m.bytes / sizeof(double),
-                     &targets));
+    TRY(take_numbers(g, t.targets, &at, (const double *)m.at + m.bytes / sizeof(double), &targets));
     TRY(train_reference_step(&r, &x, &targets, 0, &loss, NULL));
     printf("%.17g\n", loss);
     TRY(write_gradients(&r, f));

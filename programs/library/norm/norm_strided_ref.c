@@ -28,10 +28,10 @@ void norm_fold_strided_f32_ref(const struct codelet_call *call)
 
         totals[i] = 0;
         for (uint32_t k = 0; k < channels_of(call, i); k++)
-            totals[i] = fp_f32_add(totals[i],
-                                   x[first_channel(call, i) +
-                                     (size_t)k * call->arg[norm_fold_strided__groups].value],
-                                   &env);
+            totals[i] = fp_f32_add(
+                totals[i],
+                x[first_channel(call, i) + (size_t)k * call->arg[norm_fold_strided__groups].value],
+                &env);
     }
 }
 
