@@ -16,6 +16,10 @@
 
 enum { SEND_WIDE = 4 /* bit of ctl */ };
 
+/* So far from what may disturb them, workers are let go: no launch takes so long. */
+enum { LOOK_AHEAD = 16 /* instructions of the supervisor */ };
+static const uint64_t FREE_CYCLES = UINT64_C(1) << 28;
+
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle)
 {
@@ -26,6 +30,7 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
     b->words = code_cache_words(cache, 0);
     b->cycle = cycle;
     b->launch_cycle = UINT64_MAX;
+    b->back = BARREL_NEVER_HALT;
 }
 
 /* While all is plain, nobody tells the fast functions of launches. */
@@ -207,6 +212,34 @@ static void skip_call(struct barrel *b, struct tile *t, uint32_t back)
     t->pc[LANE_SUPER] = back;
 }
 
+static int is_site(const struct barrel *b, uint32_t pc)
+{
+    size_t low = 0, high = b->sites;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (b->site[middle] < pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < b->sites && b->site[low] == pc;
+}
+
+/* At an instruction that launches workers or calls code that does: whether workers run at their own
+ * pace from here on. `next` is the address after it. */
+static void note_site(struct barrel *b, const struct tile *t, const struct code_word *w,
+                      uint32_t next)
+{
+    int in_site = b->back != BARREL_NEVER_HALT || is_site(b, t->pc[LANE_SUPER]);
+
+    if (w->flags & WORD_JUMPS && b->back == BARREL_NEVER_HALT && in_site)
+        b->back = next;
+    if (t->launched)
+        b->free_pace = in_site && (!b->running || b->free_pace);
+}
+
 /* What an instruction with flags has done: it jumped, started workers, or waits for them. Returns 0
  * at an outer sync. */
 static int supervisor_follow(struct barrel *b, struct tile *t, const struct code_word *w,
@@ -218,9 +251,13 @@ static int supervisor_follow(struct barrel *b, struct tile *t, const struct code
         b->cycle = cycle + t->arch->sup_branch_cycles;
     if ((w->flags & WORD_STARTS) && b->launch_cycle == UINT64_MAX)
         b->launch_cycle = cycle;
+    if (b->sites && w->flags & WORD_STARTS)
+        note_site(b, t, w, next);
     if (t->launched)
         take_launches(b, t, cycle);
     t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
+    if (t->pc[LANE_SUPER] == b->back)
+        b->back = BARREL_NEVER_HALT;
     if (site && w->flags & WORD_JUMPS)
         skip_call(b, t, next);
     else if (b->replay && replay_returns(b->replay, t->pc[LANE_SUPER]))
@@ -384,6 +421,7 @@ static int load_weights(struct barrel *b, struct tile *t, const struct code_word
 
         memcpy(&word, code + (size_t)4 * i, 4);
         memcpy(&t->weight[code_word_weights_entry(word)], from + (size_t)16 * i, 16);
+        __builtin_prefetch(from + (size_t)16 * (i + n)); /* mostly the next call's */
     }
     t->weight_generation += n;
     t->cccsload += 16 * n;
@@ -436,6 +474,76 @@ static int supervisor_has_slots(const struct barrel *b)
     return !b->waiting && b->running != (1u << TILE_WORKERS) - 1;
 }
 
+/* The item at an address, from the table; NULL if it is none that the supervisor may execute. */
+static const struct code_word *supervisor_peek(const struct barrel *b, const struct tile *t,
+                                               uint32_t pc)
+{
+    uint32_t off = pc - t->mem_base, word[2] = { 0, 0 };
+    struct code_word *w;
+
+    if (off >= t->region0_bytes || pc % 4)
+        return NULL;
+    memcpy(word, t->mem + off, 4);
+    w = code_word_at(b->words, word);
+    if (code_word_holds(w, word, pc))
+        return w;
+    if (code_word_decode(t->arch, word, w) || pc & w->unaligned)
+        return NULL;
+    w->cycles = supervisor_cycles(t->arch, &w->in);
+    return w;
+}
+
+/* The address after an item that does nothing but jump and set registers; 0 after any other. */
+static uint32_t quiet_next(const struct tile *t, const struct insn *in, uint32_t pc)
+{
+    uint32_t to = (uint32_t)in->i, a = t->m[in->a][LANE_SUPER], x = t->m[in->x][LANE_SUPER];
+
+    switch (in->op) {
+    case INSN_setzi_m:
+    case INSN_nop:
+        return pc + 4;
+    case INSN_bri:
+        return to;
+    case INSN_brz:
+        return a == 0 ? to : pc + 4;
+    case INSN_brnz:
+        return a != 0 ? to : pc + 4;
+    case INSN_brneg:
+        return a >> 31 ? to : pc + 4;
+    case INSN_brpos:
+        return a >> 31 ? pc + 4 : to;
+    case INSN_brnzdec:
+        return x != 0 ? to : pc + 4;
+    default:
+        return 0;
+    }
+}
+
+/* Whether the supervisor waits for its workers, or will before it does anything that they or others
+ * could see: what it does until then does not depend on when. */
+static int waits_or_will(const struct barrel *b, const struct tile *t)
+{
+    uint32_t pc = t->pc[LANE_SUPER], written = 0;
+
+    for (unsigned n = 0; n < LOOK_AHEAD && pc && !b->waiting; n++) {
+        const struct code_word *w = supervisor_peek(b, t, pc);
+
+        if (!w || written & w->read)
+            return 0;
+        if (w->in.op == INSN_sync)
+            return w->in.i == SYNC_LOCAL;
+        written |= w->write;
+        pc = quiet_next(t, &w->in, pc);
+    }
+    return b->waiting;
+}
+
+static int may_go_freely(const struct barrel *b, const struct tile *t)
+{
+    return !b->plain && !b->watched && b->undisturbed > b->cycle + FREE_CYCLES &&
+           waits_or_will(b, t);
+}
+
 /* A mixed round, or all rounds in which nothing but the workers can issue. Returns 0 when
  * barrel_run must stop. */
 static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
@@ -443,7 +551,10 @@ static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint6
     uint64_t round;
 
     if (!supervisor_has_slots(b)) {
-        round_run(b, t, max_cycle);
+        if (b->free_pace && may_go_freely(b, t))
+            round_run_freely(b, t, b->undisturbed);
+        else
+            round_run(b, t, max_cycle);
         return !t->fault.kind;
     }
     round = round_start(b, next_worker_cycle(b));

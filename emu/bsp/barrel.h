@@ -21,6 +21,8 @@ struct barrel_options {
 
 struct replay_tile;
 
+enum { BARREL_NEVER_HALT = 1 /* no address of an instruction */ };
+
 enum barrel_stop {
     BARREL_FAULT, /* t->fault says why. If a worker faulted, the others have completed that round of
                      six cycles */
@@ -39,6 +41,14 @@ struct barrel {
     struct code_word *words;    /* borrowed from the cache: the table of the thread that runs the
                                    tile */
     struct replay_tile *replay; /* borrowed; NULL: every worker runs */
+    /* Instructions that launch workers, or call code that does, of which none reads what another
+     * one of its launch writes: borrowed; ascending addresses. */
+    const uint32_t *site;
+    size_t sites;
+    uint64_t undisturbed; /* nothing comes from outside and nobody looks before this cycle: workers
+                             may go on to it, whatever max_cycle barrel_run() is given */
+    uint32_t back; /* address to which the running call from a site returns, or BARREL_NEVER_HALT */
+    int free_pace; /* all running workers were launched from sites */
 
     uint64_t cycle;         /* first cycle in which the supervisor may issue its next instruction */
     uint64_t reg_ready[16]; /* cycle from which a supervisor register can be read */
@@ -63,8 +73,6 @@ struct barrel {
  * thread other than the first sets b->words to its own table before it runs the tile. */
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle);
-
-enum { BARREL_NEVER_HALT = 1 /* no address of an instruction */ };
 
 /* Runs until something outside the tile is needed. stop_pc: where to halt; max_cycle is absolute.
  *

@@ -19,7 +19,7 @@ const struct code_slot *issue_fetch_fault(const struct barrel *b, struct tile *t
     unsigned lane = first_lane(b, g->lanes);
 
     issue_set_pcs(t, g->lanes, g->pc, g->pc);
-    t->cycle = g->round + round_offset(b, lane);
+    t->cycle = b->next[lane] + (g->round - g->start);
     tile_fault(t, lane, kind, g->pc, detail);
     return NULL;
 }
@@ -36,15 +36,15 @@ const struct code_slot *issue_fetch_first(const struct barrel *b, struct tile *t
     return issue_fetch(b, t, g);
 }
 
-static void half_plain(const struct barrel *b, struct tile *t, uint32_t lanes, uint64_t round,
-                       const struct insn *in)
+static void half_plain(const struct barrel *b, struct tile *t, uint32_t lanes,
+                       const struct group *g, const struct code_slot *s, const struct insn *in)
 {
     for (unsigned k = 0; k < TILE_WORKERS; k++) {
         unsigned lane = (b->phase + k) % TILE_WORKERS;
 
         if (!(lanes >> lane & 1))
             continue;
-        t->cycle = round + k;
+        t->cycle = issue_cycle(b, g, s, lane);
         exec_table[in->op](t, lane, in);
     }
 }
@@ -63,7 +63,7 @@ void issue_main_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
                         const struct group *g, const struct code_slot *s)
 {
     prepare(t, lanes, g, s);
-    half_plain(b, t, lanes, issue_round(g, s), &s->main);
+    half_plain(b, t, lanes, g, s, &s->main);
 }
 
 void issue_aux_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
@@ -71,7 +71,7 @@ void issue_aux_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
 {
     prepare(t, lanes, g, s);
     t->in_aux = 1;
-    half_plain(b, t, lanes, issue_round(g, s), &s->aux);
+    half_plain(b, t, lanes, g, s, &s->aux);
     t->in_aux = 0;
 }
 
@@ -106,15 +106,15 @@ void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes, const
 }
 
 /* The reference: every lane on its own, both halves together. */
-static void item_plainly(const struct barrel *b, struct tile *t, uint32_t lanes, uint64_t round,
-                         const struct code_slot *s)
+static void item_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
+                         const struct group *g, const struct code_slot *s)
 {
     for (unsigned k = 0; k < TILE_WORKERS; k++) {
         unsigned lane = (b->phase + k) % TILE_WORKERS;
 
         if (!(lanes >> lane & 1))
             continue;
-        t->cycle = round + k;
+        t->cycle = issue_cycle(b, g, s, lane);
         if (b->options.trace_issue)
             b->options.trace_issue(b->options.trace_ctx, t, lane, t->cycle, &s->main,
                                    s->is_bundle ? &s->aux : NULL);
@@ -132,7 +132,7 @@ void issue_item(const struct barrel *b, struct tile *t, uint32_t lanes, const st
 
     issue_set_pcs(t, lanes, pc, pc + s->bytes);
     if (b->plain)
-        item_plainly(b, t, lanes, issue_round(g, s), s);
+        item_plainly(b, t, lanes, g, s);
     else
         issue_straight(b, t, lanes, g, s);
 }

@@ -23,6 +23,7 @@ struct group {
     uint32_t first, end;          /* the repeat body */
     uint32_t turns;               /* that all lanes still want, this one included; 0: no repeat */
     uint32_t turned;              /* how many of them are done, but not yet in t->rpt_count[] */
+    uint32_t meet;                /* address at which others wait to join, or UINT32_MAX */
     /* The straight code ahead, by group_ahead(). */
     const struct code_slot *at, *tail; /* the next item, and the one after the last */
     /* That at `first`, and what a turn counts; NULL if this page has not all the body. */
@@ -41,6 +42,14 @@ static inline uint32_t issue_pc(const struct group *g, const struct code_slot *s
 static inline uint64_t issue_round(const struct group *g, const struct code_slot *s)
 {
     return g->round + (uint64_t)(g->from->straight_slots - s->straight_slots) * TILE_WORKERS;
+}
+
+/* The cycle in which a lane of the group issues it. Each lane has its own clock: workers that run
+ * at their own pace (round_run_freely()) meet at an address in different rounds. */
+static inline uint64_t issue_cycle(const struct barrel *b, const struct group *g,
+                                   const struct code_slot *s, unsigned lane)
+{
+    return b->next[lane] + (issue_round(g, s) - g->start);
 }
 
 /* Writes an address, and the one after it, to the lanes. */

@@ -17,12 +17,13 @@ static enum emu_status tiles_new(struct machine *m)
     m->tile = emu_alloc_aligned(m->arch.tiles, sizeof(*m->tile), 64);
     m->barrel = emu_alloc(m->arch.tiles, sizeof(*m->barrel));
     m->place = emu_alloc(m->arch.tiles, sizeof(*m->place));
+    m->site = emu_alloc(m->arch.tiles, sizeof(*m->site));
     m->member = emu_alloc(m->arch.tiles, sizeof(struct tile *));
     m->runnable = emu_alloc(m->arch.tiles, sizeof(*m->runnable));
     m->step = emu_alloc(m->arch.tiles, sizeof(*m->step));
     m->all_tiles = emu_alloc(m->arch.tiles, sizeof(*m->all_tiles));
-    if (!m->mem || !m->tile || !m->barrel || !m->place || !m->member || !m->runnable || !m->step ||
-        !m->all_tiles)
+    if (!m->mem || !m->tile || !m->barrel || !m->place || !m->site || !m->member || !m->runnable ||
+        !m->step || !m->all_tiles)
         return FAIL(NO_MEMORY, "%u tiles of %u bytes", m->arch.tiles, m->arch.mem_bytes);
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         TRY(tile_init(&m->tile[i], &m->arch, i, m->mem + i * m->mem_stride));
@@ -85,12 +86,15 @@ void machine_free(struct machine *m)
             emu_free(m->place[i].arrival);
             emu_free(m->place[i].packet);
         }
+        if (m->site)
+            emu_free(m->site[i]);
     }
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
         emu_free(m->group[g].tile);
     emu_free(m->tile);
     emu_free(m->barrel);
     emu_free(m->place);
+    emu_free(m->site);
     emu_free(m->member);
     emu_free(m->runnable);
     emu_free(m->step);
@@ -155,6 +159,18 @@ void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned grou
     m->place[tile].group = (uint8_t)group;
     if (m->groups < group + 1)
         m->groups = group + 1;
+}
+
+enum emu_status machine_sites(struct machine *m, uint32_t tile, const uint32_t *addr, size_t n)
+{
+    EMU_ASSERT(machine_tile_used(m, tile) && !m->site[tile] && !m->started);
+    m->site[tile] = emu_alloc(n, sizeof(**m->site));
+    if (!m->site[tile])
+        return FAIL(NO_MEMORY, "%zu calls", n);
+    memcpy(m->site[tile], addr, n * sizeof(*addr));
+    m->barrel[tile].site = m->site[tile];
+    m->barrel[tile].sites = n;
+    return EMU_OK;
 }
 
 void machine_hold(struct machine *m, uint32_t tile, uint64_t cycle)

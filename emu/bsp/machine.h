@@ -92,6 +92,11 @@ void machine_set_host(struct machine *m, const struct machine_host *host);
 
 /* Makes a tile take part: its supervisor starts at entry in cycle 0, in a sync group. */
 void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned group);
+/* Of a tile that takes part: n ascending addresses of instructions that launch workers, or call
+ * code that does until it returns, where no worker of a launch reads what another one writes. They
+ * may then be emulated one after the other. addr is copied. Errors: EMU_NO_MEMORY. */
+enum emu_status machine_sites(struct machine *m, uint32_t tile, const uint32_t *addr,
+                              size_t n) EMU_MUST_CHECK;
 
 /* Runs until the host is needed or nothing more can happen. */
 enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);

@@ -71,6 +71,7 @@ struct machine {
     struct tile *tile;     /* owned [arch.tiles] */
     struct barrel *barrel; /* owned [arch.tiles] */
     struct place *place;   /* owned [arch.tiles] */
+    uint32_t **site;       /* owned [arch.tiles], each owned or NULL: machine_sites() */
     uint8_t *mem;          /* owned, reserved */
     size_t mem_stride, mem_bytes;
     struct code_cache *cache;    /* owned */

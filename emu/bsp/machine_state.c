@@ -60,6 +60,7 @@ static void restore_barrel(struct barrel *b, struct tile *t, struct byte_store *
     b->cache = now.cache;
     b->words = now.words;
     b->replay = now.replay;
+    b->site = now.site;
     fast_begin_rounds(t, (1u << b->phase) - 1);
 }
 

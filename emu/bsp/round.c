@@ -32,13 +32,14 @@ static int body_allows(const struct code_slot *s)
     return s->is_bundle && !(s->flags & (INSN_CONTROL | INSN_SYSTEM));
 }
 
-static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
+/* Of lanes that have issued their exit so many cycles after what b->next[] says. */
+static void take_exits(struct barrel *b, struct tile *t, uint64_t after)
 {
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         if (!(t->exited >> lane & 1))
             continue;
         b->running &= (uint8_t) ~(1u << lane);
-        round_exit(b, t->arch, lane, round + round_offset(b, lane));
+        round_exit(b, t->arch, lane, b->next[lane] + after);
     }
     t->exited = 0;
 }
@@ -124,7 +125,7 @@ static void group_leave(struct barrel *b, const struct group *g)
     for (uint32_t lanes = g->lanes; lanes; lanes &= lanes - 1) {
         unsigned lane = (unsigned)__builtin_ctz(lanes);
 
-        b->next[lane] = g->round + round_offset(b, lane);
+        b->next[lane] += g->round - g->start;
         b->issued[lane] += (g->round - g->start) / TILE_WORKERS;
         b->instructions[lane] += g->instructions;
     }
@@ -157,7 +158,11 @@ static inline uint64_t group_ahead(const struct tile *t, struct group *g, const 
     g->tail = s + s->straight_words;
     g->seat = &t->page[(g->pc - t->mem_base) >> CODE_PAGE_BITS];
     g->page = *g->seat;
-    return g->turns ? body_ahead(g) : s->straight;
+    if (g->turns)
+        return body_ahead(g);
+    if (EMU_UNLIKELY(g->meet - g->pc < s->straight_words * 4u))
+        g->tail = s + (g->meet - g->pc) / 4;
+    return s->straight;
 }
 
 /* The lanes of a mask that are where one of them is: same address, same repeat body or none. */
@@ -194,6 +199,7 @@ static void form(const struct barrel *b, const struct tile *t, uint64_t round, u
             g->start = round;
             g->instructions = 0;
             g->turned = 0;
+            g->meet = UINT32_MAX;
             group_take_body(t, g);
             rest &= ~g->lanes;
             for (uint32_t l = g->lanes; l; l &= l - 1)
@@ -240,6 +246,8 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
         if (g->from)
             issue_item(b, t, f->span[i].lanes, g, g->from);
     }
+    if (t->exited)
+        take_exits(b, t, 0);
     for (unsigned i = 0; i < f->groups; i++) {
         struct group *g = &f->group[i];
 
@@ -249,8 +257,6 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
         group_leave(b, g);
         advance_lanes(t, g->lanes);
     }
-    if (t->exited)
-        take_exits(b, t, f->group[0].start);
 }
 
 void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane)
@@ -285,9 +291,9 @@ static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group
             issue_straight(b, t, lanes, g, s);
             s = code_slot_after(s);
             as_before = !t->fault.kind && *seat == page;
-        } while (s != end && as_before);
+        } while (s < end && as_before);
         g->at = s;
-        if (s == g->tail && !group_turn(g))
+        if (s >= g->tail && !group_turn(g))
             break;
         group_move(g);
     } while (as_before && g->round < max_cycle);
@@ -342,10 +348,10 @@ static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t
             break;
         straight = !b->plain && group_ahead(t, g, s);
         together = straight ? lockstep_stretch(b, t, g, max_cycle) : lockstep_item(b, t, g, s);
-    } while (together && g->round < max_cycle);
-    group_leave(b, g);
+    } while (together && g->round < max_cycle && g->pc < g->meet);
     if (t->exited)
-        take_exits(b, t, round);
+        take_exits(b, t, round - g->start);
+    group_leave(b, g);
 }
 
 /* --- several groups, each in straight code ------------------------------------------------ */
@@ -514,4 +520,60 @@ void round_run(struct barrel *b, struct tile *t, uint64_t max_cycle)
         else
             one_round(b, t, &f);
     }
+}
+
+/* --- workers at their own pace ------------------------------------------------------------ */
+
+static uint32_t least_of(v8u v)
+{
+    __m256i a = (__m256i)v;
+    __m128i m = _mm_min_epu32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+
+    m = _mm_min_epu32(m, _mm_shuffle_epi32(m, 0x4e));
+    m = _mm_min_epu32(m, _mm_shuffle_epi32(m, 0xb1));
+    return (uint32_t)_mm_cvtsi128_si32(m);
+}
+
+/* The running workers at the lowest address: code goes upwards, so the others wait where these will
+ * come by, and workers that have parted go on together. */
+static void gather_lowest(const struct barrel *b, const struct tile *t, struct group *g)
+{
+    v8u pc = fast_load(t->pc) | ~fast_mask(b->running);
+    uint32_t least = least_of(pc);
+    v8u lowest = (v8u)(pc == least);
+    unsigned lead = (unsigned)__builtin_ctz((unsigned)_mm256_movemask_ps((__m256)lowest));
+
+    g->lanes = lanes_like(t, b->running, lead);
+    g->pc = least;
+    g->round = g->start = b->next[lead];
+    g->instructions = 0;
+    g->turned = 0;
+    g->meet = least_of(pc | lowest);
+    group_take_body(t, g);
+}
+
+/* A worker has faulted: one that is behind may do so earlier. */
+static void run_up_to_fault(struct barrel *b, struct tile *t)
+{
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        while (b->running >> lane & 1 && t->state[lane] == CONTEXT_ACTIVE &&
+               b->next[lane] <= t->fault.cycle)
+            round_issue_lane(b, t, lane);
+    }
+}
+
+void round_run_freely(struct barrel *b, struct tile *t, uint64_t max_cycle)
+{
+    struct group g;
+
+    while (b->running && !t->fault.kind) {
+        gather_lowest(b, t, &g);
+        if (EMU_UNLIKELY(g.round >= max_cycle)) {
+            round_run(b, t, max_cycle);
+            return;
+        }
+        lockstep(b, t, &g, max_cycle);
+    }
+    if (t->fault.kind)
+        run_up_to_fault(b, t);
 }

@@ -5,13 +5,6 @@
 
 #include "emu/bsp/barrel.h"
 
-/* The slot of a lane within its round, 0..5: the lane issues that many cycles after the round
- * begins. */
-static inline unsigned round_offset(const struct barrel *b, unsigned lane)
-{
-    return lane >= b->phase ? lane - b->phase : lane + TILE_WORKERS - b->phase;
-}
-
 /* A worker has issued its exit in that cycle: it holds its slot for one more turn. */
 static inline void round_exit(struct barrel *b, const struct arch *arch, unsigned lane,
                               uint64_t cycle)
@@ -35,5 +28,11 @@ void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane);
 /* Runs rounds in which nothing but the workers can issue. Stops after the round in which a worker
  * exits or faults, or when none issues before max_cycle. */
 void round_run(struct barrel *b, struct tile *t, uint64_t max_cycle);
+
+/* The same for workers of which none reads what another one writes, while nothing else issues and
+ * nothing comes from outside: runs each of them to its exit, some far ahead of others. After a
+ * fault, which is the one that round_run() finds, some have gone on beyond its cycle. If workers do
+ * not exit before max_cycle, they stop within a round of it. */
+void round_run_freely(struct barrel *b, struct tile *t, uint64_t max_cycle);
 
 #endif

@@ -17,6 +17,8 @@
 #include "emu/bsp/machine_internal.h"
 #include "emu/exchange/host_header.h"
 
+enum { HOST_LINE = 64 /* bytes */, PREFETCH_CODE = 3 * HOST_LINE };
+
 /* The cycle a tile has reached: its next issue, or the sync it waits in. */
 uint64_t place_clock(const struct machine *m, uint32_t tile)
 {
@@ -168,6 +170,7 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
     for (;;) {
         uint64_t until = tile_limit(m, tile, max_cycle), next = place_next_arrival(p);
 
+        m->barrel[tile].undisturbed = until < next ? until : next;
         if (m->has_host && !p->awaited && !log->requests) {
             uint64_t clock = place_clock(m, tile);
 
@@ -363,14 +366,44 @@ static const struct exchange_fault *fabric_fault(const struct machine *m, uint32
     return m->tile[tile].fault.kind == FAULT_EXERR && x && x->tile == tile ? x : NULL;
 }
 
+/* What the tiles after the i-th need first: a tile that comes to its turn is in none of the host's
+ * caches. */
+static void prefetch(const struct machine *m, uint32_t i, uint32_t n)
+{
+    const struct tile *t;
+    const char *barrel;
+
+    if (i + 2 < n) {
+        t = &m->tile[m->runnable[i + 2]];
+        barrel = (const char *)&m->barrel[m->runnable[i + 2]];
+        for (size_t at = 0; at < sizeof(struct barrel); at += HOST_LINE)
+            __builtin_prefetch(barrel + at);
+        __builtin_prefetch(t->pc);
+        __builtin_prefetch(t->npc);
+        __builtin_prefetch(t->xcsr);
+        __builtin_prefetch(&t->mem);
+        __builtin_prefetch(&t->cycle);
+    }
+    if (i + 1 < n) {
+        const uint8_t *code;
+
+        t = &m->tile[m->runnable[i + 1]];
+        code = t->mem + (t->pc[LANE_SUPER] - t->mem_base);
+        for (size_t at = 0; at < PREFETCH_CODE; at += HOST_LINE)
+            __builtin_prefetch(code + at);
+    }
+}
+
 static void run_pass(struct machine *m, uint32_t n, uint64_t max_cycle)
 {
     /* A thread asks for tiles some hundred times: seldom enough, and the last ones are few. */
     int chunk = (int)(n / (64 * m->threads)) + 1;
 
 #pragma omp parallel for schedule(dynamic, chunk) num_threads((int)m->threads) if (n > 1)
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        prefetch(m, i, n);
         run_tile(m, m->runnable[i], max_cycle);
+    }
     for (uint32_t i = 0; i < n; i++) {
         if (m->place[m->runnable[i]].wait == WAIT_FAULT)
             machine_note_fault(m, m->runnable[i], fabric_fault(m, m->runnable[i]));

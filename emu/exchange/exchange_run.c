@@ -7,7 +7,7 @@
  */
 #include "emu/exchange/exchange_private.h"
 
-enum { NO_OP = 0, WORD_BITS = 32 };
+enum { NO_OP = 0, WORD_BITS = 32, PREFETCH_BYTES = 192 };
 
 /* Bits of a first word that tell the instructions of a run apart. */
 static unsigned kind_of(uint32_t word)
@@ -79,6 +79,7 @@ static uint32_t decode(const struct exchange_run_codes *codes, const struct tile
     if (off >= t->region0_bytes || pc % ISA_WORD_BYTES)
         return 0;
     memcpy(word, t->mem + off, t->region0_bytes - off < 8 ? 4 : 8);
+    __builtin_prefetch(t->mem + off + PREFETCH_BYTES);
     words = (uint64_t)word[0] << WORD_BITS | word[1];
     c = &codes->code[codes->of_kind[kind_of(word[0])]];
     if ((words & c->mask) != c->match || pc % c->bytes)

@@ -31,18 +31,14 @@ static int write_nonzero(struct tile *t, uint32_t addr, const uint8_t *data, uin
     return ok && tile_write(t, addr + run, data + run, at - run);
 }
 
-/* ---- the timing engine ---- */
+/* ---- calls with keys ---- */
 
-static enum emu_status add_keys(const struct image *im, const struct image_tile *t,
+static enum emu_status add_keys(const struct image_tile *t, const struct image_key *from, size_t n,
                                 struct replay *r)
 {
-    size_t n;
-    const struct image_key *from = image_keys_of(im, t->keys, &n);
     struct replay_key *key;
     enum emu_status s;
 
-    if (!n)
-        return EMU_OK;
     key = emu_alloc(n, sizeof(*key));
     if (!key)
         return FAIL(NO_MEMORY, "%zu keys", n);
@@ -51,6 +47,35 @@ static enum emu_status add_keys(const struct image *im, const struct image_tile 
     s = replay_add(r, t->tile, key, n);
     emu_free(key);
     return s;
+}
+
+/* Workers of one call with a key have nothing to do with each other (../bsp/machine.h). */
+static enum emu_status add_sites(const struct image_tile *t, const struct image_key *from, size_t n,
+                                 struct machine *m)
+{
+    uint32_t *addr = emu_alloc(n, sizeof(*addr));
+    enum emu_status s;
+
+    if (!addr)
+        return FAIL(NO_MEMORY, "%zu calls", n);
+    for (size_t i = 0; i < n; i++)
+        addr[i] = from[i].addr;
+    s = machine_sites(m, t->tile, addr, n);
+    emu_free(addr);
+    return s;
+}
+
+/* Has a tile take part, and says which of its calls have keys. */
+static enum emu_status use_tile(const struct image *im, const struct image_tile *t,
+                                struct machine *m)
+{
+    size_t n;
+    const struct image_key *key = image_keys_of(im, t->keys, &n);
+
+    if (machine_replay(m) && n)
+        TRY(add_keys(t, key, n, machine_replay(m)));
+    machine_use(m, t->tile, t->entry, t->group);
+    return n && !machine_replay(m) ? add_sites(t, key, n, m) : EMU_OK;
 }
 
 /* ---- loading ---- */
@@ -129,11 +154,8 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
 
-        if (t->chip != chip)
-            continue;
-        if (machine_replay(m))
-            TRY(add_keys(im, t, machine_replay(m)));
-        machine_use(m, t->tile, t->entry, t->group);
+        if (t->chip == chip)
+            TRY(use_tile(im, t, m));
     }
     if (!machine_replay(m))
         load_inputs(im, chip, m);
