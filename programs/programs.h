@@ -11,6 +11,7 @@
 #include "programs/library/ops.h"
 #include "programs/library/ops_gradient.h"
 #include "programs/library/ops_nn.h"
+#include "programs/library/ops_pieces.h"
 #include "programs/library/ops_random.h"
 #include "programs/library/prefetch/prefetch.h"
 #include "programs/session/session.h"

@@ -106,6 +106,7 @@ struct conv_shape conv_layer_shape(const struct activation *x, const struct conv
  * groups][kernel_h][kernel_w], without these zeros. */
 struct conv_home {
     struct tensor blocks, weights;
+    uint32_t whole; /* elements of blocks, in their order, that had best stay on one tile */
 };
 /* A new variable for the weights of a layer on x, in whole blocks, dealt out to all compute tiles
  * in turn. Contents are undefined until written, zeros included. */

@@ -193,6 +193,7 @@ struct conv_home conv_weights_home(struct nn *nn, const struct activation *x,
             each *= shape[i];
     }
     home.blocks = graph_variable(nn->g, e, rank, shape, name);
+    home.whole = each;
     deal_out(nn, home.blocks, each);
     home.weights = conv_weights_matrix(nn, x, l, home.blocks);
     return home;
