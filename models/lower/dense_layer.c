@@ -67,7 +67,8 @@ static int conv_of(const struct op_graph *g, const struct op_node *n, struct den
     l->conv.out_c = w->dim[0];
     l->conv.groups = (uint32_t)op_int(&c, "group");
     l->bias = n->ins > 2 ? n->in[2] : OP_NONE;
-    l->linear = l->h == 1 && l->w == 1 && op_shape_span(w, 2, w->rank) == 1 &&
+    /* Weights that are trained lie in blocks, in which their gradients come, too. */
+    l->linear = !l->tensors && l->h == 1 && l->w == 1 && op_shape_span(w, 2, w->rank) == 1 &&
                 l->conv.groups == 1 && !l->conv.pad_top && !l->conv.pad_bottom &&
                 !l->conv.pad_left && !l->conv.pad_right;
     if (!l->tensors)

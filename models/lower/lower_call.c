@@ -1,6 +1,8 @@
 /* lower_call.c - makes functions of equal blocks, and calls them. */
 #include "models/lower/lower_call.h"
 
+#include "models/lower/lower_state.h"
+
 /* The tensors of a value that are handed over, each if the value has it. */
 enum placed_part {
     PART_FIELD,
@@ -152,6 +154,10 @@ static enum emu_status make_function(struct lowering *l, const struct stretch *s
     nn_continue_in(l->nn, body);
     st = lower_body(l, s, c, f);
     l->at = at;
+    for (uint32_t k = 0; st == EMU_OK && k < c->values; k++) {
+        if (c->made[k] && c->asked[k])
+            lower_gradient_in_function(l, s->value[k], &f->made[k]);
+    }
     l->seq = outer;
     nn_continue_in(l->nn, outer);
     emu_free(inner);
@@ -272,8 +278,10 @@ static void take_results(struct lowering *l, const struct stretch *s,
         uint32_t value = s->value[k];
         int is_asked = stretch_is_asked(l->og, l->blocks, s, k);
 
-        if (is_asked)
+        if (is_asked && !lower_gradient_is_home(l, value, &f->made[k]))
             take_result(l, value, &f->made[k]);
+        if (is_asked)
+            lower_gradient_is_made(l, value, &f->made[k]);
         if ((is_asked || is_read(l, c, s, k)) && f->made[k].normed_by && !l->at[value].normed_by)
             take_statistics(l, value, &f->made[k]);
     }

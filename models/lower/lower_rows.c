@@ -72,17 +72,34 @@ static const struct reduce_row *reduction_of(const struct op_node *n)
     return NULL;
 }
 
-/* A mean of a field over all of its positions, [n][c][1][1]: a field again. */
+/* The sum of each channel of each item, a field. */
+static struct activation channel_sums(const struct formula *f, const struct activation *x)
+{
+    struct graph *g = f->l->g;
+    uint32_t blocks = channel_blocks_of(x->c);
+    const uint32_t items[] = { x->n, blocks, CHANNEL_BLOCK };
+    const uint32_t field[] = { blocks, x->n, 1, 1, CHANNEL_BLOCK };
+    struct activation y = { .n = x->n, .c = x->c, .h = 1, .w = 1 };
+    struct tensor t =
+        op_reduce(g, f->l->seq, REDUCE_SUM, lower_field_columns(f->l, x, 1), ELEM_F32, f->name);
+
+    t = tensor_reshape(g, op_cast(g, f->l->seq, t, ELEM_F16, f->name), 3, items);
+    y.t = tensor_reshape(g, tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }), 5, field);
+    return y;
+}
+
+/* A mean or sum of a field over all of its positions, [n][c][1][1]: a field again. */
 static int over_positions(struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);
+    const struct formula f = { l, n->name };
     struct activation x;
 
-    if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4 ||
-        !op_node_is(n, "ReduceMean"))
+    if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4)
         return 0;
     x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
-    lower_set_field(l, n->out[0], op_global_pool(l->nn, x, n->name), 1);
+    x = op_node_is(n, "ReduceMean") ? op_global_pool(l->nn, x, n->name) : channel_sums(&f, &x);
+    lower_set_field(l, n->out[0], x, 1);
     return 1;
 }
 

@@ -4,16 +4,20 @@
  * Parameters and states of optimisers are f32, or f16 if lower_options say so, but for squares and
  * running statistics, which are always f32. Weights of convolutions lie in the form in which the
  * codelets want them (conv_weights_home()), with zeros for the channels that there are not; all
- * others of a list of a ParameterUpdate lie one after another in one variable, each filled up to
- * whole rows. So an update is a few operations on one long list. What the network computes with is
- * rounded from it once, at the begin of a step, or is the state itself. New values are copied to
- * their states at the end, when nobody reads the old ones any more.
+ * others of a list of a ParameterUpdate are filled up to whole rows. Each is dealt out to the tiles
+ * that have least. A list lies in one variable, its states of the optimiser and its gradients in
+ * others like it, so an update is a few operations without any exchange. A gradient goes where its
+ * parameter lies as soon as it is made. What the network computes with is rounded from the
+ * parameters once, at the begin of a step, or is the state itself. Updates change states in place,
+ * at the end, when nobody reads the old ones any more.
  */
 #include "models/lower/lower_state.h"
 
+#include <stdlib.h>
+
 #include "models/operators/op_update.h"
 
-enum { LEAST = 64 }; /* elements that no tile has fewer of */
+enum { LEAST = 128 }; /* elements that no tile has fewer of */
 
 struct update_lists update_lists_of(const struct lowering *l, const struct op_node *n)
 {
@@ -118,67 +122,132 @@ static void set_state(struct lowering *l, uint32_t state, struct tensor flat)
     p->state = state_view(l, state, flat);
 }
 
-/* Memory like that of the weights of an equal block, on the same tiles. */
-static struct tensor like_blocks(struct lowering *l, uint32_t state)
+/* Where a state of an equal block lies, if it has been decided. */
+static const struct tensor *home_of_equal(const struct lowering *l, uint32_t state)
 {
-    struct tensor like = l->at[l->like[state]].blocks;
-    struct tensor t = graph_variable(l->g, tensor_elem(l->g, like), tensor_rank(l->g, like),
-                                     tensor_shape(l->g, like), l->og->value[state].name);
+    uint32_t like = l->like[state];
 
-    graph_map_like(l->g, t, like);
-    return t;
+    return like != OP_NONE && l->at[like].has_home ? &l->at[like].home : NULL;
 }
 
-/* The weights of a convolution. */
-static void place_weights(struct lowering *l, uint32_t state, enum elem e)
+static void set_home(struct lowering *l, uint32_t state, struct tensor home)
 {
+    l->at[state].home = home;
+    l->at[state].has_home = 1;
+}
+
+/* States that lie where one does, that one included. */
+static uint32_t equal_states(const struct lowering *l, uint32_t state)
+{
+    uint32_t count = 1;
+
+    for (uint32_t k = 0; k < l->og->inputs; k++)
+        count += l->like[l->og->input[k]] == state;
+    return count;
+}
+
+struct tile_load {
+    uint64_t load;
+    uint32_t tile;
+};
+
+static int by_load(const void *a, const void *b)
+{
+    const struct tile_load *x = a, *y = b;
+
+    if (x->load != y->load)
+        return x->load < y->load ? -1 : 1;
+    return (x->tile > y->tile) - (x->tile < y->tile);
+}
+
+/* Marks the `count` tiles that have least. */
+static enum emu_status mark_least(const struct lowering *l, uint32_t count, uint8_t *mark)
+{
+    uint32_t tiles = graph_compute_tiles(l->g);
+    struct tile_load *t = emu_alloc(tiles + 1, sizeof(*t));
+
+    if (!t)
+        return FAIL(NO_MEMORY, "the load of %u tiles", tiles);
+    for (uint32_t k = 0; k < tiles; k++)
+        t[k] = (struct tile_load){ l->load[k], k };
+    qsort(t, tiles, sizeof(*t), by_load);
+    for (uint32_t k = 0; k < count; k++)
+        mark[t[k].tile] = 1;
+    emu_free(t);
+    return EMU_OK;
+}
+
+/* Deals out weights in pieces of `whole` elements: as many to each tile as to any other, and the
+ * rest to those that have least, all weights of equal blocks, which will lie there, counted. */
+static void deal_out(struct lowering *l, struct tensor t, uint32_t whole, uint32_t equals)
+{
+    uint32_t tiles = graph_compute_tiles(l->g), n = (uint32_t)tensor_elements(l->g, t), at = 0;
+    uint32_t pieces = (n + whole - 1) / whole;
+    uint8_t *more = emu_alloc(tiles + 1, 1);
+    enum emu_status s = more ? mark_least(l, pieces % tiles, more) : FAIL(NO_MEMORY, "weights");
+
+    if (s != EMU_OK)
+        graph_fail(l->g, s, "%s", emu_error());
+    for (uint32_t k = 0; s == EMU_OK && k < tiles && at < n; k++) {
+        uint32_t size = (pieces / tiles + more[k]) * whole;
+
+        size = size < n - at ? size : n - at;
+        if (!size)
+            continue;
+        graph_map(l->g, tensor_slice(l->g, t, 0, at, at + size), k);
+        l->load[k] += (uint64_t)size * equals;
+        at += size;
+    }
+    emu_free(more);
+}
+
+/* The weights of a convolution lie in the form that it wants. */
+static void find_home_of_weights(struct lowering *l, uint32_t state, enum elem e)
+{
+    const struct tensor *like = home_of_equal(l, state);
+    const char *name = l->og->value[state].name;
     struct conv_layer layer;
     struct activation x;
     struct conv_home home;
+    struct tensor t;
+    uint32_t n;
 
+    if (like) {
+        l->at[state].blocks = l->at[l->like[state]].blocks;
+        set_home(l, state, *like);
+        return;
+    }
     layer_of(l, state, &layer, &x);
-    if (l->like[state] != OP_NONE && l->at[l->like[state]].has_state &&
-        l->conv_of[l->like[state]] != OP_NONE)
-        home.blocks = like_blocks(l, state);
-    else
-        home = conv_weights_home(l->nn, &x, &layer, e, l->og->value[state].name);
-    if (tensor_elements(l->g, home.blocks) % STATE_ROW) { /* groups that are joined */
+    home = conv_weights_home(l->nn, &x, &layer, e, name);
+    n = (uint32_t)tensor_elements(l->g, home.blocks);
+    if (n % STATE_ROW) { /* groups that are joined */
         l->conv_of[state] = OP_NONE;
         return;
     }
+    t = graph_variable(l->g, e, 1, &n, name);
+    deal_out(l, t, home.whole, equal_states(l, state));
     l->at[state].blocks = home.blocks;
-    keep_from_zero(l, home.blocks);
-    set_state(l, state, tensor_flatten(l->g, home.blocks));
+    set_home(l, state, t);
 }
 
-/* All of a list that are no weights of convolutions, one after another. */
-static void place_others(struct lowering *l, const uint32_t *state, uint32_t count, enum elem e,
-                         const char *name)
+/* All others are flat. */
+static void find_other_home(struct lowering *l, uint32_t state, enum elem e)
 {
-    uint32_t all = 0, at = 0;
+    const struct tensor *like = home_of_equal(l, state);
+    uint32_t n = plain_elements(l, state);
     struct tensor t;
 
-    for (uint32_t k = 0; k < count; k++)
-        all += l->at[state[k]].has_state ? 0 : plain_elements(l, state[k]);
-    if (!all)
+    if (like) {
+        set_home(l, state, *like);
         return;
-    t = graph_variable(l->g, e, 1, &all, name);
-    graph_map_linear(l->g, t, STATE_ROW, LEAST, 0, graph_compute_tiles(l->g));
-    keep_from_zero(l, t);
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t n = plain_elements(l, state[k]);
-
-        if (l->at[state[k]].has_state)
-            continue;
-        set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
-        if (l->like[state[k]] != OP_NONE && l->at[l->like[state[k]]].has_state)
-            graph_map_like(l->g, l->at[state[k]].state_row, l->at[l->like[state[k]]].state_row);
-        at += n;
     }
+    t = graph_variable(l->g, e, 1, &n, l->og->value[state].name);
+    deal_out(l, t, LEAST, equal_states(l, state));
+    set_home(l, state, t);
 }
 
-/* The states of a list, one after another, flat. */
-static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t count)
+/* The states of a list, or where they lie, one after another, flat. */
+static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t count, int homes)
 {
     struct tensor *part = emu_alloc(count + 1, sizeof(*part)), t = { 0 };
 
@@ -187,16 +256,34 @@ static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t 
         return t;
     }
     for (uint32_t k = 0; k < count; k++)
-        part[k] = l->at[state[k]].state_row;
+        part[k] = homes ? l->at[state[k]].home : l->at[state[k]].state_row;
     t = tensor_concat(l->g, part, count, 0);
     emu_free(part);
     return t;
 }
 
+/* A list in one variable that lies like its homes: what a tile has of it is one run of memory. */
+static void place_at_homes(struct lowering *l, const uint32_t *state, uint32_t count, enum elem e,
+                           const char *name)
+{
+    struct tensor like = joined(l, state, count, 1), t;
+    uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
+
+    t = graph_variable(l->g, e, 1, &all, name);
+    graph_map_like(l->g, t, like);
+    keep_from_zero(l, t);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t n = (uint32_t)tensor_elements(l->g, l->at[state[k]].home);
+
+        set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
+        at += n;
+    }
+}
+
 /* What the network computes with in place of the states of a list. */
 static void round_list(struct lowering *l, const uint32_t *state, uint32_t count)
 {
-    struct tensor t = joined(l, state, count);
+    struct tensor t = joined(l, state, count, 0);
     uint32_t at = 0;
 
     if (tensor_elem(l->g, t) != l->real)
@@ -221,9 +308,11 @@ static void place_list(struct lowering *l, const uint32_t *state, uint32_t count
 {
     for (uint32_t k = 0; k < count; k++) {
         if (l->conv_of[state[k]] != OP_NONE)
-            place_weights(l, state[k], e);
+            find_home_of_weights(l, state[k], e);
+        if (l->conv_of[state[k]] == OP_NONE)
+            find_other_home(l, state[k], e);
     }
-    place_others(l, state, count, e, name);
+    place_at_homes(l, state, count, e, name);
     round_list(l, state, count);
 }
 
@@ -231,7 +320,7 @@ static void place_list(struct lowering *l, const uint32_t *state, uint32_t count
 static void place_slot(struct lowering *l, const uint32_t *parameter, const uint32_t *state,
                        uint32_t count, enum elem e, const char *name)
 {
-    struct tensor like = joined(l, parameter, count), t;
+    struct tensor like = joined(l, parameter, count, 0), t;
     uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
 
     t = graph_variable(l->g, e, 1, &all, name);
@@ -247,6 +336,27 @@ static void place_slot(struct lowering *l, const uint32_t *parameter, const uint
     }
 }
 
+/* Gradients lie where their parameters do, in the same form and type. What fills them up stays 0.
+ */
+static void place_gradients(struct lowering *l, const uint32_t *parameter, const uint32_t *gradient,
+                            uint32_t count, enum elem e)
+{
+    struct tensor like = joined(l, parameter, count, 0), t;
+    uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
+
+    t = graph_variable(l->g, e, 1, &all, "gradients");
+    graph_map_like(l->g, t, like);
+    keep_from_zero(l, t);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t n = state_elements(l, parameter[k]);
+
+        l->at[parameter[k]].gradient = tensor_slice(l->g, t, 0, at, at + n);
+        if (l->gradient_of[gradient[k]] == OP_NONE)
+            l->gradient_of[gradient[k]] = parameter[k];
+        at += n;
+    }
+}
+
 static void place_update(struct lowering *l, const struct op_node *n)
 {
     struct update_lists u = update_lists_of(l, n);
@@ -257,6 +367,7 @@ static void place_update(struct lowering *l, const struct op_node *n)
 
     graph_push(l->g, n->name);
     place_list(l, parameter, u.n, e, "parameters");
+    place_gradients(l, parameter, parameter + u.n, u.n, e);
     for (unsigned k = 0; k < u.slots; k++)
         place_slot(l, parameter, parameter + (2 + k) * u.n, u.n, m->wide[k] ? ELEM_F32 : e,
                    m->slot[k]);
@@ -269,7 +380,7 @@ static void find_convolutions(struct lowering *l)
     struct dense_layer d;
 
     for (uint32_t v = 0; v < l->og->values; v++)
-        l->conv_of[v] = OP_NONE;
+        l->conv_of[v] = l->gradient_of[v] = OP_NONE;
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         const struct op_node *n = &l->og->node[i];
 
@@ -314,6 +425,88 @@ enum elem lower_input_elem(const struct lowering *l, uint32_t value)
     return lower_elem(l, lower_shape(l, value)->type);
 }
 
+/* ---- gradients ---- */
+
+/* Whether a gradient has the form of its parameter, with what fills that up. */
+static int is_in_blocks(const struct lowering *l, uint32_t parameter, const struct placed *p)
+{
+    return l->conv_of[parameter] != OP_NONE && p->has_blocks &&
+           tensor_elements(l->g, p->blocks) == state_elements(l, parameter);
+}
+
+/* Moves a gradient to where its parameter lies: to, flat, with zeros where it is filled up. */
+static void bring_home(struct lowering *l, uint32_t parameter, const struct placed *p,
+                       struct tensor to)
+{
+    int blocks = is_in_blocks(l, parameter, p);
+    struct tensor from = blocks ? p->blocks : p->view;
+
+    graph_push(l->g, l->og->value[parameter].name);
+    if (tensor_elem(l->g, from) != tensor_elem(l->g, to))
+        from = op_cast(l->g, l->seq, from, tensor_elem(l->g, to), "rounded");
+    if (!blocks)
+        to = state_view(l, parameter, to);
+    program_add(l->g, l->seq,
+                program_copy(l->g, tensor_flatten(l->g, from), tensor_flatten(l->g, to)));
+    graph_pop(l->g);
+}
+
+void lower_gradient_in_function(struct lowering *l, uint32_t value, struct placed *made)
+{
+    uint32_t parameter = l->gradient_of[value], n;
+    struct tensor like, t;
+
+    if (parameter == OP_NONE || !made->has_view)
+        return;
+    like = l->at[parameter].gradient;
+    n = (uint32_t)tensor_elements(l->g, like);
+    t = graph_variable(l->g, tensor_elem(l->g, like), 1, &n, "gradient");
+    graph_map_like(l->g, t, like);
+    if (state_is_filled_up(l, parameter) && !is_in_blocks(l, parameter, made))
+        op_fill(l->g, l->seq, t, 0, "gradient");
+    bring_home(l, parameter, made, t);
+    made->gradient = t;
+    made->has_gradient = 1;
+}
+
+int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struct placed *made)
+{
+    return made->has_gradient && l->og->value[value].readers == 1;
+}
+
+void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct placed *made)
+{
+    uint32_t parameter = value == OP_NONE ? OP_NONE : l->gradient_of[value];
+    struct placed *p;
+
+    if (parameter == OP_NONE || l->at != l->outer)
+        return;
+    p = &l->at[parameter];
+    if (made && made->has_gradient) {
+        program_add(l->g, l->seq, program_copy(l->g, made->gradient, p->gradient));
+    } else {
+        lower_view(l, value);
+        bring_home(l, parameter, &l->at[value], p->gradient);
+    }
+    p->has_gradient = 1;
+}
+
+void lower_other_gradients(struct lowering *l, const struct op_node *n)
+{
+    struct update_lists u = update_lists_of(l, n);
+    const uint32_t *parameter = n->in + UPDATE_LISTS, *gradient = parameter + u.n;
+
+    for (uint32_t k = 0; k < u.n; k++) {
+        struct placed *p = &l->at[parameter[k]];
+
+        if (p->has_gradient)
+            continue;
+        lower_view(l, gradient[k]);
+        bring_home(l, parameter[k], &l->at[gradient[k]], p->gradient);
+        p->has_gradient = 1;
+    }
+}
+
 /* ---- the end of a step ---- */
 
 /* A sum that is a number in exactly the same cases as the sums of gradients of all
@@ -339,11 +532,9 @@ static int sum_of_gradients(struct lowering *l, struct tensor *sum)
 
 /* What is done only if all gradients are numbers; 1 means that one is none, so that the timing
  * engine, which has no values, does it. */
-static struct program guarded(struct lowering *l, struct program p)
+static struct program guarded(struct lowering *l, int has_sum, struct tensor sum, struct program p)
 {
-    struct tensor sum;
-
-    if (!sum_of_gradients(l, &sum))
+    if (!has_sum)
         return p;
     graph_set_nan_on_overflow(l->g);
     sum = op_scalar_binary(l->g, l->seq, BINARY_SUB, 1,
@@ -352,37 +543,32 @@ static struct program guarded(struct lowering *l, struct program p)
     return program_if(l->g, tensor_index(l->g, sum, 0), program_sequence(l->g), p);
 }
 
-/* The new numbers of a state in its form, or in its shape. */
-static void set_update(struct lowering *l, const struct op_update *u, struct tensor *from,
-                       struct tensor *to)
+/* Whether a state becomes something else than what an update in place has made of it. */
+static int is_copied(const struct lowering *l, const struct op_update *u)
 {
     const struct placed *p = &l->at[u->value];
-    struct tensor t;
 
-    if (p->has_state) {
-        *from = p->state_row;
-        *to = l->at[u->state].state_row;
-        return;
-    }
-    t = lower_view(l, u->value);
-    if (tensor_elem(l->g, t) != ELEM_F32)
-        t = op_cast(l->g, l->seq, t, ELEM_F32, "new");
-    *from = tensor_flatten(l->g, t);
-    *to = tensor_flatten(l->g, l->at[u->state].state);
+    return !p->has_state || p->state_row.view != l->at[u->state].state_row.view;
 }
 
-/* Copies what is of one type to the states. room: for two tensors of each. */
-static void copy_updates(struct lowering *l, struct program seq, enum elem e,
-                         const struct tensor *from, const struct tensor *to, struct tensor *room)
+/* Copies other results, running statistics say, to their states, which are f32. room: for two
+ * tensors of each. */
+static void copy_updates(struct lowering *l, struct program seq, struct tensor *room)
 {
     struct tensor *old = room, *new = room + l->og->updates;
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < l->og->updates; k++) {
-        if (tensor_elem(l->g, to[k]) != e)
+        const struct op_update *u = &l->og->update[k];
+        struct tensor t;
+
+        if (!is_copied(l, u))
             continue;
-        new[n] = from[k];
-        old[n++] = to[k];
+        t = lower_view(l, u->value);
+        if (tensor_elem(l->g, t) != ELEM_F32)
+            t = op_cast(l->g, l->seq, t, ELEM_F32, "new");
+        new[n] = tensor_flatten(l->g, t);
+        old[n++] = tensor_flatten(l->g, l->at[u->state].state);
     }
     if (n)
         program_add(
@@ -393,21 +579,25 @@ static void copy_updates(struct lowering *l, struct program seq, enum elem e,
 void lower_update_states(struct lowering *l)
 {
     const struct op_graph *og = l->og;
-    struct tensor *from = emu_alloc(4 * (size_t)og->updates + 1, sizeof(*from));
-    struct tensor *to = from + og->updates;
-    struct program copies;
+    struct tensor *room = emu_alloc(2 * (size_t)og->updates + 1, sizeof(*room)), sum = { 0 };
+    struct program outer = l->seq, changes;
+    int has_sum;
 
-    if (!from) {
+    if (!room) {
         graph_fail(l->g, EMU_NO_MEMORY, "%u states", og->updates);
         return;
     }
-    for (uint32_t k = 0; k < og->updates; k++)
-        set_update(l, &og->update[k], &from[k], &to[k]);
     if (og->updates) {
-        copies = program_sequence(l->g);
-        copy_updates(l, copies, ELEM_F32, from, to, to + og->updates);
-        copy_updates(l, copies, ELEM_F16, from, to, to + og->updates);
-        program_add(l->g, l->seq, guarded(l, copies));
+        changes = program_sequence(l->g);
+        has_sum = sum_of_gradients(l, &sum);
+        copy_updates(l, changes, room);
+        program_add(l->g, outer, guarded(l, has_sum, sum, changes));
+        l->seq = changes;
+        for (uint32_t i = 0; i < og->nodes; i++) {
+            if (update_results(l, &og->node[i]))
+                lower_apply_update(l, &og->node[i]);
+        }
+        l->seq = outer;
     }
-    emu_free(from);
+    emu_free(room);
 }

@@ -23,12 +23,26 @@ struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
 /* Whether elements fill it up. */
 int state_is_filled_up(const struct lowering *l, uint32_t state);
 
+/* Within a function that makes a gradient: moves it to where its parameter lies, as made->gradient.
+ * l->at is that of the caller, l->seq the body. */
+void lower_gradient_in_function(struct lowering *l, uint32_t value, struct placed *made);
+/* A value has been made, and by a function (made) or not (NULL): if it is a gradient, it goes to
+ * where its parameter lies. */
+void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct placed *made);
+/* Whether nobody but updates reads a value, which is where its parameter lies. */
+int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struct placed *made);
+/* Those of an update that nobody has made: inputs, or gradients of two parameters. */
+void lower_other_gradients(struct lowering *l, const struct op_node *n);
+/* Changes parameters and states of a ParameterUpdate (lower_update.c). */
+void lower_apply_update(struct lowering *l, const struct op_node *n);
+
 /* Makes all states of the graph, and what the network reads in their place. */
 void lower_place_states(struct lowering *l);
 /* The elements of an input: numbers of a ParameterUpdate (its rate, say) are f32, seeds u32. */
 enum elem lower_input_elem(const struct lowering *l, uint32_t value);
-/* Copies what op_graph.update says to the states: the end of a step. If the sum of a
- * ParameterUpdate's gradients, where it is a result, is no number, all states stay as they were. */
+/* Updates parameters, and copies what else op_graph.update says to states: the end of a step. If
+ * the sum of a ParameterUpdate's gradients, where it is a result, is no number, all states stay as
+ * they were. */
 void lower_update_states(struct lowering *l);
 
 #endif

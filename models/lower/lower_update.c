@@ -1,43 +1,51 @@
 /* lower_update.c - ParameterUpdate on the chip: formulas on whole lists of parameters, in f32
- * (family_update.c has their meaning). */
+ * (family_update.c has their meaning).
+ *
+ * What a tile has of parameters, gradients and states is one run of memory each, at the same places
+ * of the lists (lower_state.c). So nothing is exchanged but a few numbers, and parameters are
+ * updated in place, some elements of every tile at a time: what is in f32 meanwhile takes little
+ * memory.
+ */
 #include <string.h>
 
 #include "models/lower/arithmetic.h"
 #include "models/lower/lower_state.h"
 #include "models/operators/op_update.h"
 
-/* A list in rows: parameters, gradients times the scale, states; what becomes of them. */
+/* Elements of a tile that are updated at a time. */
+enum { PART = 2048 };
+
+/* Numbers that all tiles have; those of each parameter follow. */
+enum { NUMBER_RATE, NUMBER_SCALE, NUMBER_FIRST, NUMBER_SECOND, NUMBERS };
+
+/* A ParameterUpdate. */
 struct update {
     struct formula f;
     const struct op_node *n;
     struct update_lists lists;
-    struct tensor w, g, state[UPDATE_SLOTS];
-    struct tensor to, state_to[UPDATE_SLOTS];
-    struct tensor rate, step; /* [STATE_ROW], all the same number */
+    struct tensor w, g, state[UPDATE_SLOTS]; /* whole lists, flat */
+    struct list_piece *piece;                /* owned; of the lists, by parameter */
+    struct tensor numbers;                   /* on every tile */
     double alpha, beta, epsilon, decay, eta;
     int nesterov;
 };
 
-/* ---- operands ---- */
+/* Some elements of each tile, in f32: parameters, gradients times the scale, states; what becomes
+ * of them. */
+struct update_part {
+    const struct update *u;
+    struct list_piece *from; /* owned; of the lists */
+    uint32_t runs;
+    struct list_piece *piece; /* owned; of the part, by parameter */
+    uint32_t pieces;
+    struct tensor w, g, state[UPDATE_SLOTS];
+    struct tensor to, state_to[UPDATE_SLOTS];
+};
 
-static struct tensor in_rows(struct graph *g, struct tensor t)
-{
-    return tensor_reshape(
-        g, t, 2, (const uint32_t[]){ (uint32_t)(tensor_elements(g, t) / STATE_ROW), STATE_ROW });
-}
+/* ---- lists ---- */
 
-/* An input of one number, again for each column. */
-static struct tensor number(const struct update *u, unsigned input)
-{
-    struct graph *g = u->f.l->g;
-    struct tensor t =
-        tensor_reshape(g, lower_view(u->f.l, u->n->in[input]), 1, (const uint32_t[]){ 1 });
-
-    return tensor_broadcast(g, t, 0, STATE_ROW);
-}
-
-/* The states of a list, one after another, in f32. */
-static struct tensor list_of(const struct update *u, unsigned list)
+/* What a list has of each parameter, one after another. */
+static struct tensor joined(const struct update *u, unsigned list, int gradients)
 {
     struct lowering *l = u->f.l;
     const uint32_t *value = u->n->in + UPDATE_LISTS + list * u->lists.n;
@@ -48,249 +56,322 @@ static struct tensor list_of(const struct update *u, unsigned list)
         return t;
     }
     for (uint32_t k = 0; k < u->lists.n; k++)
-        part[k] = l->at[value[k]].state_row;
-    t = fn_wide(&u->f, in_rows(l->g, tensor_concat(l->g, part, u->lists.n, 0)));
+        part[k] = gradients ? l->at[value[k]].gradient : l->at[value[k]].state_row;
+    t = tensor_concat(l->g, part, u->lists.n, 0);
     emu_free(part);
     return t;
 }
 
-/* Whether a gradient has the form of its parameter, with what fills that up. */
-static int is_in_blocks(const struct lowering *l, uint32_t parameter, uint32_t gradient)
+static enum emu_status update_begin(struct lowering *l, const struct op_node *n, struct update *u)
 {
-    const struct placed *p = &l->at[gradient];
+    struct op_call c = lower_call(l, n);
+    uint32_t at = 0;
 
-    return l->conv_of[parameter] != OP_NONE && p->has_blocks &&
-           tensor_elements(l->g, p->blocks) == state_elements(l, parameter);
-}
-
-/* Fetches the gradients that have a type, each element to where its parameter lies, as f32. part:
- * by parameter; room: for 3 tensors of each. */
-static void fetch_gradients(const struct update *u, enum elem e, struct tensor *part,
-                            struct tensor *room)
-{
-    struct lowering *l = u->f.l;
-    const uint32_t *parameter = u->n->in + UPDATE_LISTS, *gradient = parameter + u->lists.n;
-    struct tensor *place = room, *from = place + u->lists.n, *to = from + u->lists.n, all;
-    uint32_t n = 0, elements = 0, filled_up = 0;
-
+    *u = (struct update){ .f = { l, n->name },
+                          .n = n,
+                          .lists = update_lists_of(l, n),
+                          .alpha = op_float(&c, "alpha"),
+                          .beta = op_float(&c, "beta"),
+                          .epsilon = op_float(&c, "epsilon"),
+                          .decay = op_float(&c, "decay"),
+                          .eta = op_float(&c, "eta"),
+                          .nesterov = op_int(&c, "nesterov") != 0 };
+    u->piece = emu_alloc(u->lists.n + 1, sizeof(*u->piece));
+    if (!u->piece)
+        return FAIL(NO_MEMORY, "%s", n->name);
     for (uint32_t k = 0; k < u->lists.n; k++) {
-        if (tensor_elem(l->g, lower_view(l, gradient[k])) != e)
-            continue;
-        place[n++] = l->at[parameter[k]].state_row;
-        elements += state_elements(l, parameter[k]);
-        filled_up |= (uint32_t)state_is_filled_up(l, parameter[k]);
-    }
-    if (!n)
-        return;
-    all = graph_variable(l->g, e, 1, &elements, "gradients");
-    graph_map_like(l->g, all, tensor_concat(l->g, place, n, 0));
-    if (filled_up)
-        op_fill(l->g, l->seq, all, 0, u->n->name);
-    n = 0;
-    for (uint32_t k = 0, at = 0; k < u->lists.n; k++) {
-        uint32_t size = state_elements(l, parameter[k]);
-        struct tensor t = lower_view(l, gradient[k]);
+        uint32_t end = at + state_elements(l, n->in[UPDATE_LISTS + k]);
 
-        if (tensor_elem(l->g, t) != e)
-            continue;
-        to[n] = tensor_slice(l->g, all, 0, at, at + size);
-        if (is_in_blocks(l, parameter[k], gradient[k])) {
-            from[n++] = tensor_flatten(l->g, l->at[gradient[k]].blocks);
-        } else {
-            from[n] = tensor_flatten(l->g, t);
-            to[n] = tensor_flatten(l->g, state_view(l, parameter[k], to[n]));
-            n++;
-        }
-        at += size;
+        u->piece[k] = (struct list_piece){ at, end, k };
+        at = end;
     }
-    program_add(l->g, l->seq,
-                program_copy(l->g, tensor_concat(l->g, from, n, 0), tensor_concat(l->g, to, n, 0)));
-    if (e != ELEM_F32)
-        all = op_cast(l->g, l->seq, all, ELEM_F32, u->n->name);
-    for (uint32_t k = 0, at = 0; k < u->lists.n; k++) {
-        uint32_t size = state_elements(l, parameter[k]);
-
-        if (tensor_elem(l->g, lower_view(l, gradient[k])) != e)
-            continue;
-        part[k] = tensor_slice(l->g, all, 0, at, at + size);
-        at += size;
-    }
+    u->w = joined(u, 0, 0);
+    u->g = joined(u, 0, 1);
+    for (unsigned k = 0; k < u->lists.slots; k++)
+        u->state[k] = joined(u, 2 + k, 0);
+    return graph_status(l->g);
 }
 
-static struct tensor gradients(const struct update *u)
+/* ---- numbers of all tiles ---- */
+
+static struct tensor number_of(const struct update *u, unsigned input)
 {
-    struct lowering *l = u->f.l;
-    struct tensor *part = emu_alloc(4 * (size_t)u->lists.n + 1, sizeof(*part)), t = { 0 };
+    struct graph *g = u->f.l->g;
+
+    return tensor_reshape(g, lower_view(u->f.l, u->n->in[input]), 1, (const uint32_t[]){ 1 });
+}
+
+/* 1 / (1 - a^step) */
+static struct tensor correction(const struct update *u, double a)
+{
+    struct tensor t = fn_from(&u->f, BINARY_POW, a, number_of(u, UPDATE_STEP));
+
+    return fn(&u->f, UNARY_RECIPROCAL, fn_from(&u->f, BINARY_SUB, 1, t));
+}
+
+/* Root of the sum of squares of each parameter, [n]. */
+static struct tensor norms(const struct update *u, struct tensor list)
+{
+    return fn(&u->f, UNARY_SQRT,
+              op_piece_totals(u->f.l->g, u->f.l->seq, REDUCE_SUMSQ, list, u->piece, u->lists.n,
+                              u->lists.n, u->f.name));
+}
+
+static struct tensor again(const struct update *u, struct tensor number, uint32_t n)
+{
+    return tensor_broadcast(u->f.l->g, number, 0, n);
+}
+
+/* The rate of each parameter by LARS, [n]. */
+static struct tensor rates(const struct update *u)
+{
+    const struct op_shape list = { .rank = 1, .dim = { u->lists.n } };
+    struct tensor w, g, t, rate = again(u, number_of(u, UPDATE_RATE), u->lists.n);
+
+    if (u->eta <= 0)
+        return rate;
+    w = norms(u, u->w);
+    g = fn_two(&u->f, BINARY_MUL, norms(u, u->g), again(u, number_of(u, UPDATE_SCALE), u->lists.n));
+    t = u->decay == 0 ? g : fn_two(&u->f, BINARY_ADD, g, fn_by(&u->f, BINARY_MUL, w, u->decay));
+    t = fn_by(&u->f, BINARY_ADD, t, u->epsilon);
+    t = fn_two(&u->f, BINARY_DIV, fn_by(&u->f, BINARY_MUL, w, u->eta), t);
+    t = fn_select(&u->f, fn_two(&u->f, BINARY_MIN, w, g), t,
+                  lower_filled(u->f.l, ELEM_F32, &list, 1));
+    return fn_two(&u->f, BINARY_MUL, t, rate);
+}
+
+static void send_numbers(struct update *u, const char *method)
+{
+    struct graph *g = u->f.l->g;
+    struct tensor rate = number_of(u, UPDATE_RATE);
+    struct tensor part[NUMBERS + 1] = { [NUMBER_RATE] = rate,
+                                        [NUMBER_SCALE] = number_of(u, UPDATE_SCALE),
+                                        [NUMBER_FIRST] = rate,
+                                        [NUMBER_SECOND] = rate };
+    unsigned n = NUMBERS;
+
+    if (!strcmp(method, "adamw")) {
+        part[NUMBER_FIRST] = correction(u, u->alpha);
+        part[NUMBER_SECOND] = correction(u, u->beta);
+    }
+    if (!strcmp(method, "lars"))
+        part[n++] = rates(u);
+    u->numbers = op_piece_numbers(g, u->f.l->seq, tensor_concat(g, part, n, 0), u->f.name);
+}
+
+/* ---- a part ---- */
+
+/* Elements of a list that a part has, flat. */
+static struct tensor take(const struct update_part *p, struct tensor list)
+{
+    struct graph *g = p->u->f.l->g;
+    struct tensor *part = emu_alloc(p->runs + 1, sizeof(*part)), t = list;
 
     if (!part) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", u->n->name);
+        graph_fail(g, EMU_NO_MEMORY, "%s", p->u->f.name);
         return t;
     }
-    fetch_gradients(u, ELEM_F16, part, part + u->lists.n);
-    fetch_gradients(u, ELEM_F32, part, part + u->lists.n);
-    t = in_rows(l->g, tensor_concat(l->g, part, u->lists.n, 0));
+    for (uint32_t k = 0; k < p->runs; k++)
+        part[k] = tensor_slice(g, list, 0, p->from[k].begin, p->from[k].end);
+    t = tensor_concat(g, part, p->runs, 0);
     emu_free(part);
-    return fn_two(&u->f, BINARY_MUL, t, number(u, UPDATE_SCALE));
+    return t;
+}
+
+/* Times one number. */
+static struct tensor times(const struct update_part *p, struct tensor t, uint32_t number)
+{
+    struct graph *g = p->u->f.l->g;
+    const struct list_piece all = { 0, (uint32_t)tensor_elements(g, t), number };
+
+    return op_piece_mul(g, p->u->f.l->seq, t, &all, 1, p->u->numbers, p->u->f.name);
+}
+
+/* a x + b y */
+static struct tensor mix(const struct update_part *p, double a, struct tensor x, double b,
+                         struct tensor y)
+{
+    const struct formula *f = &p->u->f;
+
+    if (a != 1)
+        x = fn_by(f, BINARY_MUL, x, a);
+    if (b != 1)
+        y = fn_by(f, BINARY_MUL, y, b);
+    return fn_two(f, BINARY_ADD, x, y);
+}
+
+/* Gradients with the parameters' decay. */
+static struct tensor decayed(const struct update_part *p)
+{
+    return p->u->decay == 0 ? p->g : mix(p, 1, p->g, p->u->decay, p->w);
 }
 
 /* ---- methods ---- */
 
-/* a x + b y */
-static struct tensor mix(const struct update *u, double a, struct tensor x, double b,
-                         struct tensor y)
+static void sgd(struct update_part *p)
 {
-    if (a != 1)
-        x = fn_by(&u->f, BINARY_MUL, x, a);
-    if (b != 1)
-        y = fn_by(&u->f, BINARY_MUL, y, b);
-    return fn_two(&u->f, BINARY_ADD, x, y);
+    const struct update *u = p->u;
+    struct tensor h = decayed(p), v = mix(p, u->alpha, p->state[0], 1, h);
+
+    p->state_to[0] = v;
+    p->to = fn_two(&u->f, BINARY_SUB, p->w,
+                   times(p, u->nesterov ? mix(p, 1, h, u->alpha, v) : v, NUMBER_RATE));
 }
 
-/* Gradients with the parameters' decay. */
-static struct tensor decayed(const struct update *u)
+static void rmsprop(struct update_part *p)
 {
-    return u->decay == 0 ? u->g : mix(u, 1, u->g, u->decay, u->w);
+    const struct update *u = p->u;
+    struct tensor h = decayed(p), root;
+
+    p->state_to[0] = mix(p, u->beta, p->state[0], 1 - u->beta, fn_two(&u->f, BINARY_MUL, h, h));
+    root = fn(&u->f, UNARY_RSQRT, fn_by(&u->f, BINARY_ADD, p->state_to[0], u->epsilon));
+    h = times(p, fn_two(&u->f, BINARY_MUL, h, root), NUMBER_RATE);
+    p->state_to[1] = mix(p, u->alpha, p->state[1], 1, h);
+    p->to = fn_two(&u->f, BINARY_SUB, p->w, p->state_to[1]);
 }
 
-static struct tensor at_rate(const struct update *u, struct tensor t)
+static void lars(struct update_part *p)
 {
-    return fn_two(&u->f, BINARY_MUL, t, u->rate);
+    const struct update *u = p->u;
+    struct tensor h = op_piece_mul(u->f.l->g, u->f.l->seq, decayed(p), p->piece, p->pieces,
+                                   u->numbers, u->f.name);
+
+    p->state_to[0] = mix(p, u->alpha, p->state[0], 1, h);
+    p->to = fn_two(&u->f, BINARY_SUB, p->w, p->state_to[0]);
 }
 
-static void sgd(struct update *u)
+static void adamw(struct update_part *p)
 {
-    struct tensor h = decayed(u), v = mix(u, u->alpha, u->state[0], 1, h);
-
-    u->state_to[0] = v;
-    u->to =
-        fn_two(&u->f, BINARY_SUB, u->w, at_rate(u, u->nesterov ? mix(u, 1, h, u->alpha, v) : v));
-}
-
-static void rmsprop(struct update *u)
-{
-    struct tensor h = decayed(u), root;
-
-    u->state_to[0] = mix(u, u->beta, u->state[0], 1 - u->beta, fn_two(&u->f, BINARY_MUL, h, h));
-    root = fn(&u->f, UNARY_RSQRT, fn_by(&u->f, BINARY_ADD, u->state_to[0], u->epsilon));
-    h = at_rate(u, fn_two(&u->f, BINARY_MUL, h, root));
-    u->state_to[1] = mix(u, u->alpha, u->state[1], 1, h);
-    u->to = fn_two(&u->f, BINARY_SUB, u->w, u->state_to[1]);
-}
-
-/* Parameter k of a list in rows. */
-static struct tensor one_of(const struct update *u, struct tensor list, uint32_t k, uint32_t *begin)
-{
-    uint32_t rows = state_elements(u->f.l, u->n->in[UPDATE_LISTS + k]) / STATE_ROW;
-
-    *begin += rows;
-    return tensor_slice(u->f.l->g, list, 0, *begin - rows, *begin);
-}
-
-/* Root of the sum of squares of each parameter, [n]. */
-static struct tensor norms(const struct update *u, struct tensor list, struct tensor *part)
-{
-    struct graph *g = u->f.l->g;
-    uint32_t begin = 0;
-
-    for (uint32_t k = 0; k < u->lists.n; k++)
-        part[k] = tensor_reshape(
-            g, op_total(g, u->f.l->seq, REDUCE_SUMSQ, one_of(u, list, k, &begin), u->f.name), 1,
-            (const uint32_t[]){ 1 });
-    return fn(&u->f, UNARY_SQRT, tensor_concat(g, part, u->lists.n, 0));
-}
-
-/* How much of a step each parameter takes, [n]. */
-static struct tensor trust(const struct update *u, struct tensor *part)
-{
-    const struct op_shape list = { .rank = 1, .dim = { u->lists.n } };
-    struct tensor w = norms(u, u->w, part), g = norms(u, u->g, part), t;
-
-    t = fn_by(&u->f, BINARY_ADD, mix(u, 1, g, u->decay, w), u->epsilon);
-    t = fn_two(&u->f, BINARY_DIV, fn_by(&u->f, BINARY_MUL, w, u->eta), t);
-    return fn_select(&u->f, fn_two(&u->f, BINARY_MIN, w, g), t,
-                     lower_filled(u->f.l, ELEM_F32, &list, 1));
-}
-
-static void lars(struct update *u)
-{
-    struct graph *g = u->f.l->g;
-    struct tensor h = decayed(u), *part = emu_alloc(u->lists.n + 1, sizeof(*part)), t;
-    uint32_t begin = 0;
-
-    if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "%s", u->n->name);
-        return;
-    }
-    if (u->eta > 0) {
-        t = trust(u, part);
-        for (uint32_t k = 0; k < u->lists.n; k++)
-            part[k] = fn_two(&u->f, BINARY_MUL, one_of(u, h, k, &begin),
-                             tensor_broadcast(g, tensor_slice(g, t, 0, k, k + 1), 0, STATE_ROW));
-        h = tensor_concat(g, part, u->lists.n, 0);
-    }
-    u->state_to[0] = mix(u, u->alpha, u->state[0], 1, at_rate(u, h));
-    u->to = fn_two(&u->f, BINARY_SUB, u->w, u->state_to[0]);
-    emu_free(part);
-}
-
-/* x / (1 - a^step) */
-static struct tensor corrected(const struct update *u, struct tensor x, double a)
-{
-    struct tensor t = fn_from(&u->f, BINARY_SUB, 1, fn_from(&u->f, BINARY_POW, a, u->step));
-
-    return fn_two(&u->f, BINARY_MUL, x, fn(&u->f, UNARY_RECIPROCAL, t));
-}
-
-static void adamw(struct update *u)
-{
+    const struct update *u = p->u;
     struct tensor t, root;
 
-    u->state_to[0] = mix(u, u->alpha, u->state[0], 1 - u->alpha, u->g);
-    u->state_to[1] =
-        mix(u, u->beta, u->state[1], 1 - u->beta, fn_two(&u->f, BINARY_MUL, u->g, u->g));
-    root = fn(&u->f, UNARY_SQRT, corrected(u, u->state_to[1], u->beta));
-    t = fn_two(&u->f, BINARY_DIV, corrected(u, u->state_to[0], u->alpha),
+    p->state_to[0] = mix(p, u->alpha, p->state[0], 1 - u->alpha, p->g);
+    p->state_to[1] =
+        mix(p, u->beta, p->state[1], 1 - u->beta, fn_two(&u->f, BINARY_MUL, p->g, p->g));
+    root = fn(&u->f, UNARY_SQRT, times(p, p->state_to[1], NUMBER_SECOND));
+    t = fn_two(&u->f, BINARY_DIV, times(p, p->state_to[0], NUMBER_FIRST),
                fn_by(&u->f, BINARY_ADD, root, u->epsilon));
     if (u->decay != 0)
-        t = mix(u, 1, t, u->decay, u->w);
-    u->to = fn_two(&u->f, BINARY_SUB, u->w, at_rate(u, t));
+        t = mix(p, 1, t, u->decay, p->w);
+    p->to = fn_two(&u->f, BINARY_SUB, p->w, times(p, t, NUMBER_RATE));
 }
 
 static const struct {
     const char *method;
-    void (*run)(struct update *u);
+    void (*run)(struct update_part *p);
 } methods[] = { { "sgd", sgd }, { "rmsprop", rmsprop }, { "lars", lars }, { "adamw", adamw } };
 
-/* ---- results ---- */
+/* ---- parts ---- */
 
-/* New numbers of states in their type. */
-static struct tensor rounded(struct update *u, uint32_t state, struct tensor t)
+/* Stores new numbers in the type of their states. */
+static void store(const struct update_part *p, struct tensor list, struct tensor t)
 {
-    struct lowering *l = u->f.l;
+    struct lowering *l = p->u->f.l;
+    const char *name = p->u->f.name;
 
-    if (tensor_elem(l->g, l->at[state].state_row) == ELEM_F32)
-        return t;
-    if (l->options->states == STATES_F16_NEAREST)
-        return op_cast(l->g, l->seq, t, ELEM_F16, u->n->name);
-    return op_round_random(l->g, l->seq, t, lower_seed(l, u->n->in[UPDATE_SEED]), l->draws++,
-                           u->n->name);
+    if (tensor_elem(l->g, list) == ELEM_F16 && l->options->states == STATES_F16_NEAREST)
+        t = op_cast(l->g, l->seq, t, ELEM_F16, name);
+    else if (tensor_elem(l->g, list) == ELEM_F16)
+        t = op_round_random(l->g, l->seq, t, lower_seed(l, p->u->n->in[UPDATE_SEED]), l->draws++,
+                            name);
+    program_add(l->g, l->seq, program_copy(l->g, t, take(p, list)));
 }
 
-/* Results of a list in rows; the states are those of its inputs from `state` on. */
-static void set_list(struct update *u, unsigned list, const uint32_t *state, struct tensor t)
+static void update_one_part(struct update_part *p)
 {
-    struct lowering *l = u->f.l;
-    const uint32_t *out = u->n->out + list * u->lists.n;
-    uint32_t begin = 0;
+    const struct update *u = p->u;
+    struct op_call c = lower_call(u->f.l, u->n);
 
-    t = rounded(u, state[0], t);
+    p->w = fn_wide(&u->f, take(p, u->w));
+    p->g = times(p, fn_wide(&u->f, take(p, u->g)), NUMBER_SCALE);
+    for (unsigned k = 0; k < u->lists.slots; k++)
+        p->state[k] = fn_wide(&u->f, take(p, u->state[k]));
+    for (unsigned k = 0; k < EMU_COUNT_OF(methods); k++) {
+        if (op_is(&c, "method", methods[k].method))
+            methods[k].run(p);
+    }
+    for (unsigned k = 0; k < u->lists.slots; k++)
+        store(p, u->state[k], p->state_to[k]);
+    store(p, u->w, p->to);
+}
 
-    for (uint32_t k = 0; k < u->lists.n; k++) {
-        struct tensor one = tensor_flatten(l->g, one_of(u, t, k, &begin));
-        struct placed *p = &l->at[out[k]];
+/* To which parameters the elements of a part belong. */
+static enum emu_status find_pieces(struct update_part *p)
+{
+    const struct update *u = p->u;
+    uint32_t at = 0, most = p->runs + u->lists.n;
 
-        lower_set_view(l, out[k], state_view(l, u->n->in[UPDATE_LISTS + k], one));
-        p->state_row = one;
+    p->piece = emu_alloc(most + 1, sizeof(*p->piece));
+    if (!p->piece)
+        return FAIL(NO_MEMORY, "%s", u->f.name);
+    for (uint32_t i = 0; i < p->runs; i++) {
+        uint32_t begin = p->from[i].begin, end = p->from[i].end, k = 0;
+
+        while (u->piece[k].end <= begin)
+            k++;
+        for (; begin < end; k++) {
+            uint32_t n = (end < u->piece[k].end ? end : u->piece[k].end) - begin;
+
+            EMU_ASSERT(p->pieces < most);
+            p->piece[p->pieces++] = (struct list_piece){ at, at + n, NUMBERS + k };
+            begin += n;
+            at += n;
+        }
+    }
+    return EMU_OK;
+}
+
+static enum emu_status update_in_parts(struct update *u)
+{
+    uint32_t parts = op_list_parts(u->f.l->g, u->w, PART);
+
+    for (uint32_t i = 0; i < parts; i++) {
+        struct update_part p = { .u = u };
+        enum emu_status s = op_list_part(u->f.l->g, u->w, STATE_ROW, i, parts, &p.from, &p.runs);
+
+        if (s == EMU_OK)
+            s = find_pieces(&p);
+        if (s == EMU_OK && p.runs)
+            update_one_part(&p);
+        emu_free(p.from);
+        emu_free(p.piece);
+        TRY(s);
+    }
+    return graph_status(u->f.l->g);
+}
+
+void lower_apply_update(struct lowering *l, const struct op_node *n)
+{
+    struct op_call c = lower_call(l, n);
+    struct update u;
+    enum emu_status s;
+
+    graph_push(l->g, n->name);
+    s = update_begin(l, n, &u);
+    if (s == EMU_OK) {
+        send_numbers(&u, op_string(&c, "method"));
+        s = update_in_parts(&u);
+    }
+    if (s != EMU_OK)
+        graph_fail(l->g, s, "%s", emu_error());
+    emu_free(u.piece);
+    graph_pop(l->g);
+}
+
+/* ---- the node ---- */
+
+/* Results are the states, which change at the end of the step. */
+static void set_results(struct lowering *l, const struct op_node *n, struct update_lists lists)
+{
+    for (uint32_t k = 0; k < lists.n * (1 + lists.slots); k++) {
+        uint32_t slot = k / lists.n;
+        uint32_t state = n->in[UPDATE_LISTS + (slot ? slot + 1 : 0) * lists.n + k % lists.n];
+        struct placed *p = &l->at[n->out[k]];
+
+        lower_set_view(l, n->out[k], l->at[state].state);
+        lower_pin(l, n->out[k]);
+        p->state = l->at[state].state;
+        p->state_row = l->at[state].state_row;
         p->has_state = 1;
     }
 }
@@ -298,35 +379,21 @@ static void set_list(struct update *u, unsigned list, const uint32_t *state, str
 enum emu_status lower_update(struct lowering *l, const struct node_group *group,
                              const struct op_node *n)
 {
-    struct op_call c = lower_call(l, n);
-    struct update u = { .f = { l, n->name },
-                        .n = n,
-                        .lists = update_lists_of(l, n),
-                        .alpha = op_float(&c, "alpha"),
-                        .beta = op_float(&c, "beta"),
-                        .epsilon = op_float(&c, "epsilon"),
-                        .decay = op_float(&c, "decay"),
-                        .eta = op_float(&c, "eta"),
-                        .nesterov = op_int(&c, "nesterov") != 0 };
+    struct update_lists lists = update_lists_of(l, n);
+    struct update u;
+    struct tensor sum;
 
     (void)group;
-    u.w = list_of(&u, 0);
-    u.g = gradients(&u);
-    for (unsigned k = 0; k < u.lists.slots; k++)
-        u.state[k] = list_of(&u, 2 + k);
-    u.rate = number(&u, UPDATE_RATE);
-    u.step = number(&u, UPDATE_STEP);
-    for (unsigned k = 0; k < EMU_COUNT_OF(methods); k++) {
-        if (op_is(&c, "method", methods[k].method))
-            methods[k].run(&u);
+    lower_other_gradients(l, n);
+    set_results(l, n, lists);
+    if (n->outs > lists.n * (1 + lists.slots)) {
+        TRY(update_begin(l, n, &u));
+        sum = tensor_reshape(l->g, op_total(l->g, l->seq, REDUCE_SUM, u.g, n->name), 1,
+                             (const uint32_t[]){ 1 });
+        sum = fn_two(&u.f, BINARY_MUL, sum, number_of(&u, UPDATE_SCALE));
+        lower_set_view(l, n->out[n->outs - 1], tensor_reshape(l->g, sum, 0, NULL));
+        emu_free(u.piece);
     }
-    set_list(&u, 0, n->in + UPDATE_LISTS, u.to);
-    for (unsigned k = 0; k < u.lists.slots; k++)
-        set_list(&u, 1 + k, n->in + UPDATE_LISTS + (2 + k) * u.lists.n, u.state_to[k]);
-    if (n->outs > u.lists.n * (1 + u.lists.slots))
-        lower_set_view(
-            l, n->out[n->outs - 1],
-            tensor_reshape(l->g, op_total(l->g, l->seq, REDUCE_SUM, u.g, n->name), 0, NULL));
     return EMU_OK;
 }
 

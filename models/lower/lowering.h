@@ -27,6 +27,12 @@ struct placed {
      * elements that fill it up, flat. */
     struct tensor state, state_row;
     int has_state;
+    struct tensor home; /* of a state: memory that lies where it is to lie, flat */
+    int has_home;
+    /* Of a parameter: what an update takes as its gradient, with the elements that fill it up, flat
+     * and where the parameter lies. Of a gradient within a function: the same. */
+    struct tensor gradient;
+    int has_gradient;     /* it is there */
     struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
     int has_blocks;
     struct norm_statistics statistics; /* by which a norm of the library normed it */
@@ -46,10 +52,13 @@ struct lowering {
     enum elem real; /* of floats */
     struct lowered_network *out;
     struct placed *at;      /* by value */
+    struct placed *outer;   /* the same outside of functions, where states are */
     uint32_t *storage_left; /* by storage: how often what lies there is still read */
     uint8_t *storage_is_input;
     uint8_t *is_kept;  /* by value */
     uint32_t *conv_of; /* by value: the convolution whose weights, a state, it is; OP_NONE: none */
+    uint64_t *load;    /* by tile: elements of weights that lie there */
+    uint32_t *gradient_of; /* by value: the parameter whose gradient it is; OP_NONE: none */
     const struct lower_options *options;
     const struct equal_blocks *blocks;
     struct block_function *function; /* by class of blocks */

@@ -150,6 +150,42 @@ static void add_picture(struct lowering *l, uint32_t value, struct lowered_value
     lower_set_view(l, value, tensor_slice(l->g, t, 1, 0, x.c));
 }
 
+/* Whether an input is a field that convolutions train on: their gradients need it in whole blocks
+ * of channels. */
+static int is_trained_on(const struct lowering *l, uint32_t value)
+{
+    const struct op_shape *s = lower_shape(l, value);
+    int found = 0;
+
+    for (uint32_t i = 0; i < l->og->nodes; i++)
+        found |= op_node_is(&l->og->node[i], "ConvWeightGradient") && l->og->node[i].in[0] == value;
+    return found && l->real == ELEM_F16 && s->rank == 4;
+}
+
+/* The host writes the channels that there are; those that fill up blocks stay 0. */
+static void add_field(struct lowering *l, uint32_t value, struct lowered_value *in)
+{
+    const struct op_shape *s = lower_shape(l, value);
+    struct activation x = { .n = s->dim[0], .c = s->dim[1], .h = s->dim[2], .w = s->dim[3] };
+    const uint32_t shape[] = { channel_blocks_of(x.c), x.n, x.h, x.w, CHANNEL_BLOCK };
+    void *zeros;
+
+    x.t = graph_variable(l->g, ELEM_F16, 5, shape, in->name);
+    zeros = emu_alloc(tensor_elements(l->g, x.t) + 1, elem_bytes(ELEM_F16));
+    if (!zeros) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%s", in->name);
+        return;
+    }
+    graph_map_linear(l->g, x.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
+    graph_set_initial(l->g, x.t, zeros);
+    graph_keep(l->g, x.t);
+    emu_free(zeros);
+    lower_set_field(l, value, x, 1);
+    lower_pin(l, value);
+    in->elem = ELEM_F16;
+    in->view = lower_made_view(l, value);
+}
+
 static void add_input(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
     const struct op_value *v = &l->og->value[value];
@@ -164,6 +200,10 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
     if (v->kind == OP_STATE) {
         in->view = l->at[value].state;
         in->elem = tensor_elem(l->g, in->view);
+        return;
+    }
+    if (is_trained_on(l, value)) {
+        add_field(l, value, in);
         return;
     }
     in->elem = lower_input_elem(l, value);
@@ -267,8 +307,10 @@ static void group_is_done(struct lowering *l, const struct node_group *group)
 
         for (uint32_t i = 0; i < n->ins; i++)
             lower_read_once(l, n->in[i]);
-        for (uint32_t i = 0; i < n->outs; i++)
+        for (uint32_t i = 0; i < n->outs; i++) {
+            lower_gradient_is_made(l, n->out[i], NULL);
             keep(l, n->out[i]);
+        }
     }
 }
 
@@ -449,10 +491,13 @@ static enum emu_status lowering_begin(struct lowering *l, struct equal_blocks *b
     l->storage_is_input = emu_alloc(lower_storages(l) + 1, sizeof(*l->storage_is_input));
     l->is_kept = emu_alloc(og->values + 1, sizeof(*l->is_kept));
     l->conv_of = emu_alloc(og->values + 1, sizeof(*l->conv_of));
+    l->gradient_of = emu_alloc(og->values + 1, sizeof(*l->gradient_of));
+    l->load = emu_alloc(graph_compute_tiles(l->g) + 1, sizeof(*l->load));
     l->out->call = emu_alloc(blocks->stretches + 1, sizeof(*l->out->call));
     if (!l->at || !l->storage_left || !l->storage_is_input || !l->is_kept || !l->conv_of ||
-        !l->out->call)
+        !l->gradient_of || !l->load || !l->out->call)
         return FAIL(NO_MEMORY, "a network of %u values", og->values);
+    l->outer = l->at;
     lower_mark_kept(og, l->groups, l->options, l->is_kept);
     TRY(choose_plans(l->g, og, l->options, blocks, l->out));
     return nn_new(l->g, l->seq,
@@ -471,6 +516,8 @@ static void lowering_end(struct lowering *l, struct equal_blocks *blocks)
     emu_free(l->storage_is_input);
     emu_free(l->is_kept);
     emu_free(l->conv_of);
+    emu_free(l->gradient_of);
+    emu_free(l->load);
 }
 
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
