@@ -216,7 +216,10 @@ bench: $(BENCH) $(B)/superstep ## speeds of the host, medians; AGAINST=COMMIT: b
 	$(Q)AGAINST=$(AGAINST) tests/bench/bench.sh $(O) $(B)/superstep
 
 # libFuzzer, one entry at a time; findings are left in build/fuzz.
-fuzz: ## fuzz every reader of outside bytes, FUZZ_SECONDS each
+fuzz: $(B)/superstep ## fuzz every reader of outside bytes, FUZZ_SECONDS each
+	@mkdir -p build/fuzz/profile
+	$(Q)$(B)/superstep run ring -m toy4 -q --profile build/fuzz/profile/ring.db >/dev/null
+	$(Q)$(B)/superstep sweep matmul -m toy16 -q --vary n=32,64 -o build/fuzz/profile/sweep.db >/dev/null
 	$(Q)$(MAKE) --no-print-directory CC=clang MODE=fuzz OPT=-O1 fuzz-all
 
 fuzz-all: $(patsubst %,run-%,$(FUZZERS))

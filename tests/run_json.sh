@@ -1,6 +1,7 @@
 #!/bin/sh
-# run_json.sh SUPERSTEP: the answers of commands as JSON: each is an object with the version of docs/json.md, whose names at the top are all on
-# that page, and what one quantity is called is the same in all of them.
+# run_json.sh SUPERSTEP: the answers of commands as JSON: each is an object with the version of docs/json.md, whose names at the top, and those of
+# the objects that the page explains, are all on that page, and what one quantity is called is the same in all of them. Objects of the
+# stepper are in docs/step.md, a sweep's points in docs/sweep.md.
 program=$1
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
@@ -26,6 +27,16 @@ answer() {
     passed=$((passed + 1))
 }
 
+# names PAGE FILE PATH: what the objects there have stands on the page
+names() {
+    keys=$(jq -r "$3 | objects | keys_unsorted[]" "$2" | sort -u)
+    [ "$keys" ] || fail "$2: nothing at $3"
+    for key in $keys; do
+        grep -q "\`$key\`" "$1" || fail "${2##*/} $3: \"$key\" is not in $1"
+    done
+    passed=$((passed + 1))
+}
+
 # same PATH NAME...: a number that all of them have
 same() {
     path=$1
@@ -46,6 +57,29 @@ answer fault run mistake_silent
 answer report report "$tmp/a.db"
 answer compare compare "$tmp/a.db" "$tmp/a.db"
 answer kept cache
+answer lesson lab ring
+answer mistake lab mistake_race
+answer task lab exercise 1
+answer check lab check 1 programs/lab/solution/send_solution.S
+answer sweep sweep -q matmul -m toy16 --vary n=32,64 -o "$tmp/s.db"
+answer points report "$tmp/s.db"
+names docs/json.md "$tmp/program" .memory
+names docs/json.md "$tmp/oom" .
+names docs/json.md "$tmp/program" .bill
+names docs/json.md "$tmp/program" .bsp
+names docs/json.md "$tmp/manifest" '.steps[]'
+names docs/json.md "$tmp/lesson" .lesson
+names docs/json.md "$tmp/check" '.checks[]'
+printf 'superstep\ns\nb 1\nregisters\nx here\nd\nv\ne\nwho there\nwatch there\nc\ninfo\ntable\nwaits\ndigest\nhistory\nhelp\nx nowhere\nto end\n' >"$tmp/script"
+"$program" step ring --json --script "$tmp/script" >"$tmp/step" 2>"$tmp/err"
+names docs/step.md "$tmp/step" .
+names docs/step.md "$tmp/step" .where
+names docs/step.md "$tmp/step" .writer
+names docs/step.md "$tmp/step" .memory
+for key in $("$program" report "$tmp/s.db" --csv points | head -n 1 | tr , ' '); do
+    [ "$key" = n ] && continue # the axis
+    jq -e ".points[0] | has(\"$key\")" "$tmp/points" >/dev/null || fail "the points of a sweep have no $key, which its CSV has"
+done
 same .cycles network stream manifest program report
 same .seconds network manifest program report
 same .batch network stream

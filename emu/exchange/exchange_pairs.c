@@ -5,11 +5,30 @@
 
 #include "emu/base/alloc.h"
 
+enum { INSERTED = 64 /* longer lists are sorted by halves */ };
+
 static int by_sender(const void *a, const void *b)
 {
     const struct exchange_pair *x = a, *y = b;
 
     return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Most lists are short, or in order already. */
+static void sort(struct exchange_pair *p, size_t n)
+{
+    if (n > INSERTED) {
+        qsort(p, n, sizeof(*p), by_sender);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        struct exchange_pair x = p[i];
+        size_t k = i;
+
+        for (; k && p[k - 1].from > x.from; k--)
+            p[k] = p[k - 1];
+        p[k] = x;
+    }
 }
 
 /* Entries of one sender become the first of them. Returns how many are left. */
@@ -46,7 +65,7 @@ enum emu_status exchange_add_pairs(struct exchange_resolver *r, uint32_t d,
     for (size_t i = 0; i < n; i++)
         first[i] = (struct exchange_pair){ copy[i].from, d, copy[i].words, 1 };
     n = merge(first, n); /* many copies of one sender follow each other */
-    qsort(first, n, sizeof(*first), by_sender);
+    sort(first, n);
     r->pairs += merge(first, n);
     return EMU_OK;
 }

@@ -4,6 +4,7 @@
 #define EMU_PROFILE_PRIVATE_H
 
 #include <sqlite3.h>
+#include <zstd.h>
 
 #include "emu/profile/profile_store.h"
 
@@ -37,6 +38,11 @@ struct profile {
     uint32_t *bucket; /* owned; ids */
     size_t buckets;   /* a power of two */
     int lock;         /* owned: descriptor of a sweep that is locked; 0: none */
+    struct {          /* of profile_put_numbers(), kept from list to list */
+        ZSTD_CCtx *zstd;
+        void *blob; /* owned, like zstd */
+        size_t room;
+    } packer;
 };
 
 /* An error of SQLite as a status with a message. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
@@ -83,6 +82,8 @@ void profile_free(struct profile *p)
     emu_free(p->name);
     emu_free(p->bucket);
     emu_free(p->path);
+    ZSTD_freeCCtx(p->packer.zstd);
+    emu_free(p->packer.blob);
     emu_free(p);
 }
 
@@ -190,23 +191,35 @@ void profile_put(struct profile *p, const char *table, const struct profile_valu
 
 enum { NUMBERS_COLUMNS = 5, LEVEL = 1 /* of zstd */ };
 
+/* A profile has thousands of lists: memory that is taken and returned for each costs as much as
+ * packing them. */
+static enum emu_status reach_packer(struct profile *p, size_t room)
+{
+    if (!p->packer.zstd)
+        p->packer.zstd = ZSTD_createCCtx();
+    if (room > p->packer.room) {
+        emu_free(p->packer.blob);
+        p->packer.blob = emu_alloc(room, 1);
+        p->packer.room = p->packer.blob ? room : 0;
+    }
+    return p->packer.zstd && p->packer.room ? EMU_OK : FAIL(NO_MEMORY, "numbers of a profile");
+}
+
 enum emu_status profile_put_numbers(struct profile *p, const char *table,
                                     const struct profile_value *v, size_t n, const uint32_t *number,
                                     size_t numbers)
 {
     struct profile_value row[NUMBERS_COLUMNS];
-    size_t bytes = numbers * sizeof(*number), room = ZSTD_compressBound(bytes), packed;
-    void *blob = emu_alloc(room, 1);
+    size_t bytes = numbers * sizeof(*number), packed;
 
     EMU_ASSERT(n < NUMBERS_COLUMNS);
-    if (!blob)
-        return FAIL(NO_MEMORY, "numbers of a profile");
+    TRY(reach_packer(p, ZSTD_compressBound(bytes)));
     memcpy(row, v, n * sizeof(*v));
-    packed = ZSTD_compress(blob, room, number, bytes, LEVEL);
+    packed =
+        ZSTD_compressCCtx(p->packer.zstd, p->packer.blob, p->packer.room, number, bytes, LEVEL);
     EMU_ASSERT(!ZSTD_isError(packed)); /* there is room */
-    row[n] = PROFILE_B(blob, packed);
+    row[n] = PROFILE_B(p->packer.blob, packed);
     profile_put(p, table, row, n + 1);
-    emu_free(blob);
     return EMU_OK;
 }
 

@@ -1,5 +1,6 @@
 /* fuzz_manifest.c - any bytes as a manifest: refused with the file in the message, or read; values
- * that are read can be filled in for every tile. Sources are not assembled. */
+ * that are read can be filled in for every tile. What stands after a zero byte is what users give
+ * its parameters, NAME=VALUE, one to a line. Sources are not assembled. */
 #include <stdint.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { TILES_TRIED = 4, BYTES_TRIED = 1 << 16 };
+enum { TILES_TRIED = 4, BYTES_TRIED = 1 << 16, DEFINES_TRIED = 8 };
 
 static void fill(const struct arch *arch, const struct manifest_data *d, const struct tile_list *l)
 {
@@ -27,16 +28,28 @@ static void fill(const struct arch *arch, const struct manifest_data *d, const s
     emu_free(out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Cuts text, which is changed, into lines. */
+static size_t cut_lines(char *text, const char *line[DEFINES_TRIED])
 {
-    const struct manifest_options o = { .no_files = 1 };
+    char *rest = NULL;
+    size_t n = 0;
+
+    for (char *at = strtok_r(text, "\n", &rest); at && n < DEFINES_TRIED;
+         at = strtok_r(NULL, "\n", &rest))
+        line[n++] = at;
+    return n;
+}
+
+static void read_manifest(const char *text, size_t size, const char *const *define, size_t defines)
+{
+    const struct manifest_options o = { .no_files = 1, .define = define, .defines = defines };
     uint32_t one_tile = 0;
     const struct tile_list one = { &one_tile, 1 };
     struct manifest *m;
 
-    if (manifest_read_text((const char *)data, size, "fuzz", &o, &m) != EMU_OK) {
+    if (manifest_read_text(text, size, "fuzz", &o, &m) != EMU_OK) {
         EMU_ASSERT(!m && emu_error()[0]);
-        return 0;
+        return;
     }
     for (size_t i = 0; i < m->programs; i++) {
         const struct manifest_program *p = &m->program[i];
@@ -50,5 +63,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < m->streams; i++)
         fill(&m->arch, &m->stream[i].data, &one);
     manifest_free(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
+    size_t bytes = zero ? (size_t)(zero - data) : size;
+    char *rest = zero ? emu_strndup((const char *)zero + 1, size - bytes - 1) : NULL;
+    const char *define[DEFINES_TRIED];
+
+    read_manifest((const char *)data, bytes, define, rest ? cut_lines(rest, define) : 0);
+    emu_free(rest);
     return 0;
 }

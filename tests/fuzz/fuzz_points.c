@@ -1,0 +1,72 @@
+/* fuzz_points.c - any bytes as a file of points of a sweep: refused with a message, or points whose
+ * values are those of the file and can be read back, made into requests or refused one by one. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu/base/alloc.h"
+#include "emu/base/fail.h"
+#include "emu/cli/request_store.h"
+#include "models/cli/commands_models.h"
+#include "models/sweep/sweep_point.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { POINTS_TRIED = 8 };
+
+/* What is swept is a program, whose points are proven without building a network. */
+static void begin_request(struct request *q, char *path)
+{
+    const char *name[] = { "softmax" };
+    const struct command *c = command_find(front_commands, "sweep");
+    enum emu_status s;
+
+    *q = (struct request){ .command = c, .given = emu_alloc(OPTION_COUNT, 1) };
+    EMU_ASSERT(c && q->given);
+    s = c->look(q, &(struct option_list){ name, 1 });
+    EMU_ASSERT(s == EMU_OK);
+    q->engine = 1;
+    q->points = path;
+}
+
+static void look_at(const struct request *q, const struct sweep_axes *a)
+{
+    struct sweep s = { .q = q, .axes = *a };
+    char text[200];
+
+    EMU_ASSERT(a->points && a->axes);
+    for (uint32_t i = 0; i < a->points; i++) {
+        sweep_point_text(a, i, text, sizeof(text));
+        for (uint32_t k = 0; k < a->axes; k++)
+            EMU_ASSERT(sweep_choice(a, i, k) && strlen(text) < sizeof(text));
+    }
+    for (uint32_t i = 0; i < a->points && i < POINTS_TRIED; i++) {
+        struct sweep_point p;
+        enum emu_status st = sweep_point_new(&s, i, &p);
+
+        EMU_ASSERT(st == EMU_OK || emu_error()[0]);
+        sweep_point_free(&s, &p);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("points", 0);
+    struct sweep_axes axes;
+    struct request q;
+    char path[64];
+
+    EMU_ASSERT(fd >= 0 && (!size || write(fd, data, size) == (ssize_t)size));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    begin_request(&q, path);
+    if (sweep_axes_read(&q, &axes) == EMU_OK)
+        look_at(&q, &axes);
+    else
+        EMU_ASSERT(emu_error()[0]);
+    sweep_axes_free(&axes);
+    q.points = NULL;
+    request_free(&q);
+    close(fd);
+    return 0;
+}
