@@ -399,15 +399,13 @@ static void list_messages(const struct as *as, struct exchange_line **line, stru
         qsort(line, n, sizeof(struct exchange_line *), by_time);
 }
 
-/* The last send, or the last receive, that has begun by an event; NULL: there is none. Of those
- * that begin at one event the first. */
-static const struct exchange_line *line_at(const struct exchange_block *b,
-                                           struct exchange_line *const *line, int is_send,
-                                           int64_t event)
+/* How many sends, or receives, have begun by an event. */
+static size_t lines_until(const struct exchange_block *b, struct exchange_line *const *line,
+                          int is_send, int64_t event)
 {
-    size_t first = is_send ? 0 : b->sends, low = first, high = is_send ? b->sends : b->receives;
+    size_t first = is_send ? 0 : b->sends, low = first;
+    size_t high = first + (is_send ? b->sends : b->receives);
 
-    high += is_send ? 0 : b->sends;
     while (low < high) {
         size_t mid = (low + high) / 2;
 
@@ -416,11 +414,17 @@ static const struct exchange_line *line_at(const struct exchange_block *b,
         else
             high = mid;
     }
-    if (low == first)
-        return NULL;
-    while (low - 1 > first && line[low - 2]->when == line[low - 1]->when)
-        low--;
-    return line[low - 1];
+    return low - first;
+}
+
+/* The last of them; NULL: there is none. */
+static const struct exchange_line *line_at(const struct exchange_block *b,
+                                           struct exchange_line *const *line, int is_send,
+                                           int64_t event)
+{
+    size_t n = lines_until(b, line, is_send, event);
+
+    return n ? line[(is_send ? 0 : b->sends) + n - 1] : NULL;
 }
 
 /* The line that became a message of the sequence, for the place of an error. */
@@ -438,20 +442,25 @@ static struct loc find_culprit(const struct exchange_block *b, struct exchange_l
     return l ? l->at : b->at;
 }
 
-/* The line that an instruction is made for, which faults name: what it listens to first, else what
- * it sends; `at` if it only waits or sets the pointer. */
+/* The line that an instruction is made for, which faults name: what it listens to or makes room
+ * for, else what it sends; `at` if it only waits. */
 static struct loc line_of_code(const struct as *as, struct exchange_line *const *line,
                                const struct exchange_insn *c, struct loc at)
 {
     const struct exchange_block *b = as->exchange;
+    int delays = c->op == EXCHANGE_DELAYXPIC || c->op == EXCHANGE_DELAYPIC;
     int sets_mux =
         c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYXPIC;
-    uint32_t set = c->event + (c->op == EXCHANGE_DELAYXPIC ? c->events - 1 : 0);
+    uint32_t set = c->event + (delays ? c->events - 1 : 0);
     const struct exchange_line *sent = line_at(b, line, 1, c->event),
                                *heard = line_at(b, line, 0, set);
+    int lag = arch_pic_lag(&as->u->arch, arch_tile_physical(&as->u->arch, b->tile));
+    size_t next = lines_until(b, line, 0, (int64_t)set - lag - 1);
 
     if (sets_mux && heard && c->source != as->u->arch.null_source)
         return heard->at;
+    if (c->op == EXCHANGE_DELAYPIC && next < b->receives)
+        return line[b->sends + next]->at;
     if (sent && c->event - sent->when < sent->words)
         return sent->at;
     return sets_mux && heard ? heard->at : at;

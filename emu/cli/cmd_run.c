@@ -263,9 +263,24 @@ static enum emu_status with_digests(const struct request *q, const struct image_
                                                     : run_manifest_file(q, hooks, f, code));
 }
 
+/* A source of an exercise, or of a manifest, that is run by itself. */
+static void note_lone_source(const struct request *q)
+{
+    if (q->use & THING_SOURCE && strstr(emu_error(), "undefined symbol"))
+        fprintf(stderr,
+                "superstep run: a source that is run by itself knows no memories and parameters: a "
+                "manifest has them (docs/lab.md 2), those of an exercise `superstep lab check N "
+                "%s`\n",
+                q->what);
+}
+
 int run_file(const struct request *q, const struct image_hooks *hooks)
 {
     int code = EXIT_BAD;
 
-    return with_digests(q, hooks, &code) == EMU_OK ? code : request_failed(q, NULL);
+    if (with_digests(q, hooks, &code) == EMU_OK)
+        return code;
+    code = request_failed(q, NULL);
+    note_lone_source(q);
+    return code;
 }

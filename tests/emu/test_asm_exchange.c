@@ -133,7 +133,7 @@ static void lines(void **state)
     } row[] = {
         { ".exchange 0\n.send 0x50000, 4, 0\n.send 0x50100, 1, 9\n.endexchange\n", { 2, 4, 3 } },
         { ".exchange 0\n.receive 0x50010, 1, 20, 2\n.receive 0x50000, 1, 0, 1\n.endexchange\n",
-          { 4, 3, 3, 4, 2 } },
+          { 3, 3, 3, 2, 2 } },
         { ".exchange 0\n.receive 0x50000, 2, 0, 1\n.send 0x50100, 30, 0\n.endexchange\n",
           { 3, 3, 2, 3 } },
     };

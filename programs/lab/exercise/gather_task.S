@@ -1,7 +1,7 @@
 // Exercise 4: many speak, one listens
 //
 // Tile 0 wants the word of every other tile t at all + 4 * t. A tile takes in one word at an event, so two senders must not meet there.
-// Here all speak at the same event.
+// Here all speak at the same event: two words would arrive at one event, so the assembler refuses this file until you mend it.
 #include <superstep/bsp.h>
 
 	.supervisor
