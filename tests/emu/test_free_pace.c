@@ -135,7 +135,8 @@ static void write_program(struct program *p, const char *between, int faults)
     write_text(p, "exitz $mzero\n .align 8\n data: .zero %d\n", 6 * OWN_BYTES);
 }
 
-static void expect_equal(const struct tile_fixture *x, const struct tile_fixture *y, const char *text)
+static void expect_equal(const struct tile_fixture *x, const struct tile_fixture *y,
+                         const char *text)
 {
     const struct tile *a = x->tile, *b = y->tile;
 

@@ -36,7 +36,8 @@ static void check_totals(enum elem e, enum ops_map map, enum reduce_op op)
 
     ops_fixture_new(&r, "toy16", 0);
     t = ops_input(&r, e, 1, (const uint32_t[]){ N }, map, x);
-    y = ops_output(&r, op_piece_totals(r.g, r.seq, op, t, piece, EMU_COUNT_OF(piece), NUMBERS, "y"));
+    y = ops_output(&r,
+                   op_piece_totals(r.g, r.seq, op, t, piece, EMU_COUNT_OF(piece), NUMBERS, "y"));
     ops_run(&r);
     for (uint32_t k = 0; k < N; k++)
         want[number_of(k)] += op == REDUCE_SUMSQ ? x[k] * x[k] : x[k];
