@@ -212,10 +212,12 @@ static void skip_call(struct barrel *b, struct tile *t, uint32_t back)
     t->pc[LANE_SUPER] = back;
 }
 
-static int is_site(const struct barrel *b, uint32_t pc)
+static int is_site(struct barrel *b, uint32_t pc)
 {
     size_t low = 0, high = b->sites;
 
+    if (b->next_site < high && b->site[b->next_site] == pc)
+        return b->next_site++, 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -224,7 +226,10 @@ static int is_site(const struct barrel *b, uint32_t pc)
         else
             high = middle;
     }
-    return low < b->sites && b->site[low] == pc;
+    if (low == b->sites || b->site[low] != pc)
+        return 0;
+    b->next_site = low + 1;
+    return 1;
 }
 
 /* At an instruction that launches workers or calls code that does: whether workers run at their own

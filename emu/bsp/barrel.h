@@ -44,7 +44,7 @@ struct barrel {
     /* Instructions that launch workers, or call code that does, of which none reads what another
      * one of its launch writes: borrowed; ascending addresses. */
     const uint32_t *site;
-    size_t sites;
+    size_t sites, next_site; /* next_site: after the one found last */
     uint64_t undisturbed; /* nothing comes from outside and nobody looks before this cycle: workers
                              may go on to it, whatever max_cycle barrel_run() is given */
     uint32_t back; /* address to which the running call from a site returns, or BARREL_NEVER_HALT */

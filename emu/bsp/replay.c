@@ -30,7 +30,7 @@ struct replay_site {
 struct replay_tile {
     struct replay *all;       /* borrowed */
     struct replay_site *site; /* owned; ascending */
-    size_t sites;
+    size_t sites, next; /* next: after the one found last, where control code mostly goes on */
 
     uint32_t key;                   /* of the running call, or NO_KEY */
     const struct replay_work *work; /* of that key; NULL: the call is not known yet */
@@ -254,10 +254,12 @@ void replay_end(struct replay_tile *t, const struct barrel *b)
 
 /* ---- reusing ---- */
 
-static const struct replay_site *find_site(const struct replay_tile *t, uint32_t addr)
+static const struct replay_site *find_site(struct replay_tile *t, uint32_t addr)
 {
     size_t low = 0, high = t->sites;
 
+    if (t->next < high && t->site[t->next].addr == addr)
+        return &t->site[t->next++];
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -266,7 +268,10 @@ static const struct replay_site *find_site(const struct replay_tile *t, uint32_t
         else
             high = middle;
     }
-    return low < t->sites && t->site[low].addr == addr ? &t->site[low] : NULL;
+    if (low == t->sites || t->site[low].addr != addr)
+        return NULL;
+    t->next = low + 1;
+    return &t->site[low];
 }
 
 int replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc)

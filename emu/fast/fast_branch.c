@@ -1,5 +1,6 @@
-/* fast_branch.c - branches, moves that depend on a condition and permutations of register pairs for
- * all workers at once. Plain meaning: emu/exec/exec_ctl.c and exec_bits.c. */
+/* fast_branch.c - branches, repeats, the exit, the worker's number, moves that depend on a
+ * condition and permutations of register pairs for all workers at once. Plain meaning:
+ * emu/exec/exec_ctl.c and exec_bits.c. */
 #include "emu/fast/fast_fp.h"
 
 FAST_INLINE v8u choose(v8u mask, v8u yes, v8u no)
@@ -90,4 +91,50 @@ int fast_brnzdec(struct tile *t, uint32_t lanes, const struct insn *in)
 
     fast_set_m(t, lanes, in->x, x + taken); /* all ones is -1 */
     return branch(t, lanes, taken, fast_splat((uint32_t)in->i));
+}
+
+/* Repeats the bundles after this instruction; the fall-through says where it stands. */
+FAST_INLINE int repeat(struct tile *t, uint32_t lanes, v8u count, uint32_t length)
+{
+    const v8u first = fast_load(t->npc), end = first + (length + 1) * ISA_BUNDLE_BYTES;
+
+    if (fast_any((v8u)((first & (ISA_BUNDLE_BYTES - 1)) != 0), lanes))
+        return 0;
+    count &= (1u << t->arch->rpt_count_bits) - 1;
+    fast_store(t->rpt_count, lanes, count);
+    fast_store(t->rpt_first, lanes, first);
+    fast_store(t->rpt_end, lanes, end);
+    fast_store(t->npc, lanes, choose((v8u)(count == 0), end, first));
+    return 1;
+}
+
+int fast_rpt_r(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return repeat(t, lanes, fast_m(t, in->a), (uint32_t)in->i);
+}
+
+int fast_rpt_i(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return repeat(t, lanes, fast_splat((uint32_t)in->i), in->j);
+}
+
+int fast_exitz(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        if (lanes >> lane & 1)
+            t->state[lane] = CONTEXT_INACTIVE;
+    }
+    t->exited |= (uint8_t)lanes;
+    if (fast_any((v8u)(fast_m(t, in->a) != 0), lanes))
+        t->ssr &= ~(uint32_t)SSR_LC;
+    return 1;
+}
+
+/* $WSR of a tile without a fault, which is the number of the worker. */
+int fast_get(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    if (in->i != CSR_W_WSR || t->fault.kind)
+        return 0;
+    fast_set_m(t, lanes, in->d, (v8u){ 0, 1, 2, 3, 4, 5, 6, 7 });
+    return 1;
 }

@@ -1,5 +1,6 @@
 /* test_free_pace.c - workers of a site, each run to its end by itself (round_run_freely()), against
- * the same workers round by round: equal registers, memory, counters and cycles, $COUNT included.
+ * the same workers round by round, by the fast functions or plainly: equal registers, memory,
+ * counters and cycles, $COUNT included.
  *
  * The programs are random: workers part and meet, turn loops and repeat bodies as often as their
  * numbers say, store to memory of their own, and leave when they like.
@@ -175,6 +176,7 @@ static unsigned compare(const char *between, int faults, uint64_t seed)
         write_program(&p, between, faults);
         free_pace = tile_fixture_new("mk2", p.text);
         rounds = tile_fixture_new("mk2", p.text);
+        tile_fixture_reset(rounds, &(struct barrel_options){ .plain = n % 2 });
         site = tile_fixture_symbol(free_pace, "site");
         free_pace->barrel.site = &site;
         free_pace->barrel.sites = 1;
