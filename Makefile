@@ -217,7 +217,7 @@ bench: $(BENCH) $(B)/superstep ## speeds of the host, medians; AGAINST=COMMIT: b
 
 # libFuzzer, one entry at a time; findings are left in build/fuzz.
 fuzz: $(B)/superstep ## fuzz every reader of outside bytes, FUZZ_SECONDS each
-	@mkdir -p build/fuzz/profile
+	@mkdir -p build/fuzz/profile && rm -f build/fuzz/profile/sweep.db # of another version it would be refused
 	$(Q)$(B)/superstep run ring -m toy4 -q --profile build/fuzz/profile/ring.db >/dev/null
 	$(Q)$(B)/superstep sweep matmul -m toy16 -q --vary n=32,64 -o build/fuzz/profile/sweep.db >/dev/null
 	$(Q)$(MAKE) --no-print-directory CC=clang MODE=fuzz OPT=-O1 fuzz-all
