@@ -120,7 +120,7 @@ refuse "those that are graphs are C" lab source scan
 refuse "no exercise '13'" lab solution 13
 refuse "did you mean 'ring'?" lab rng
 refuse "did you mean 'exercise'?" lab excercise 1
-refuse "expected one of flat, tree, two-phase" lab reduce -D way=flatt
+refuse "expected flat, tree, two-phase" lab reduce -D way=flatt
 refuse "it has p, n, way, all" lab reduce -D wya=tree
 refuse "--steps: of which program?" lab --steps
 refuse "not for \`exercise\`" lab exercise 1 --steps

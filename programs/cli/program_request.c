@@ -129,7 +129,7 @@ static enum emu_status word_refused(const struct program_param *p, const char *c
 
     for (uint64_t i = 0; i <= p->max && n < sizeof(list); i++)
         n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
-    return FAIL(USAGE, "%s is not '%s': expected one of %s", p->name, text, list);
+    return FAIL(USAGE, "%s is not '%s': expected %s", p->name, text, list);
 }
 
 static enum emu_status set_value(const struct named_program *n, unsigned k, const char *text,
