@@ -44,13 +44,17 @@ static uint32_t update_results(const struct lowering *l, const struct op_node *n
 static void layer_of(struct lowering *l, uint32_t state, struct conv_layer *layer,
                      struct activation *x)
 {
-    static const struct op_shape one = { .rank = 5, .dim = { 1, 1, 1, 1, 1 } };
+    static const struct op_shape field = { .rank = 5, .dim = { 1, 1, 1, 1, 1 } };
+    static const struct op_shape picture = { .rank = 4, .dim = { 1, 1, 1, 1 } };
+    const struct op_shape *one = &field;
     struct dense_layer d;
     int found = dense_layer_of(l->og, &l->og->node[l->conv_of[state]], &d);
 
     EMU_ASSERT(found);
+    if (value_is_picture(l->og, d.x))
+        one = &picture;
     *layer = d.conv;
-    *x = (struct activation){ lower_filled(l, ELEM_F16, &one, 0), d.n, d.in_c, d.h, d.w };
+    *x = (struct activation){ lower_filled(l, ELEM_F16, one, 0), d.n, d.in_c, d.h, d.w };
 }
 
 static uint32_t plain_elements(const struct lowering *l, uint32_t state)

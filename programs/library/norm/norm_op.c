@@ -2,8 +2,9 @@
  * x scale + shift and an activation function in place.
  *
  * Every tile adds up what it has, first by channel, then by group of channels: two numbers for each
- * group of which it has a part. Two exchanges follow: some tiles add up a part of these numbers
- * each, then all tiles take the sums they need and compute scale and shift of their own channels.
+ * group of which it has a part. Exchanges follow: some tiles add up a part of these numbers each,
+ * once or twice, then all tiles take the sums they need and compute scale and shift of their own
+ * channels.
  * What travels together is a bundle: the sums of a group, or, if groups are strided, so that every
  * tile has channels of all of them, those of all groups of a picture.
  * The variance is the mean of the squares minus the square of the mean, in f32; its error is below
@@ -14,10 +15,11 @@
 #include "programs/library/layout/tile_blocks.h"
 #include "programs/library/layout/plan_cost.h"
 
-/* The sums of a tile block that are of a bundle. */
+/* The sums of a tile block, or of several, that are of a bundle. */
 struct block_sums {
     uint64_t bundle; /* picture * bundles + bundle */
-    uint32_t block, tile;
+    uint32_t order;  /* among those of the bundle */
+    uint32_t tile;
     struct tensor sums; /* [width] */
 };
 
@@ -32,9 +34,10 @@ struct norm {
     uint32_t width;   /* numbers of a bundle: sum and sum of squares of each of its groups */
     enum activation_function act;
     struct tile_blocks all;
-    VEC(struct block_sums) block; /* by bundle, then by tile block */
+    VEC(struct block_sums) block, added; /* by bundle; those that the next step reads, and makes */
     size_t *first;         /* owned; where each bundle begins in `block`, and the end of the last */
-    uint32_t parts;        /* into which the sums of a bundle are added up before tiles take them */
+    uint32_t relays;       /* into which the sums of a bundle are added up first; 0: not twice */
+    uint32_t parts;        /* into which they are added up before tiles take them */
     uint64_t phase_cycles; /* of an exchange besides its words */
 };
 
@@ -80,7 +83,7 @@ static enum emu_status add_block_sums(struct norm *m, uint32_t i, struct tensor 
         struct tensor sums = tensor_slice(m->g, totals, 0, at, at + m->width);
 
         TRY(VEC_PUSH(&m->block, (struct block_sums){ .bundle = (uint64_t)f->n * m->bundles + k,
-                                                     .block = i,
+                                                     .order = i,
                                                      .tile = tile_block_tile(&m->all, f),
                                                      .sums = sums }));
     }
@@ -136,7 +139,7 @@ static int by_bundle(const void *a, const void *b)
 
     if (x->bundle != y->bundle)
         return x->bundle < y->bundle ? -1 : 1;
-    return (x->block > y->block) - (x->block < y->block);
+    return (x->order > y->order) - (x->order < y->order);
 }
 
 /* Sorts the sums by bundle. *most, *least: how many a bundle has. */
@@ -144,6 +147,7 @@ static enum emu_status sort_blocks(struct norm *m, uint32_t *most, uint32_t *lea
 {
     size_t bundles = (size_t)m->x.n * m->bundles;
 
+    emu_free(m->first);
     m->first = emu_alloc(bundles + 1, sizeof(*m->first));
     if (!m->first)
         return FAIL(NO_MEMORY, "%zu bundles of sums", bundles);
@@ -176,44 +180,56 @@ static uint64_t params_cycles(const struct norm *m, uint32_t parts, uint32_t tou
                          .p = parts);
 }
 
+/* Cycles of adding up `terms` sums of a bundle on a tile. */
+static uint64_t add_cycles(const struct norm *m, uint32_t terms)
+{
+    return m->phase_cycles + (uint64_t)m->width * terms +
+           KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), graph_arch(m->g),
+                         .partials = m->width * terms, .out = m->width, .p = terms);
+}
+
 /* Cycles if `blocks` tile blocks have a bundle, and a tile takes `parts` sums for each of `touches`
  * bundles. */
-static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t parts,
+static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t relays, uint32_t parts,
                              uint32_t touches)
 {
-    uint32_t terms = ceil_div(blocks, parts);
     uint64_t words = (uint64_t)m->width * parts * touches;
     uint64_t cycles = m->phase_cycles + words + params_cycles(m, parts, touches);
 
-    if (parts < blocks)
-        cycles += m->phase_cycles + (uint64_t)m->width * terms +
-                  KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), graph_arch(m->g),
-                                .partials = m->width * terms, .out = m->width, .p = terms);
-    return cycles;
+    if (relays) {
+        cycles += add_cycles(m, ceil_div(blocks, relays));
+        blocks = relays;
+    }
+    return parts < blocks ? cycles + add_cycles(m, ceil_div(blocks, parts)) : cycles;
 }
 
 /* A tile's exchange code has some instructions for each part that it takes; so there are at most
  * this many, whatever the cycles. */
 enum { PARTS_MAX = 16 };
 
-static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least)
+static void choose_parts(struct norm *m, uint32_t most, uint32_t least)
 {
-    uint32_t touches = 1, best = 1;
-    uint64_t cycles = UINT64_MAX;
+    uint32_t touches = 1;
+    uint64_t best = UINT64_MAX;
 
     for (size_t i = 0; i < m->all.list.count; i++) {
         struct nn_range r = touched(m, &m->all.list.at[i]);
 
         touches = r.end - r.begin > touches ? r.end - r.begin : touches;
     }
-    for (uint32_t parts = 1; parts <= least && parts * touches <= PARTS_MAX; parts++) {
-        uint64_t c = parts_cycles(m, most, parts, touches);
+    for (uint32_t relays = 0; relays < least; relays = relays ? 2 * relays : 2) {
+        uint32_t end = relays ? relays / 2 : least;
 
-        if (c < cycles)
-            best = parts;
-        cycles = c < cycles ? c : cycles;
+        for (uint32_t parts = 1; parts <= end && parts * touches <= PARTS_MAX; parts++) {
+            uint64_t c = parts_cycles(m, most, relays, parts, touches);
+
+            if (c >= best)
+                continue;
+            best = c;
+            m->relays = relays;
+            m->parts = parts;
+        }
     }
-    return best;
 }
 
 /* Which tiles have a part of a bundle, and which add up sums already. */
@@ -262,61 +278,78 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_su
     emu_free(part);
 }
 
-/* Adds up the sums of every bundle in m->parts parts, into all [pictures * bundles][parts][width],
- * flat. */
-static void add_bundles(const struct norm *m, struct tensor all, struct adders *a)
+/* Adds up the sums of every bundle in so many parts, which are the sums from then on. */
+static enum emu_status add_bundles(struct norm *m, uint32_t parts, struct adders *a)
 {
-    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add");
+    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add"), bundles = m->x.n * m->bundles;
+    uint32_t flat = bundles * parts * m->width;
+    struct tensor all = graph_variable(m->g, ELEM_F32, 1, &flat, "parts");
+    __typeof__(m->block) before;
 
-    for (uint32_t k = 0; k < m->x.n * m->bundles; k++) {
+    m->added.count = 0;
+    for (uint32_t k = 0; k < bundles; k++) {
         const struct block_sums *p = &m->block.at[m->first[k]];
         uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
 
         for (uint32_t i = 0; i < n; i++)
-            a->has[p[i].tile] = p->bundle + 1;
-        for (uint32_t i = 0; i < m->parts; i++) {
-            uint32_t at = (k * m->parts + i) * m->width, begin = cut_at(n, m->parts, i);
-            uint32_t terms = cut_at(n, m->parts, i + 1) - begin;
+            a->has[p[i].tile] = k + 1;
+        for (uint32_t i = 0; i < parts; i++) {
+            uint32_t at = (k * parts + i) * m->width, begin = cut_at(n, parts, i);
+            uint32_t terms = cut_at(n, parts, i + 1) - begin;
+            struct block_sums sums = { .bundle = k,
+                                       .order = i,
+                                       .tile = adder_tile(m, a, p + begin, terms),
+                                       .sums = tensor_slice(m->g, all, 0, at, at + m->width) };
 
-            add_on_tile(m, cs, p + begin, terms, adder_tile(m, a, p + begin, terms),
-                        tensor_slice(m->g, all, 0, at, at + m->width));
+            add_on_tile(m, cs, p + begin, terms, sums.tile, sums.sums);
+            TRY(VEC_PUSH(&m->added, sums));
         }
     }
+    before = m->block;
+    m->block = m->added;
+    m->added = before;
+    return EMU_OK;
 }
 
-/* The sums of all bundles, [pictures * bundles][parts][width]: a new variable, or those of the tile
- * blocks. */
-static struct tensor add_up(const struct norm *m, int whole)
+/* Sums of all bundles as they are, [pictures * bundles][parts][width]. */
+static enum emu_status together(const struct norm *m, struct tensor *out)
 {
-    struct graph *g = m->g;
     uint32_t shape[3] = { m->x.n * m->bundles, m->parts, m->width };
-    uint32_t flat = shape[0] * shape[1] * shape[2], tiles = graph_compute_tiles(g);
+    struct tensor *part = emu_alloc(m->block.count, sizeof(*part));
+
+    if (!part)
+        return FAIL(NO_MEMORY, "sums");
+    for (size_t i = 0; i < m->block.count; i++)
+        part[i] = m->block.at[i].sums;
+    *out = tensor_concat(m->g, part, (unsigned)m->block.count, 0);
+    *out = tensor_reshape(m->g, *out, 3, shape);
+    emu_free(part);
+    return EMU_OK;
+}
+
+/* The sums that tiles take, [pictures * bundles][m->parts][width]. */
+static enum emu_status add_up(struct norm *m, struct tensor *out)
+{
+    uint32_t tiles = graph_compute_tiles(m->g), most, least;
     struct adders a = { .tiles = tiles };
-    struct tensor all;
+    enum emu_status s = sort_blocks(m, &most, &least);
 
-    if (whole) {
-        struct tensor *part = emu_alloc(m->block.count, sizeof(*part));
-
-        all = m->block.at[0].sums;
-        for (size_t i = 0; part && i < m->block.count; i++)
-            part[i] = m->block.at[i].sums;
-        if (part)
-            all = tensor_concat(g, part, (unsigned)m->block.count, 0);
-        else
-            graph_fail(g, EMU_NO_MEMORY, "sums");
-        emu_free(part);
-        return tensor_reshape(g, all, 3, shape);
-    }
-    all = graph_variable(g, ELEM_F32, 1, &flat, "parts");
+    if (s == EMU_OK)
+        choose_parts(m, most, least);
     a.has = emu_alloc(tiles, sizeof(*a.has));
     a.adds = emu_alloc(tiles, sizeof(*a.adds));
-    if (a.has && a.adds)
-        add_bundles(m, all, &a);
-    else
-        graph_fail(g, EMU_NO_MEMORY, "sums on %u tiles", tiles);
+    if (s == EMU_OK && (!a.has || !a.adds))
+        s = FAIL(NO_MEMORY, "sums on %u tiles", tiles);
+    if (s == EMU_OK && m->relays) {
+        s = add_bundles(m, m->relays, &a);
+        if (s == EMU_OK)
+            s = sort_blocks(m, &most, &least);
+    }
+    if (s == EMU_OK && (most != m->parts || least != m->parts))
+        s = add_bundles(m, m->parts, &a);
     emu_free(a.has);
     emu_free(a.adds);
-    return tensor_reshape(g, all, 3, shape);
+    return s == EMU_OK ? together(m, out) : s;
 }
 
 /* ---- scale and shift ---- */
@@ -424,8 +457,7 @@ static enum emu_status check(const struct norm *m)
 
 static enum emu_status norm(struct norm *m)
 {
-    struct tensor sum, squares;
-    uint32_t most = 0, least = 0;
+    struct tensor sum, squares, sums;
 
     TRY(graph_status(m->g));
     TRY(check(m));
@@ -435,9 +467,8 @@ static enum emu_status norm(struct norm *m)
     TRY(tile_blocks_of(m->nn, &m->x, &m->all));
     tile_blocks_sum(m->nn, &m->x, &m->all, &sum, &squares);
     TRY(fold(m, sum, squares));
-    TRY(sort_blocks(m, &most, &least));
-    m->parts = choose_parts(m, most, least);
-    apply(m, (uint32_t)tensor_elements(m->g, sum), add_up(m, most == m->parts && most == least));
+    TRY(add_up(m, &sums));
+    apply(m, (uint32_t)tensor_elements(m->g, sum), sums);
     return graph_status(m->g);
 }
 
@@ -460,6 +491,7 @@ struct activation op_group_norm(struct nn *nn, struct activation x,
     graph_pop(nn->g);
     tile_blocks_free(&m.all);
     VEC_FREE(&m.block);
+    VEC_FREE(&m.added);
     emu_free(m.first);
     return m.x;
 }
