@@ -1,5 +1,5 @@
 /* image_write.c - writes an image as a file: equal chunks of blobs once, every section with a
- * checksum, and the file under its own name only when it is complete.
+ * checksum, and the file under its own name only when it is complete. All threads pack sections.
  *
  * The bytes depend on nothing but the image and the release of zstd: ids are written as they were
  * given, chunks are numbered in the order of their first use.
@@ -39,8 +39,7 @@ struct image_writer {
     int fd;
     uint64_t written;
     uint8_t before[IMAGE_CHECKSUM_BYTES]; /* the last bytes written */
-    struct section_room room;
-    struct image_chunk *chunk; /* owned */
+    struct image_chunk *chunk;            /* owned */
     size_t chunks, chunk_cap;
     struct image_index chunk_index;
     uint32_t *ref; /* owned; of every page of every blob: chunk + 1, or 0 */
@@ -81,13 +80,14 @@ static void room_free(struct section_room *r)
     byte_buffer_free(&r->packed);
 }
 
-static enum emu_status raw_start(struct image_writer *w, uint64_t bytes)
+/* Begins a section of so many bytes. */
+static enum emu_status room_start(struct section_room *r, const char *name, uint64_t bytes)
 {
-    w->room.raw_bytes = 0;
+    r->raw_bytes = 0;
     if (bytes > IMAGE_SECTION_BYTES_MAX)
-        return FAIL(BAD_IMAGE, "%.200s: a section of %llu bytes, expected at most %d", w->name,
+        return FAIL(BAD_IMAGE, "%.200s: a section of %llu bytes, expected at most %d", name,
                     (unsigned long long)bytes, IMAGE_SECTION_BYTES_MAX);
-    return byte_buffer_need(&w->room.raw, bytes);
+    return byte_buffer_need(&r->raw, bytes);
 }
 
 static void room_put(struct section_room *r, const void *data, size_t bytes)
@@ -98,14 +98,9 @@ static void room_put(struct section_room *r, const void *data, size_t bytes)
     r->raw_bytes += bytes;
 }
 
-static void raw_put(struct image_writer *w, const void *data, size_t bytes)
+static void room_put_u32(struct section_room *r, uint32_t v)
 {
-    room_put(&w->room, data, bytes);
-}
-
-static void raw_put_u32(struct image_writer *w, uint32_t v)
-{
-    raw_put(w, &v, sizeof(v));
+    room_put(r, &v, sizeof(v));
 }
 
 enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
@@ -150,12 +145,6 @@ static enum emu_status append(struct image_writer *w, struct section_room *r)
     return write_bytes(w, p + IMAGE_CHECKSUM_BYTES, r->packed_bytes + sizeof(sum));
 }
 
-static enum emu_status raw_write(struct image_writer *w, uint32_t type, int level)
-{
-    TRY(room_pack(&w->room, w->name, type, level));
-    return append(w, &w->room);
-}
-
 static enum emu_status write_file_header(struct image_writer *w)
 {
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
@@ -168,18 +157,16 @@ static enum emu_status write_file_header(struct image_writer *w)
 
 /* ---- tables ---- */
 
-static enum emu_status write_machine(struct image_writer *w)
+static enum emu_status put_machine(const struct image_writer *w, struct section_room *r)
 {
     char *text = arch_to_json(&w->im->arch);
     enum emu_status s;
 
     if (!text)
         return FAIL(NO_MEMORY, "a machine as text");
-    s = raw_start(w, strlen(text));
-    if (s == EMU_OK) {
-        raw_put(w, text, strlen(text));
-        s = raw_write(w, IMAGE_MACH, LEVEL_TABLES);
-    }
+    s = room_start(r, w->name, strlen(text));
+    if (s == EMU_OK)
+        room_put(r, text, strlen(text));
     emu_free(text);
     return s;
 }
@@ -193,64 +180,64 @@ static uint64_t pool_bytes(const struct image_pool *p)
     return sum;
 }
 
-static enum emu_status write_text(struct image_writer *w)
+static enum emu_status put_text(const struct image_writer *w, struct section_room *r)
 {
     const struct image_pool *p = &w->im->text;
 
-    TRY(raw_start(w, 4 + pool_bytes(p)));
-    raw_put_u32(w, (uint32_t)(p->items - 1));
+    TRY(room_start(r, w->name, 4 + pool_bytes(p)));
+    room_put_u32(r, (uint32_t)(p->items - 1));
     for (size_t i = 1; i < p->items; i++)
-        raw_put(w, p->item[i].data, p->item[i].bytes);
-    return raw_write(w, IMAGE_TEXT, LEVEL_TABLES);
+        room_put(r, p->item[i].data, p->item[i].bytes);
+    return EMU_OK;
 }
 
-static enum emu_status write_lists(struct image_writer *w, uint32_t type,
-                                   const struct image_pool *p, size_t item_bytes)
+static enum emu_status put_lists(const struct image_writer *w, struct section_room *r,
+                                 const struct image_pool *p, size_t item_bytes)
 {
-    TRY(raw_start(w, 4 * (uint64_t)p->items + pool_bytes(p)));
-    raw_put_u32(w, (uint32_t)(p->items - 1));
+    TRY(room_start(r, w->name, 4 * (uint64_t)p->items + pool_bytes(p)));
+    room_put_u32(r, (uint32_t)(p->items - 1));
     for (size_t i = 1; i < p->items; i++)
-        raw_put_u32(w, (uint32_t)(p->item[i].bytes / item_bytes));
+        room_put_u32(r, (uint32_t)(p->item[i].bytes / item_bytes));
     for (size_t i = 1; i < p->items; i++)
-        raw_put(w, p->item[i].data, p->item[i].bytes);
-    return raw_write(w, type, LEVEL_TABLES);
+        room_put(r, p->item[i].data, p->item[i].bytes);
+    return EMU_OK;
 }
 
-static enum emu_status write_records(struct image_writer *w, uint32_t type, const void *records,
-                                     size_t n, size_t record_bytes)
+static enum emu_status put_records(const struct image_writer *w, struct section_room *r,
+                                   const void *records, size_t n, size_t record_bytes)
 {
-    TRY(raw_start(w, n * (uint64_t)record_bytes));
-    raw_put(w, records, n * record_bytes);
-    return raw_write(w, type, LEVEL_TABLES);
+    TRY(room_start(r, w->name, n * (uint64_t)record_bytes));
+    room_put(r, records, n * record_bytes);
+    return EMU_OK;
 }
 
-static enum emu_status write_scopes(struct image_writer *w)
+static enum emu_status put_scopes(const struct image_writer *w, struct section_room *r)
 {
     const struct image *im = w->im;
 
-    TRY(raw_start(w, 8 + im->scopes * (uint64_t)sizeof(*im->scope) +
-                         im->owners * (uint64_t)sizeof(*im->owner)));
-    raw_put_u32(w, (uint32_t)im->scopes);
-    raw_put_u32(w, (uint32_t)im->owners);
-    raw_put(w, im->scope, im->scopes * sizeof(*im->scope));
-    raw_put(w, im->owner, im->owners * sizeof(*im->owner));
-    return raw_write(w, IMAGE_SCOP, LEVEL_TABLES);
+    TRY(room_start(r, w->name,
+                   8 + im->scopes * (uint64_t)sizeof(*im->scope) +
+                       im->owners * (uint64_t)sizeof(*im->owner)));
+    room_put_u32(r, (uint32_t)im->scopes);
+    room_put_u32(r, (uint32_t)im->owners);
+    room_put(r, im->scope, im->scopes * sizeof(*im->scope));
+    room_put(r, im->owner, im->owners * sizeof(*im->owner));
+    return EMU_OK;
 }
 
-static enum emu_status write_tiles(struct image_writer *w)
+static enum emu_status put_tiles(const struct image_writer *w, struct section_room *r)
 {
     const struct image *im = w->im;
 
-    TRY(raw_start(w, im->tiles * (uint64_t)36));
+    TRY(room_start(r, w->name, im->tiles * (uint64_t)36));
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
         uint32_t record[9] = { t->tile, t->chip,    t->group, t->entry, t->segments,
                                t->map,  t->symbols, t->lines, t->keys };
 
-        raw_put(w, record, sizeof(record));
+        room_put(r, record, sizeof(record));
     }
-    TRY(raw_write(w, IMAGE_TILE, LEVEL_TABLES));
-    return write_records(w, IMAGE_SEGM, im->segment, im->segments, sizeof(*im->segment));
+    return EMU_OK;
 }
 
 /* ---- blobs ---- */
@@ -299,40 +286,122 @@ static enum emu_status find_chunks(struct image_writer *w)
     return EMU_OK;
 }
 
-static enum emu_status write_blob_table(struct image_writer *w)
+static enum emu_status put_blobs(const struct image_writer *w, struct section_room *r)
 {
     const struct image_pool *p = &w->im->blob;
 
-    TRY(raw_start(w, 8 + 4 * (uint64_t)(p->items - 1 + w->refs) +
-                         w->chunks * (uint64_t)sizeof(struct hash128)));
-    raw_put_u32(w, (uint32_t)(p->items - 1));
-    raw_put_u32(w, (uint32_t)w->chunks);
+    TRY(room_start(r, w->name,
+                   8 + 4 * (uint64_t)(p->items - 1 + w->refs) +
+                       w->chunks * (uint64_t)sizeof(struct hash128)));
+    room_put_u32(r, (uint32_t)(p->items - 1));
+    room_put_u32(r, (uint32_t)w->chunks);
     for (size_t i = 1; i < p->items; i++)
-        raw_put_u32(w, p->item[i].bytes);
-    raw_put(w, w->ref, 4 * w->refs);
+        room_put_u32(r, p->item[i].bytes);
+    room_put(r, w->ref, 4 * w->refs);
     for (size_t i = 0; i < w->chunks; i++) {
-        raw_put(w, &w->chunk[i].hash.lo, 8);
-        raw_put(w, &w->chunk[i].hash.hi, 8);
+        room_put(r, &w->chunk[i].hash.lo, 8);
+        room_put(r, &w->chunk[i].hash.hi, 8);
     }
-    return raw_write(w, IMAGE_BLOB, LEVEL_TABLES);
+    return EMU_OK;
 }
 
-static enum emu_status pack_group(const struct image_writer *w, size_t group,
-                                  struct section_room *r)
+/* A group of chunks; every thread has room for one. */
+static enum emu_status put_group(const struct image_writer *w, size_t group, struct section_room *r)
 {
     size_t first = group * IMAGE_GROUP_CHUNKS, end = first + IMAGE_GROUP_CHUNKS;
 
-    if (!r->zstd)
-        TRY(room_init(r));
-    r->raw_bytes = 0;
-    TRY(byte_buffer_need(&r->raw, IMAGE_GROUP_BYTES));
+    TRY(room_start(r, w->name, IMAGE_GROUP_BYTES));
     for (size_t c = first; c < end && c < w->chunks; c++)
         room_put(r, w->chunk[c].data, w->chunk[c].bytes);
+    return EMU_OK;
+}
+
+/* ---- inputs and outputs ---- */
+
+static enum emu_status put_inputs(const struct image_writer *w, struct section_room *r,
+                                  const struct image_inputs *l)
+{
+    TRY(room_start(r, w->name, l->items * (uint64_t)24));
+    for (size_t i = 0; i < l->items; i++) {
+        const struct image_input *in = &l->item[i];
+        uint32_t record[4] = { in->name, in->type, in->elem_bytes, in->parts };
+
+        room_put(r, record, sizeof(record));
+        room_put(r, &in->elements, sizeof(in->elements));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status put_parts(const struct image_writer *w, struct section_room *r,
+                                 const struct image_inputs *l)
+{
+    return put_records(w, r, l->part, l->parts, sizeof(*l->part));
+}
+
+/* ---- the file ---- */
+
+/* The sections before the groups, in their order. */
+static const uint32_t tables[IMAGE_FIXED_SECTIONS] = {
+    IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS, IMAGE_STRM, IMAGE_SCOP,
+    IMAGE_TILE, IMAGE_SEGM, IMAGE_BLOB, IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
+};
+
+static enum emu_status put_table(const struct image_writer *w, uint32_t type,
+                                 struct section_room *r)
+{
+    const struct image *im = w->im;
+
+    switch (type) {
+    case IMAGE_MACH:
+        return put_machine(w, r);
+    case IMAGE_TEXT:
+        return put_text(w, r);
+    case IMAGE_MAPS:
+        return put_lists(w, r, &im->map, sizeof(struct image_range));
+    case IMAGE_SYMB:
+        return put_lists(w, r, &im->symbols, sizeof(struct image_symbol));
+    case IMAGE_LINE:
+        return put_lists(w, r, &im->lines, sizeof(struct image_line));
+    case IMAGE_KEYS:
+        return put_lists(w, r, &im->keys, sizeof(struct image_key));
+    case IMAGE_STRM:
+        return put_records(w, r, im->stream, im->streams, sizeof(*im->stream));
+    case IMAGE_SCOP:
+        return put_scopes(w, r);
+    case IMAGE_TILE:
+        return put_tiles(w, r);
+    case IMAGE_SEGM:
+        return put_records(w, r, im->segment, im->segments, sizeof(*im->segment));
+    case IMAGE_BLOB:
+        return put_blobs(w, r);
+    case IMAGE_INPT:
+        return put_inputs(w, r, &im->input);
+    case IMAGE_PART:
+        return put_parts(w, r, &im->input);
+    case IMAGE_OUTP:
+        return put_inputs(w, r, &im->output);
+    case IMAGE_OPRT:
+        return put_parts(w, r, &im->output);
+    default:
+        return put_records(w, r, im->note, im->notes, sizeof(*im->note));
+    }
+}
+
+static enum emu_status pack_section(const struct image_writer *w, size_t section,
+                                    struct section_room *r)
+{
+    if (!r->zstd)
+        TRY(room_init(r));
+    if (section < IMAGE_FIXED_SECTIONS) {
+        TRY(put_table(w, tables[section], r));
+        return room_pack(r, w->name, tables[section], LEVEL_TABLES);
+    }
+    TRY(put_group(w, section - IMAGE_FIXED_SECTIONS, r));
     return room_pack(r, w->name, IMAGE_DATA, LEVEL_DATA);
 }
 
-/* All threads pack groups; they are written in their order. */
-static enum emu_status write_chunks(struct image_writer *w)
+/* All threads pack sections; they are written in their order. */
+static enum emu_status write_sections(struct image_writer *w)
 {
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
     enum emu_status first = EMU_OK;
@@ -343,8 +412,8 @@ static enum emu_status write_chunks(struct image_writer *w)
         struct section_room r = { 0 };
 
 #pragma omp for ordered schedule(dynamic, 1)
-        for (size_t i = 0; i < groups; i++) {
-            enum emu_status s = pack_group(w, i, &r);
+        for (size_t i = 0; i < IMAGE_FIXED_SECTIONS + groups; i++) {
+            enum emu_status s = pack_section(w, i, &r);
 
 #pragma omp ordered
             if (first == EMU_OK) {
@@ -358,66 +427,24 @@ static enum emu_status write_chunks(struct image_writer *w)
     return first == EMU_OK ? EMU_OK : emu_fail(first, "%s", text);
 }
 
-/* ---- inputs, outputs, notes ---- */
-
-static enum emu_status write_inputs(struct image_writer *w, const struct image_inputs *l,
-                                    uint32_t type, uint32_t part_type)
-{
-    TRY(raw_start(w, l->items * (uint64_t)24));
-    for (size_t i = 0; i < l->items; i++) {
-        const struct image_input *in = &l->item[i];
-        uint32_t record[4] = { in->name, in->type, in->elem_bytes, in->parts };
-
-        raw_put(w, record, sizeof(record));
-        raw_put(w, &in->elements, sizeof(in->elements));
-    }
-    TRY(raw_write(w, type, LEVEL_TABLES));
-    return write_records(w, part_type, l->part, l->parts, sizeof(*l->part));
-}
-
-/* What the host needs to know. */
-static enum emu_status write_host_sections(struct image_writer *w)
+static enum emu_status write_file(struct image_writer *w)
 {
     const struct image *im = w->im;
 
-    TRY(write_inputs(w, &im->input, IMAGE_INPT, IMAGE_PART));
-    TRY(write_inputs(w, &im->output, IMAGE_OUTP, IMAGE_OPRT));
-    return write_records(w, IMAGE_NOTE, im->note, im->notes, sizeof(*im->note));
-}
-
-/* ---- the file ---- */
-
-static enum emu_status write_sections(struct image_writer *w)
-{
-    const struct image *im = w->im;
-
-    TRY(room_init(&w->room));
     if (im->blob_bytes > im->tiles * (uint64_t)im->arch.mem_bytes)
         return FAIL(BAD_IMAGE,
                     "%.200s: blobs of %llu bytes, expected at most the memory of %zu tiles",
                     w->name, (unsigned long long)im->blob_bytes, im->tiles);
     TRY(find_chunks(w));
     TRY(write_file_header(w));
-    TRY(write_machine(w));
-    TRY(write_text(w));
-    TRY(write_lists(w, IMAGE_MAPS, &im->map, sizeof(struct image_range)));
-    TRY(write_lists(w, IMAGE_SYMB, &im->symbols, sizeof(struct image_symbol)));
-    TRY(write_lists(w, IMAGE_LINE, &im->lines, sizeof(struct image_line)));
-    TRY(write_lists(w, IMAGE_KEYS, &im->keys, sizeof(struct image_key)));
-    TRY(write_records(w, IMAGE_STRM, im->stream, im->streams, sizeof(*im->stream)));
-    TRY(write_scopes(w));
-    TRY(write_tiles(w));
-    TRY(write_blob_table(w));
-    TRY(write_host_sections(w));
-    return write_chunks(w);
+    return write_sections(w);
 }
 
 enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
 {
     struct image_writer w = { .im = im, .name = name, .fd = fd };
-    enum emu_status s = write_sections(&w);
+    enum emu_status s = write_file(&w);
 
-    room_free(&w.room);
     emu_free(w.chunk);
     emu_free(w.ref);
     index_free(&w.chunk_index);

@@ -98,6 +98,7 @@ static struct draw draw_of(const struct net *n, uint32_t i)
 
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed)
 {
+#pragma omp parallel for schedule(dynamic, 1)
     for (uint32_t i = 0; i < w->params; i++)
         fill(&w->param[i], seed, draw_of(n, i));
     w->names = NULL;
