@@ -24,12 +24,34 @@ static enum emu_status add_message(const struct lowered *l, const struct message
     return EMU_OK;
 }
 
+/* Room for n entries, no more: the largest exchange of a network can be half of its messages. */
+#define RESERVE(v, n) reserve((void **)&(v)->at, &(v)->cap, n, sizeof(*(v)->at))
+
+static enum emu_status reserve(void **at, size_t *cap, size_t n, size_t size)
+{
+    void *p;
+
+    if (n <= *cap)
+        return EMU_OK;
+    p = emu_realloc(*at, n, size);
+    if (!p)
+        return FAIL(NO_MEMORY, "exchange of %zu messages", n);
+    *at = p;
+    *cap = n;
+    return EMU_OK;
+}
+
 enum emu_status step_messages_read(const struct lowered *l, uint32_t step,
                                    struct step_messages *out)
 {
     const struct step *s = &l->step.at[step];
+    size_t dests = 0;
 
     out->message.count = out->dest.count = 0;
+    for (uint64_t i = 0; i < s->count; i++)
+        dests += l->message.at[s->first + i].dests;
+    TRY(RESERVE(&out->message, s->count));
+    TRY(RESERVE(&out->dest, dests));
     for (uint64_t i = 0; i < s->count; i++)
         TRY(add_message(l, &l->message.at[s->first + i], out));
     return EMU_OK;
@@ -42,6 +64,8 @@ void step_messages_free(struct step_messages *m)
 }
 
 /* ---- numbers ---- */
+
+enum { TEXT_MAX = 1 << 14 }; /* words that are kept at least until they are hashed */
 
 /* Room for objects up to one with this number. */
 static enum emu_status know(struct step_objects *o, uint32_t object)
@@ -76,6 +100,15 @@ static enum emu_status number_of(struct step_objects *o, uint32_t *base)
     return EMU_OK;
 }
 
+/* Puts the text so far into the hash. */
+static void hash_text(struct step_objects *o)
+{
+    struct hash128 both[2] = { o->hash, hash128(o->text.at, o->text.count * sizeof(*o->text.at)) };
+
+    o->hash = hash128(both, sizeof(both));
+    o->text.count = 0;
+}
+
 static enum emu_status add_text(struct step_objects *o, uint32_t a, uint32_t b, uint32_t c,
                                 uint32_t d)
 {
@@ -88,6 +121,8 @@ static enum emu_status add_text(struct step_objects *o, uint32_t a, uint32_t b, 
 static enum emu_status number_message(struct step_messages *p, struct exchange_message *m,
                                       struct step_objects *o)
 {
+    if (o->text.count >= TEXT_MAX)
+        hash_text(o);
     TRY(number_of(o, &m->from.base));
     TRY(add_text(o, m->tile, m->words, m->from.base, m->from.bytes));
     TRY(VEC_PUSH(&o->text, m->dests));
@@ -105,9 +140,11 @@ enum emu_status step_messages_number(struct step_messages *m, struct step_object
 {
     o->build++;
     o->base.count = o->text.count = 0;
+    o->hash = (struct hash128){ 0 };
     for (size_t i = 0; i < m->message.count; i++)
         TRY(number_message(m, &m->message.at[i], o));
-    *hash = hash128(o->text.at, o->text.count * sizeof(*o->text.at));
+    hash_text(o);
+    *hash = o->hash;
     return EMU_OK;
 }
 

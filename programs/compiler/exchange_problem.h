@@ -18,7 +18,8 @@ struct step_messages {
 /* What numbering needs and finds out; reused for the next step by the same thread. */
 struct step_objects {
     VEC(uint32_t) base;    /* objects, by number in the problem */
-    VEC(uint32_t) text;    /* everything a schedule depends on, for the hash */
+    VEC(uint32_t) text;    /* the end of what a schedule depends on, */
+    struct hash128 hash;   /* and the hash of all before it */
     uint32_t *number;      /* by object: its number in the problem; owned */
     uint32_t *stamp;       /* by object: the build for which number is valid; owned */
     uint32_t build, known; /* known: entries of number and stamp */

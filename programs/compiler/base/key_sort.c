@@ -1,9 +1,11 @@
-/* key_sort.c - a few records by insertion, others by radix, BITS of the key at a time. */
+/* key_sort.c - a few records by insertion, others by radix, some bits of the key at a time. */
 #include "programs/compiler/base/key_sort.h"
 
 #include <string.h>
 
-enum { FEW = 32, BITS = 11, BUCKETS = 1 << BITS };
+/* Few and many records are sorted by digits of fewer and more bits: with few, going through the
+ * buckets is what takes time. */
+enum { FEW = 32, MANY = 4096, BITS_FEW = 7, BITS_MANY = 11, BUCKETS = 1 << BITS_MANY };
 
 struct sorter {
     char *at;
@@ -78,30 +80,32 @@ static void sort_few(const struct sorter *s)
     }
 }
 
-static void sort_pass(const struct sorter *s, const char *from, char *to, unsigned shift)
+static void sort_pass(const struct sorter *s, const char *from, char *to, unsigned shift,
+                      unsigned bits)
 {
-    size_t first[BUCKETS + 1] = { 0 };
+    size_t first[BUCKETS + 1], buckets = (size_t)1 << bits;
 
+    memset(first, 0, (buckets + 1) * sizeof(*first));
     for (size_t i = 0; i < s->count; i++)
-        first[1 + (key_of(s, from + i * s->size) >> shift) % BUCKETS]++;
-    for (size_t i = 1; i < BUCKETS; i++)
+        first[1 + ((key_of(s, from + i * s->size) >> shift) & (buckets - 1))]++;
+    for (size_t i = 1; i < buckets; i++)
         first[i] += first[i - 1];
     for (size_t i = 0; i < s->count; i++) {
         const char *r = from + i * s->size;
 
-        memcpy(to + first[(key_of(s, r) >> shift) % BUCKETS]++ * s->size, r, s->size);
+        memcpy(to + first[(key_of(s, r) >> shift) & (buckets - 1)]++ * s->size, r, s->size);
     }
 }
 
 static void sort_many(const struct sorter *s, void *spare)
 {
-    unsigned bits = s->bits[0] + s->bits[1];
+    unsigned all = s->bits[0] + s->bits[1], bits = s->count < MANY ? BITS_FEW : BITS_MANY;
     char *from = s->at, *to = spare;
 
-    for (unsigned shift = 0; shift < bits; shift += BITS) {
+    for (unsigned shift = 0; shift < all; shift += bits) {
         char *swap = from;
 
-        sort_pass(s, from, to, shift);
+        sort_pass(s, from, to, shift, bits);
         from = to;
         to = swap;
     }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/schedule/schedule_private.h"
 
 enum { NOBODY = UINT32_MAX };
@@ -21,21 +22,6 @@ static enum emu_status no_memory(void)
 }
 
 /* ---- checks ---- */
-
-static int addr_compare(const struct symbolic_addr *a, const struct symbolic_addr *b)
-{
-    if (a->base != b->base)
-        return a->base < b->base ? -1 : 1;
-    return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
-}
-
-static int arrival_order(const void *x, const void *y)
-{
-    const struct received_run *a = x, *b = y;
-    int c = addr_compare(&a->to, &b->to);
-
-    return c ? c : a->message < b->message ? -1 : a->message > b->message;
-}
 
 static enum emu_status check_message(const struct exchange_problem *p, size_t i)
 {
@@ -68,10 +54,12 @@ static enum emu_status check_message(const struct exchange_problem *p, size_t i)
     return EMU_OK;
 }
 
-/* Sorts the arrivals of one tile by address and compares neighbours. */
-static enum emu_status check_arrivals(struct received_run *a, uint32_t n, uint32_t *rank)
+/* Sorts the arrivals of one tile, which come in the order of messages, by address and compares
+ * neighbours. */
+static enum emu_status check_arrivals(struct received_run *a, struct received_run *spare,
+                                      uint32_t n, uint32_t *rank)
 {
-    qsort(a, n, sizeof(*a), arrival_order);
+    key_sort_in(a, spare, n, sizeof(*a), offsetof(struct received_run, to), 2);
     for (uint32_t i = 0; i < n; i++) {
         const struct received_run *b = &a[i - (i > 0)];
 
@@ -89,16 +77,18 @@ static enum emu_status check_arrivals(struct received_run *a, uint32_t n, uint32
 static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *point_of)
 {
     const struct exchange_problem *p = s->p;
-    struct received_run *a = emu_alloc(p->dest_count, sizeof(*a));
-    uint32_t *next = emu_alloc(s->points + 1, sizeof(*next)), sum = 0;
+    struct received_run *a = emu_alloc(p->dest_count, sizeof(*a)), *spare;
+    uint32_t *next = emu_alloc(s->points + 1, sizeof(*next)), sum = 0, most = 0;
     enum emu_status st;
 
-    s->rank = emu_alloc(p->dest_count, sizeof(*s->rank));
-    st = a && next && s->rank ? EMU_OK : no_memory();
-    for (uint32_t k = 0; st == EMU_OK && k < s->points; k++) {
+    for (uint32_t k = 0; next && k < s->points; k++) {
         next[k] = sum;
         sum += s->point[k].messages_in;
+        most = s->point[k].messages_in > most ? s->point[k].messages_in : most;
     }
+    s->rank = emu_alloc(p->dest_count, sizeof(*s->rank));
+    spare = emu_alloc(most, sizeof(*spare));
+    st = a && next && spare && s->rank ? EMU_OK : no_memory();
     for (size_t i = 0; st == EMU_OK && i < p->messages; i++) {
         const struct exchange_message *m = &p->message[i];
 
@@ -112,10 +102,13 @@ static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *po
                                                                   .words = m->words };
         }
     }
-    for (uint32_t k = 0; st == EMU_OK && k < s->points; k++)
-        st =
-            check_arrivals(a + next[k] - s->point[k].messages_in, s->point[k].messages_in, s->rank);
+    for (uint32_t k = 0; st == EMU_OK && k < s->points; k++) {
+        uint32_t n = s->point[k].messages_in;
+
+        st = check_arrivals(a + next[k] - n, spare, n, s->rank);
+    }
     emu_free(a);
+    emu_free(spare);
     emu_free(next);
     return st;
 }
