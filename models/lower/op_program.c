@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/arch/arch.h"
+#include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 #include "emu/base/progress.h"
 #include "models/lower/block_parameters.h"
@@ -100,6 +101,7 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
                         count_text(need - a->mem_bytes).at);
         o.lower.reserve_bytes = reserve_for(a, &p->network->plans, need, o.lower.reserve_bytes);
         program_free(p);
+        emu_trim();
     }
 }
 

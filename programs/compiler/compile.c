@@ -129,6 +129,8 @@ static enum emu_status stage_place(struct compiler *k)
                     count_text(beside_code).at, tiles ? c->lowered->used_tile[full] : 0,
                     count_text(tiles ? c->place.tile[full].need_bytes : 0).at,
                     count_text(graph_arch(c->graph)->mem_bytes).at);
+    lowered_free_work(c->lowered);
+    emu_trim();
     return EMU_OK;
 }
 
@@ -140,8 +142,7 @@ static void free_schedules(struct compiled *c)
     c->schedule = NULL;
 }
 
-/* Once there is an image, it tells all that schedules and messages did, in a tenth of the memory.
- */
+/* Once there is an image, it tells all that schedules did, in a tenth of the memory. */
 static enum emu_status stage_emit(struct compiler *k)
 {
     struct compiled *c = k->c;
@@ -151,7 +152,6 @@ static enum emu_status stage_emit(struct compiler *k)
         return EMU_OK;
     STAGE("emit", emit_image(&in, &c->place, k->threads, &c->image));
     free_schedules(c);
-    lowered_free_work(c->lowered);
     emu_trim();
     progress_report(&k->progress, "emit", "image of %s tiles",
                     count_text(image_tile_count(c->image)).at);

@@ -209,8 +209,7 @@ struct lower_watch {
 enum emu_status lower_graph(struct graph *g, const struct lower_watch *watch,
                             struct lowered **out) EMU_MUST_CHECK;
 void lowered_free(struct lowered *l);
-/* Frees the messages and pairs: they take most memory, and only placement and emission read them.
- */
+/* Frees the messages and pairs: they take much memory, and nothing reads them after placement. */
 void lowered_free_work(struct lowered *l);
 
 /* Finds for every step of control flow the one that it belongs to: match[step], as in struct step.
