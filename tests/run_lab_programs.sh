@@ -113,7 +113,7 @@ refuse 2 "'9999' is not a number from 1 to 8192" run -q matmul -D m=9999
 refuse 2 "unrecognized option '--nosuch'" run -q matmul --nosuch
 refuse 2 "no file and no program 'matmull'; programs are" run -q matmull
 refuse 2 "'stencil' is one too many" run -q matmul stencil
-refuse 2 "partials is not 'f64': expected one of f16, f32" run -q conv --partials f64
+refuse 2 "partials is not 'f64': expected f16, f32" run -q conv --partials f64
 refuse 2 "layer is not 'nosuch'" run -q conv --layer nosuch
 refuse 2 "width: '1' is not a number from 4" run -q stencil --width 1
 refuse 2 "-D in: expected NAME=VALUE" run -q conv -D in
