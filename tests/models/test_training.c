@@ -41,17 +41,24 @@ static FILE *create(const char *name)
 
 /* ---- a network and its data ---- */
 
-static uint32_t parameter(struct op_graph *g, const char *name, uint32_t rows, uint32_t columns)
+static uint32_t parameter_of(struct op_graph *g, const char *name, const struct op_shape *s)
 {
-    struct op_shape s = { OP_TYPE_F32, 2, { rows, columns } };
-    float *data = op_graph_alloc(g, (size_t)rows * columns, sizeof(*data));
+    uint64_t n = op_shape_count(s);
+    float *data = op_graph_alloc(g, n, sizeof(*data));
     uint32_t v;
 
-    assert_int_equal(op_value_new(g, name, OP_PARAM, &s, &v), EMU_OK);
-    for (uint32_t k = 0; k < rows * columns; k++)
+    assert_int_equal(op_value_new(g, name, OP_PARAM, s, &v), EMU_OK);
+    for (uint64_t k = 0; k < n; k++)
         data[k] = (float)((int)(k * 37 % 64) - 32) / 64;
     g->value[v].data = data;
     return v;
+}
+
+static uint32_t parameter(struct op_graph *g, const char *name, uint32_t rows, uint32_t columns)
+{
+    const struct op_shape s = { OP_TYPE_F32, 2, { rows, columns } };
+
+    return parameter_of(g, name, &s);
 }
 
 static uint32_t node(struct op_graph *g, const char *op, uint32_t a, uint32_t b)
@@ -77,6 +84,39 @@ static void write_network(void)
     x = node(g, "Relu", node(g, "Gemm", x, parameter(g, "first", NUMBERS, 12)), OP_NONE);
     assert_int_equal(op_graph_output(g, node(g, "Gemm", x, parameter(g, "second", 12, CLASSES))),
                      EMU_OK);
+    assert_int_equal(onnx_write(g, f), EMU_OK);
+    fclose(f);
+    op_graph_free(g);
+}
+
+/* A first layer of pictures, and a dense one whose weights are turned before they are used, as
+ * exporters spell it. */
+static void write_picture_network(void)
+{
+    static const int64_t two[] = { 2, 2 }, pads[] = { 1, 1, 1, 1 };
+    static const struct op_named_attr attr[] = {
+        { "strides", { .kind = OP_ATTR_INTS, .count = 2, .ints = two } },
+        { "pads", { .kind = OP_ATTR_INTS, .count = 4, .ints = pads } },
+    };
+    const struct op_shape pictures = { OP_TYPE_F32, 4, { 8, 1, SIDE, SIDE } };
+    const struct op_shape kernels = { OP_TYPE_F32, 4, { 16, 1, 3, 3 } };
+    struct op_graph *g;
+    uint32_t in[2], x;
+    const struct op_request conv = {
+        .op = "Conv", .in = in, .ins = 2, .outs = 1, .attr = attr, .attrs = EMU_COUNT_OF(attr)
+    };
+    FILE *f = create("net.onnx");
+
+    assert_int_equal(op_graph_new("net", &g), EMU_OK);
+    g->parameters_change = 1; /* so that the turned weights are not written instead */
+    assert_int_equal(op_value_new(g, "x", OP_INPUT, &pictures, &in[0]), EMU_OK);
+    assert_int_equal(op_graph_input(g, in[0]), EMU_OK);
+    in[1] = parameter_of(g, "first", &kernels);
+    assert_int_equal(op_node(g, &conv, &x), EMU_OK);
+    x = node(g, "GlobalAveragePool", node(g, "Relu", x, OP_NONE), OP_NONE);
+    x = node(g, "Flatten", x, OP_NONE);
+    x = node(g, "MatMul", x, node(g, "Transpose", parameter(g, "last", CLASSES, 16), OP_NONE));
+    assert_int_equal(op_graph_output(g, x), EMU_OK);
     assert_int_equal(onnx_write(g, f), EMU_OK);
     fclose(f);
     op_graph_free(g);
@@ -192,6 +232,19 @@ static double last_of_curve(const char *name, unsigned column)
     return strtod(at, NULL);
 }
 
+/* Parameters keep names and shapes, and the network is tested with them. */
+static void networks_of_pictures(void **state)
+{
+    (void)state;
+    write_picture_network();
+    assert_int_equal(TRAIN("--set", "mem_bytes=262144", "--epochs", "2", "--rate", "0.05",
+                           "--curve", in_dir("curve.csv"), "-o", in_dir("out.safetensors")),
+                     EXIT_RAN);
+    assert_true(has_text("curve.csv", "test"));
+    assert_true(has_text("out.safetensors", "\"last\":{\"dtype\":\"F32\",\"shape\":[3,16]"));
+    assert_true(has_text("out.safetensors", "\"first\":{\"dtype\":\"F32\",\"shape\":[16,1,3,3]"));
+}
+
 static void learns(void **state)
 {
     (void)state;
@@ -302,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(learns, begin, end),
+        cmocka_unit_test_setup_teardown(networks_of_pictures, begin, end),
         cmocka_unit_test_setup_teardown(goes_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(f16_states_go_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_last_checkpoint, begin, end),
