@@ -13,8 +13,9 @@ enum {
     OWNERS_NAMED = 3, /* advice for at most so many owners of the fullest tile */
     OWNER_SHARE = 16, /* and only for those with at least 1/16 of the memory */
     CODE_SHARE = 4,   /* advice for kinds of code with at least 1/4 of it */
-    TABLE_ROWS = 16,  /* different needs in the table */
-    RANGES_SHOWN = 6  /* ranges of tiles in a row */
+    CODE_SAVED = 10, /* scheduled for memory, exchange code shrinks by more (B4 at batch 25: 1/8) */
+    TABLE_ROWS = 16, /* different needs in the table */
+    RANGES_SHOWN = 6 /* ranges of tiles in a row */
 };
 
 void advice_free(struct advice *v)
@@ -333,14 +334,19 @@ enum emu_status shortage_advice(const struct memory_report *a, struct advice *ou
     if (a->c->place.tile[longest_code(a)].code_need > arch->region0_bytes)
         TRY(advise_code(a, out));
     if (a->c->place.tile[worst].need_bytes > arch->mem_bytes) {
-        const uint64_t *peak = a->tile[worst].peak;
+        uint64_t exchange = a->tile[worst].peak[CATEGORY_EXCHANGE_CODE];
         uint64_t code = a->c->place.tile[worst].code_bytes;
+        uint64_t missing = a->c->place.tile[worst].need_bytes - arch->mem_bytes;
+        int matters = exchange >= arch->mem_bytes / OWNER_SHARE && code <= arch->region0_bytes;
+        int will_do = a->c->target == EXCHANGE_CYCLES && exchange / CODE_SAVED >= missing;
 
+        /* An option that is likely to be enough comes before changes of the program. */
+        if (matters && will_do)
+            TRY(advise_exchange_code(a, worst, exchange, code, out));
         TRY(advise_owners(a, worst, out));
         TRY(advise_balance(a, worst, out));
-        if (peak[CATEGORY_EXCHANGE_CODE] >= arch->mem_bytes / OWNER_SHARE &&
-            code <= arch->region0_bytes)
-            TRY(advise_exchange_code(a, worst, peak[CATEGORY_EXCHANGE_CODE], code, out));
+        if (matters && !will_do)
+            TRY(advise_exchange_code(a, worst, exchange, code, out));
     }
     return advise_machine(a, out);
 }
