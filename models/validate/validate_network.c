@@ -180,6 +180,6 @@ enum emu_status batch_b4_g16(struct validation *v, struct outcome *o)
 enum emu_status training(struct validation *v, struct outcome *o)
 {
     (void)v;
-    snprintf(o->skipped, sizeof(o->skipped), "needs training, which is not built yet");
+    snprintf(o->skipped, sizeof(o->skipped), "needs pipelines of chips, which are not built yet");
     return EMU_OK;
 }
