@@ -52,7 +52,7 @@ static void test_sync_and_superstep(void **state)
 static void test_skipped(void **state)
 {
     measure_figure *const needy[] = { amp_poplibs_slope, layers_all, batch_b4, training };
-    static const char *const needs[] = { "--poplibs DIR", "--all", "--all", "training" };
+    static const char *const needs[] = { "--poplibs DIR", "--all", "--all", "pipelines" };
     struct request q = { 0 };
     struct validation v = { .q = &q };
 
