@@ -266,16 +266,25 @@ static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t 
     return t;
 }
 
+/* One variable that is 0 at the start, with each element where that of a list is. */
+static struct tensor zeros_like(struct lowering *l, struct tensor list, enum elem e,
+                                const char *name)
+{
+    uint32_t n = (uint32_t)tensor_elements(l->g, list);
+    struct tensor t = graph_variable(l->g, e, 1, &n, name);
+
+    graph_map_like(l->g, t, list);
+    keep_from_zero(l, t);
+    return t;
+}
+
 /* A list in one variable that lies like its homes: what a tile has of it is one run of memory. */
 static void place_at_homes(struct lowering *l, const uint32_t *state, uint32_t count, enum elem e,
                            const char *name)
 {
-    struct tensor like = joined(l, state, count, 1), t;
-    uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
+    struct tensor t = zeros_like(l, joined(l, state, count, 1), e, name);
+    uint32_t at = 0;
 
-    t = graph_variable(l->g, e, 1, &all, name);
-    graph_map_like(l->g, t, like);
-    keep_from_zero(l, t);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t n = (uint32_t)tensor_elements(l->g, l->at[state[k]].home);
 
@@ -324,12 +333,9 @@ static void place_list(struct lowering *l, const uint32_t *state, uint32_t count
 static void place_slot(struct lowering *l, const uint32_t *parameter, const uint32_t *state,
                        uint32_t count, enum elem e, const char *name)
 {
-    struct tensor like = joined(l, parameter, count, 0), t;
-    uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
+    struct tensor t = zeros_like(l, joined(l, parameter, count, 0), e, name);
+    uint32_t at = 0;
 
-    t = graph_variable(l->g, e, 1, &all, name);
-    graph_map_like(l->g, t, like);
-    keep_from_zero(l, t);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t n = state_elements(l, parameter[k]);
 
