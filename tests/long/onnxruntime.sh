@@ -1,12 +1,14 @@
 #!/bin/bash
 # Networks with drawn weights on mk2 beside onnxruntime on the same input: the largest error as a part of the largest number, at most 2 %,
-# and the best class; with cycles and the fullest tile. Where f16 is not exact enough the line says so and counts as failed.
+# and the best class; with cycles and the fullest tile. Where numbers of 16 bits are not exact enough for the drawn weights, a second line
+# says what 32 bits give, and that decides.
 # Needs torch and torchvision of the system's Python (python3-torchvision, python3-onnx), node, and its package onnxruntime-node with the
 # library for this processor (npm install onnxruntime-node --ignore-scripts, in a folder of its own); 6 GB of memory and of disk.
 #
 #   ORT=DIR             the folder in which it was installed
 #   PYTHON=PROGRAM      the Python that has the others (default /usr/bin/python3)
 #   NETWORKS="NAME.."   some of those below
+#   PRECISION="f32"     only this one (default "f16 f32": the second where the first is too far)
 #   OPTIONS="..."       of superstep run
 . "$(dirname "$0")/common.sh"
 python=${PYTHON:-/usr/bin/python3}
@@ -48,33 +50,45 @@ numpy.save('$tmp/x.npy', numpy.random.RandomState(1).randn(*[n.dim_value or 1 fo
     esac
 }
 
-networks="resnet18 resnet50 mobilenet_v2 mobilenet_v3 densenet121 googlenet inception_v3 efficientnet_b0 efficientnet_b4 vit_b_16 vgg16
-    encoder128 encoder384 transformer lstm1 lstm20 ssd_vgg16 ssd_resnet34 efficientnet-b4"
-printf '%-16s %12s %14s %10s %10s\n' network cycles 'fullest tile' 'error, %' 'same best'
-for name in ${NETWORKS:-$networks}; do
-    export_network "$name" || { fail "$name: export"; continue; }
+# answer PRECISION: runs the file of $name and compares it; sets verdict to good, far or failed, and prints a row.
+answer() {
     # shellcheck disable=SC2086 # several options
-    "$superstep" run "$tmp/$name.onnx" "${in[@]/#/--input=}" "${out[@]/#/--save=}" --json ${OPTIONS:-} >"$tmp/answer" 2>"$tmp/messages"
+    "$superstep" run "$tmp/$name.onnx" "${in[@]/#/--input=}" "${out[@]/#/--save=}" --precision "$1" --json ${OPTIONS:-} \
+        >"$tmp/answer" 2>"$tmp/messages"
     case $? in
     0) ;;
     1) # out of memory: the report names layers
-        holds "$tmp/answer" '.fits == false and (.tiles | length > 0 and all(.peak != ""))' || fail "$name: no report of what does not fit"
-        printf '%-16s %s\n' "$name" "does not fit"
-        rm -f "$tmp"/*.onnx
-        continue
+        verdict=good
+        holds "$tmp/answer" '.fits == false and (.tiles | length > 0 and all(.peak != ""))' || verdict=failed
+        [ $verdict = good ] || fail "$name: no report of what does not fit"
+        printf '%-16s %-9s %s\n' "$name" "$1" "does not fit"
+        return
         ;;
     *)
+        verdict=failed
         fail "$name: $(tail -n 1 "$tmp/messages")"
-        rm -f "$tmp"/*.onnx
-        continue
+        return
         ;;
     esac
     node tests/long/onnxruntime.js "$tmp/$name.onnx" "${in[@]}" -- "${out[@]}" >"$tmp/compared" 2>"$tmp/messages" ||
-        { fail "$name: onnxruntime: $(tail -n 1 "$tmp/messages")"; rm -f "$tmp"/*.onnx; continue; }
+        { verdict=failed; fail "$name: onnxruntime: $(tail -n 1 "$tmp/messages")"; return; }
     error=$(number "$tmp/compared" .error) best=$(number "$tmp/compared" .best)
-    printf '%-16s %12s %14s %10.3f %10.4f\n' "$name" "$(number "$tmp/answer" .cycles)" "$(number "$tmp/answer" .memory.max_tile_bytes)" \
-        "$(calculate "100 * $error")" "$best"
-    [ "$(calculate "($error <= 0.02 && $best >= 0.99)")" = 1 ] || fail "$name: too far from onnxruntime"
+    printf '%-16s %-9s %12s %14s %10.3f %10.4f\n' "$name" "$1" "$(number "$tmp/answer" .cycles)" \
+        "$(number "$tmp/answer" .memory.max_tile_bytes)" "$(calculate "100 * $error")" "$best"
+    verdict=far
+    [ "$(calculate "($error <= 0.02 && $best >= 0.99)")" = 0 ] || verdict=good
+}
+
+networks="resnet18 resnet50 mobilenet_v2 mobilenet_v3 densenet121 googlenet inception_v3 efficientnet_b0 efficientnet_b4 vit_b_16 vgg16
+    encoder128 encoder384 transformer lstm1 lstm20 ssd_vgg16 ssd_resnet34 efficientnet-b4"
+printf '%-16s %-9s %12s %14s %10s %10s\n' network precision cycles 'fullest tile' 'error, %' 'same best'
+for name in ${NETWORKS:-$networks}; do
+    export_network "$name" || { fail "$name: export"; continue; }
+    for precision in ${PRECISION:-f16 f32}; do
+        answer "$precision"
+        [ $verdict = far ] || break
+    done
+    [ $verdict != far ] || fail "$name: too far from onnxruntime"
     rm -f "$tmp"/*.onnx "$tmp"/*.npy "$tmp"/*.pb
 done
 finish
