@@ -331,7 +331,7 @@ enum emu_status op_graph_compact(struct op_graph *g, const uint8_t *keep_value,
                                  const uint8_t *keep_node)
 {
     uint32_t *index = emu_alloc(g->values + 1, sizeof(*index));
-    uint32_t values = 0, nodes = 0;
+    uint32_t values = 0, nodes = 0, f32_nodes = 0;
 
     if (!index)
         return FAIL(NO_MEMORY, "a graph of %u values", g->values);
@@ -354,8 +354,10 @@ enum emu_status op_graph_compact(struct op_graph *g, const uint8_t *keep_value,
         g->node[nodes] = g->node[n];
         renumber_node(g, &g->node[nodes], nodes, index);
         nodes++;
+        f32_nodes += n < g->f32_nodes;
     }
     g->nodes = nodes;
+    g->f32_nodes = f32_nodes;
     renumber_list(g->input, g->inputs, index);
     renumber_list(g->output, g->outputs, index);
     for (uint32_t k = 0; k < g->updates; k++) {

@@ -100,6 +100,7 @@ struct op_graph {
     struct op_update *update;
     struct op_problem *problem;
     uint32_t values, nodes, inputs, outputs, updates, problems;
+    uint32_t f32_nodes; /* the first nodes, whose floats are f32 on the chip whatever others are */
     uint32_t nodes_wrong;  /* that cannot run: not 0 if there is a problem */
     uint32_t nodes_read;   /* of the file, with those that are folded */
     uint32_t nodes_behind; /* left out since they read what a problem's node would have made */

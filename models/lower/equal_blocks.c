@@ -197,10 +197,11 @@ static const char *block_of(const struct op_graph *g, const struct node_group *g
 static uint32_t end_of_stretch(const struct op_graph *g, const struct node_groups *groups,
                                uint32_t i)
 {
-    const char *block = block_of(g, &groups->at[i]);
+    const struct node_group *first = &groups->at[i];
     uint32_t end = i + 1;
 
-    while (end < groups->count && !strcmp(block_of(g, &groups->at[end]), block))
+    while (end < groups->count && groups->at[end].real == first->real &&
+           !strcmp(block_of(g, &groups->at[end]), block_of(g, first)))
         end++;
     return end;
 }
@@ -264,9 +265,11 @@ static enum emu_status add_stretch(struct wording *w, struct equal_blocks *b, ui
 static enum emu_status find_all(struct wording *w, const struct node_groups *groups,
                                 struct equal_blocks *b, struct worded *worded)
 {
+    /* Behind a change of precision only: parameters that become states have the last one. */
     for (uint32_t i = 0, end; i < groups->count; i = end) {
         end = end_of_stretch(w->g, groups, i);
-        if (end - i < GROUPS_MIN || !*block_of(w->g, &groups->at[i]))
+        if (end - i < GROUPS_MIN || !*block_of(w->g, &groups->at[i]) ||
+            groups->at[i].real != groups->at[groups->count - 1].real)
             continue;
         for (uint32_t k = i; k < end; k++)
             say_group(w, &groups->at[k]);

@@ -12,6 +12,11 @@ struct grouping {
     struct node_groups *out;
 };
 
+static enum elem real_of(const struct grouping *s, uint32_t node)
+{
+    return node < s->g->f32_nodes ? ELEM_F32 : s->real;
+}
+
 /* The node that alone reads the first result of a node; NULL: there is none, or it is taken. What
  * is computed again must be the same function, with the same roundings, so it must be alone there,
  * too. */
@@ -20,7 +25,8 @@ static const struct op_node *sole_reader(const struct grouping *s, const struct 
     const struct op_value *v = &s->g->value[n->out[0]];
     uint32_t reader = s->reader[n->out[0]];
 
-    if (v->readers != 1 || reader == OP_NONE || s->is_taken[reader])
+    if (v->readers != 1 || reader == OP_NONE || s->is_taken[reader] ||
+        real_of(s, reader) != real_of(s, v->node))
         return NULL;
     if (v->twin && s->g->value[v->twin - 1].readers > 1)
         return NULL;
@@ -105,9 +111,10 @@ static void find_groups(struct grouping *s, struct node_group *of_node)
         const struct op_node *n = &s->g->node[i];
         struct dense_layer l;
 
-        *group =
-            (struct node_group){ .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE };
-        if (!s->is_taken[i] && (s->real == ELEM_F16 || op_node_is(n, "Conv")) &&
+        *group = (struct node_group){
+            .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE, .real = real_of(s, i)
+        };
+        if (!s->is_taken[i] && (group->real == ELEM_F16 || op_node_is(n, "Conv")) &&
             dense_layer_of(s->g, n, &l))
             extend_dense(s, group, n, &l);
         else if (!s->is_taken[i] &&

@@ -24,6 +24,7 @@ struct node_group {
     uint32_t bias;  /* a constant [channels] that a node of the group adds; OP_NONE: none */
     uint32_t added; /* a value of the result's shape that is added; OP_NONE: none */
     enum activation_function act;
+    enum elem real; /* of its floats */
 };
 
 struct node_groups {
@@ -31,7 +32,8 @@ struct node_groups {
     uint32_t count;
 };
 
-/* real: the type of floats; products in f32 are no groups, since fields are f16. EMU_NO_MEMORY.
+/* real: the type of floats, behind those of op_graph.f32_nodes; products in f32 are no groups,
+ * since fields are f16. Groups in f32 come first where there are others. EMU_NO_MEMORY.
  * Free with node_groups_free. */
 enum emu_status node_groups_of(const struct op_graph *g, enum elem real,
                                struct node_groups *out) EMU_MUST_CHECK;

@@ -1,9 +1,10 @@
 /* lowering.h - an operator graph on its way to a graph of tiles; private to models/lower.
  *
  * Every value that is on the chip is a view in its logical shape, so that moving, cutting and
- * joining cost nothing until somebody reads. Floats are all of one type, f16 or f32; integers are
- * i32; truth values are the floats 0 and 1. A value may also have a field, the activation that
- * convolutions, pools and dense layers work on; the view is then a view of the field.
+ * joining cost nothing until somebody reads. Floats are all of one type, f16 or f32, or f32 up to
+ * one group and f16 behind it; integers are i32; truth values are the floats 0 and 1. A value may
+ * also have a field, the activation that convolutions, pools and dense layers work on; the view is
+ * then a view of the field.
  */
 #ifndef MODELS_LOWERING_H
 #define MODELS_LOWERING_H
@@ -49,7 +50,7 @@ struct lowering {
     struct graph *g;
     struct nn *nn;
     struct program seq;
-    enum elem real; /* of floats */
+    enum elem real; /* of floats, where the lowering is now */
     struct lowered_network *out;
     struct placed *at;      /* by value */
     struct placed *outer;   /* the same outside of functions, where states are */
@@ -197,6 +198,10 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group) EM
 /* ConvTranspose, which belongs to the family of Conv. */
 enum emu_status lower_conv_transpose(struct lowering *l, const struct op_node *n);
 lower_obstacle conv_transpose_obstacle;
+
+/* Behind the last group in f32 of a network whose others are f16: what is read later is rounded,
+ * and l->real is f16 from here on. */
+void lower_narrow(struct lowering *l);
 
 /* For a family whose shapes and attributes are asked for. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);

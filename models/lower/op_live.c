@@ -31,7 +31,7 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
 
     if (!dense_layer_of(g, &g->node[group->node[0]], layer) || layer->linear)
         return 0;
-    if (o->real != ELEM_F16 && !op_node_is(&g->node[group->node[0]], "Conv"))
+    if (group->real != ELEM_F16 && !op_node_is(&g->node[group->node[0]], "Conv"))
         return 0;
     x = (struct activation){ .n = layer->n, .c = layer->in_c, .h = layer->h, .w = layer->w };
     other = x;
@@ -51,8 +51,9 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
     return 1;
 }
 
-/* Bytes of a value on the chip; fields are filled up to whole blocks of channels. */
-static uint64_t value_bytes(const struct live_walk *w, uint32_t value)
+/* Bytes of a value on the chip; fields are filled up to whole blocks of channels. real: of floats
+ * where it is made. */
+static uint64_t value_bytes(const struct live_walk *w, uint32_t value, enum elem real)
 {
     const struct op_shape *s = &w->g->value[value].shape;
     uint64_t n = op_shape_count(s);
@@ -61,9 +62,9 @@ static uint64_t value_bytes(const struct live_walk *w, uint32_t value)
         return 0;
     if (value_is_picture(w->g, value))
         return n / s->dim[1] * 4 * HALF_BYTES;
-    if (s->rank == 4 && s->dim[1])
+    if (s->rank == 4 && s->dim[1] && real == ELEM_F16)
         return n / s->dim[1] * channel_blocks_of(s->dim[1]) * CHANNEL_BLOCK * HALF_BYTES;
-    return n * (w->o->real == ELEM_F32 ? 4 : HALF_BYTES);
+    return n * (real == ELEM_F32 ? 4 : HALF_BYTES);
 }
 
 static int is_view(const struct op_node *n)
@@ -136,7 +137,7 @@ static void store_group(struct live_walk *w, uint32_t i)
             w->where[v] = v;
             w->stored[v] = (struct stored){ .made = i, .last = i };
             if (k + 1 == group->nodes)
-                w->stored[v].bytes = value_bytes(w, v);
+                w->stored[v].bytes = value_bytes(w, v, group->real);
         }
     }
 }
@@ -147,7 +148,7 @@ static void walk(struct live_walk *w)
     for (uint32_t v = 0; v < w->g->values; v++) {
         w->where[v] = v;
         w->left[v] = w->g->value[v].readers;
-        w->stored[v].bytes = w->g->value[v].kind == OP_INPUT ? value_bytes(w, v) : 0;
+        w->stored[v].bytes = w->g->value[v].kind == OP_INPUT ? value_bytes(w, v, w->o->real) : 0;
     }
     for (uint32_t i = 0; i < w->groups->count; i++)
         store_group(w, i);
@@ -176,7 +177,7 @@ static void collect(const struct live_walk *w, uint32_t tiles, struct conv_reque
         struct dense_layer layer;
 
         if (node_group_conv(w->g, group, w->o, &layer, &r.shape)) {
-            uint64_t own = value_bytes(w, node_group_result(w->g, group));
+            uint64_t own = value_bytes(w, node_group_result(w->g, group), group->real);
 
             r.live = conv_plans_on_a_tile(w->live[i] - own, tiles);
             request[d->convs++] = r;

@@ -114,7 +114,7 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
     for (uint32_t i = 0; i < g->nodes; i++) {
         const struct op_node *n = &g->node[i];
         const struct node_group alone = {
-            .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE
+            .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE, .real = ELEM_F16
         };
         const struct lower_options o = { .real = ELEM_F16 };
         struct dense_layer layer;
@@ -364,6 +364,8 @@ static enum emu_status lower_groups(struct lowering *l)
     uint32_t called;
 
     for (l->group = 0; l->group < l->groups->count; l->group += called ? called : 1) {
+        if (l->groups->at[l->group].real != l->real)
+            lower_narrow(l);
         TRY(lower_call_stretch(l, &called));
         if (!called)
             TRY(lower_one(l, &l->groups->at[l->group]));
@@ -376,6 +378,8 @@ static enum emu_status lower_all(struct lowering *l)
     const struct op_graph *og = l->og;
 
     lower_place_states(l);
+    if (l->groups->count)
+        l->real = l->groups->at[0].real;
     for (uint32_t k = 0; k < og->inputs; k++)
         add_input(l, og->input[k], &l->out->in[k]);
     for (uint32_t k = 0; k < og->inputs; k++)

@@ -369,6 +369,28 @@ const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t valu
     return &l->at[value].statistics;
 }
 
+/* What is left to be read of a value, as f16. */
+static void narrow(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (!p->has_view || tensor_elem(l->g, p->view) != ELEM_F32 || p->has_state)
+        return;
+    if (lower_is_constant(l, value)) {
+        p->has_view = 0; /* made again if it is asked for */
+    } else if (l->storage_left[p->storage]) {
+        p->view = op_cast(l->g, l->seq, p->view, ELEM_F16, l->og->value[value].name);
+        p->has_field = 0;
+    }
+}
+
+void lower_narrow(struct lowering *l)
+{
+    for (uint32_t v = 0; v < l->og->values; v++)
+        narrow(l, v);
+    l->real = ELEM_F16;
+}
+
 struct tensor lower_made_view(struct lowering *l, uint32_t value)
 {
     const struct placed *p = &l->at[value];

@@ -29,6 +29,7 @@ static enum emu_status pass_begin(struct op_graph *g, struct op_pass *p)
     }
     p->old = g->node;
     p->olds = g->nodes;
+    p->f32_nodes = g->f32_nodes;
     g->node = NULL;
     g->nodes = 0;
     g->node_cap = 0;
@@ -91,6 +92,8 @@ static enum emu_status walk(struct op_pass *p, op_pass_visit *visit)
         TRY(visit(p, n, &replaced));
         if (!replaced)
             TRY(keep(p, &p->old[n]));
+        if (n < p->f32_nodes)
+            p->g->f32_nodes = p->g->nodes;
     }
     for (uint32_t k = 0; k < p->g->outputs; k++)
         p->g->output[k] = op_pass_now(p, p->g->output[k]);
@@ -110,6 +113,23 @@ enum emu_status op_pass_run(struct op_graph *g, op_pass_visit *visit)
     if (s == EMU_OK)
         s = op_graph_tidy(g);
     return s == EMU_OK ? op_graph_check(g) : s;
+}
+
+/* ---- precision ---- */
+
+enum emu_status pass_widen(struct op_graph *g, const char *last)
+{
+    if (!last) {
+        g->f32_nodes = g->nodes;
+        return EMU_OK;
+    }
+    for (uint32_t n = 0; n < g->nodes; n++) {
+        if (!strcmp(g->node[n].name, last)) {
+            g->f32_nodes = n + 1;
+            return EMU_OK;
+        }
+    }
+    return FAIL(USAGE, "no node is called '%s' once nodes are fused", last);
 }
 
 /* ---- all of them ---- */

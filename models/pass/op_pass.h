@@ -33,9 +33,14 @@ enum emu_status pass_group_norms(struct op_graph *g) EMU_MUST_CHECK;
  * and what is of integers. EMU_NO_MEMORY. */
 enum emu_status pass_expand(struct op_graph *g) EMU_MUST_CHECK;
 
+/* From here on the floats of all nodes up to the one of that name are f32 on the chip; NULL: those
+ * of all nodes. After pass_all(), which fuses nodes. EMU_USAGE: there is no such node. */
+enum emu_status pass_widen(struct op_graph *g, const char *last) EMU_MUST_CHECK;
+
 /* Spells convolutions (not transposed ones) and pools of floats without windows: products, sums and
- * extremes of slices of their input. For f32, which the kernels of windows do not have; after all
- * other passes. Maxima with indices stay, and what has no numbers. EMU_NO_MEMORY. */
+ * extremes of slices of their input. Of the nodes that compute in f32 (pass_widen()), which the
+ * kernels of windows do not; after all other passes. Maxima with indices stay, and what has no
+ * numbers. EMU_NO_MEMORY. */
 enum emu_status pass_spell_windows(struct op_graph *g) EMU_MUST_CHECK;
 
 /* Spells what came after version 17 of the operators (Swish, GroupNormalization) in operators of
@@ -62,6 +67,7 @@ struct op_pass {
     struct op_graph *g;
     struct op_node *old; /* owned: the nodes before */
     uint32_t olds;
+    uint32_t f32_nodes;   /* of the old ones: op_graph.f32_nodes */
     uint32_t values;      /* before */
     uint32_t *producer;   /* owned; old node by old value, or OP_NONE */
     uint32_t *readers;    /* owned; by old value */

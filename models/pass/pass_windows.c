@@ -435,7 +435,7 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     const struct op_node *n = &p->old[node];
     uint32_t by = OP_NONE;
 
-    if (!n->ins || n->in[0] == OP_NONE ||
+    if (node >= p->f32_nodes || !n->ins || n->in[0] == OP_NONE ||
         op_type_kind(p->g->value[n->in[0]].shape.type) != OP_KIND_FLOAT)
         return EMU_OK;
     for (unsigned k = 0; k < EMU_COUNT_OF(windowed); k++) {

@@ -159,18 +159,29 @@ static enum emu_status add_difference(struct comparer *c, const struct node_grou
 
 /* ---- values ---- */
 
-/* What the machine has of a value; a constant as it is in the graph. */
+static void round_all(struct op_tensor *t)
+{
+    for (uint64_t k = 0;
+         op_type_kind(t->shape.type) == OP_KIND_FLOAT && k < op_shape_count(&t->shape); k++)
+        t->f[k] = rounded_number(ELEM_F16, t->f[k]);
+}
+
+/* What the machine has of a value; a constant as it is in the graph. A group in f16 reads what was
+ * made in f32 rounded (lower_narrow()). */
 static enum emu_status read_value(struct comparer *c, uint32_t value, enum elem elem)
 {
-    const struct lowered_value *kept;
+    const struct lowered_value *kept = lower_kept(c->p->network, value);
+    struct bounded_value *v = &c->value[value];
 
-    if (c->value[value].t.any)
-        return EMU_OK;
-    if (op_value_constant_kind(&c->g->value[value]))
-        return bounded_value_constant(c->g, value, elem, &c->value[value]);
-    kept = lower_kept(c->p->network, value);
-    EMU_ASSERT(kept);
-    return op_program_read_value(c->p, c->s, kept, &c->value[value].t);
+    if (!v->t.any && op_value_constant_kind(&c->g->value[value]))
+        return bounded_value_constant(c->g, value, elem, v);
+    if (!v->t.any) {
+        EMU_ASSERT(kept);
+        TRY(op_program_read_value(c->p, c->s, kept, &v->t));
+    }
+    if (kept && kept->elem == ELEM_F32 && elem == ELEM_F16)
+        round_all(&v->t);
+    return EMU_OK;
 }
 
 /* Frees what a group has read or made inside, and what no later group reads. */
@@ -288,7 +299,7 @@ static enum emu_status compare_group(struct comparer *c, uint32_t i)
     enum emu_status s = read_made(c, last, &m);
 
     how.elem =
-        m.elem == ELEM_F32 || (m.elem != ELEM_F16 && c->o->real == ELEM_F32) ? ELEM_F32 : ELEM_F16;
+        m.elem == ELEM_F32 || (m.elem != ELEM_F16 && group->real == ELEM_F32) ? ELEM_F32 : ELEM_F16;
     if (s == EMU_OK && group->added != OP_NONE) {
         s = read_value(c, group->added, how.elem);
         how.added = &c->value[group->added];

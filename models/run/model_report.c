@@ -1,6 +1,7 @@
 /* model_report.c - the answer for people. */
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
+#include "models/run/network_choice.h"
 #include "models/run/host_cost.h"
 #include "models/run/model_report.h"
 #include "programs/compiler/report/count_text.h"
@@ -70,7 +71,7 @@ static void print_head(const struct model_answer *m, FILE *f)
             m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
     fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, %s\n",
             count_text(n->parameters).at, m->weights, count_text(n->macs).at,
-            m->request->precision ? "f32" : "f16");
+            precision_text(m->request).at);
 }
 
 static void print_classes(const struct model_answer *m, FILE *f)

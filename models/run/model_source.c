@@ -32,8 +32,15 @@ static enum emu_status read_file(const struct request *q, struct model_source *s
 
 enum emu_status model_source_pass(struct model_source *s)
 {
+    enum emu_status st;
+
     TRY(pass_all(s->graph));
-    return s->choice.real == ELEM_F32 ? pass_spell_windows(s->graph) : EMU_OK;
+    if (s->choice.real == ELEM_F16 && !s->choice.f32_until)
+        return EMU_OK;
+    st = pass_widen(s->graph, s->choice.f32_until);
+    if (st != EMU_OK)
+        return emu_fail(st, "--f32-until: %s (--dump groups prints the names)", emu_error());
+    return pass_spell_windows(s->graph);
 }
 
 static enum emu_status prepare_file(struct progress *progress, struct model_source *s)

@@ -6,6 +6,7 @@
 #include "emu/base/hash.h"
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
+#include "models/run/network_choice.h"
 #include "models/run/host_cost.h"
 #include "models/run/model_report.h"
 #include "programs/compiler/report/count_text.h"
@@ -232,7 +233,7 @@ void model_summary(const struct model_answer *m, FILE *f)
             m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
     fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one picture, %s\n",
             (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6,
-            m->request->precision ? "f32" : "f16");
+            precision_text(m->request).at);
     print_rows(m, f);
     print_memory(m, f);
     if (m->run)

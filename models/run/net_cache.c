@@ -50,9 +50,11 @@ static void print_network(const struct net_cache_input *in, FILE *f)
         print_name(in, f);
     else
         print_file(in, f);
-    fprintf(f, "exchange %d memory %a parameters %a depthwise %d real %d partials %d blocks %d\n",
-            (int)in->exchange, c->memory_proportion, c->parameter_proportion, (int)c->depthwise,
-            (int)c->real, (int)c->partials, (int)c->share_blocks);
+    fprintf(
+        f,
+        "exchange %d memory %a parameters %a depthwise %d real %d until %s partials %d blocks %d\n",
+        (int)in->exchange, c->memory_proportion, c->parameter_proportion, (int)c->depthwise,
+        (int)c->real, c->f32_until ? c->f32_until : "", (int)c->partials, (int)c->share_blocks);
 }
 
 /* Returns 0 when the weights cannot be read. */

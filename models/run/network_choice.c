@@ -1,6 +1,7 @@
 /* network_choice.c - the options of a network. */
 #include "models/run/network_choice.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The words of --share-blocks, in their order; a comparison of layers keeps results of groups,
@@ -29,6 +30,7 @@ struct network_choice network_choice_of(const struct request *q)
         .parameter_proportion = q->parameter_memory,
         .depthwise = (enum conv_depthwise)q->depthwise,
         .real = q->precision ? ELEM_F32 : ELEM_F16,
+        .f32_until = q->f32_until,
         .partials = q->partials ? PARTIALS_F32 : PARTIALS_F16,
         .share_blocks = sharing_of(q),
         .cache = q->no_cache ? "" : q->cache,
@@ -43,6 +45,17 @@ struct lower_options network_lowering(const struct network_choice *c)
                                    .depthwise = c->depthwise,
                                    .partials = c->partials,
                                    .share_blocks = c->share_blocks };
+}
+
+struct precision_text precision_text(const struct request *q)
+{
+    struct precision_text t;
+
+    if (q->f32_until)
+        snprintf(t.at, sizeof(t.at), "f32 up to %.96s, then f16", q->f32_until);
+    else
+        snprintf(t.at, sizeof(t.at), "%s", q->precision ? "f32" : "f16");
+    return t;
 }
 
 const char *network_find(const char *name)

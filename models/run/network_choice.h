@@ -17,7 +17,8 @@ struct network_choice {
     int blank;                                      /* 1: seeded parameters are left zero */
     double memory_proportion, parameter_proportion; /* as in struct lower_options */
     enum conv_depthwise depthwise;
-    enum elem real; /* of floats: ELEM_F16 or ELEM_F32 */
+    enum elem real;        /* of floats: ELEM_F16 or ELEM_F32 */
+    const char *f32_until; /* those of all nodes up to this one are f32; NULL: as real says */
     enum conv_partials partials;
     enum lower_sharing share_blocks;
     const char *cache; /* folder of what is kept between runs; NULL: the user's, "": none */
@@ -28,6 +29,12 @@ struct network_choice network_choice_of(const struct request *q);
 
 /* How it is lowered: without what depends on the command. */
 struct lower_options network_lowering(const struct network_choice *c);
+
+/* The types of its numbers: "f16", "f32 up to stem, then f16". */
+struct precision_text {
+    char at[128];
+};
+struct precision_text precision_text(const struct request *q);
 
 /* The name as net_name() spells it; NULL if no network has it. */
 const char *network_find(const char *name);

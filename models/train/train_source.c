@@ -21,8 +21,10 @@ static enum emu_status prepare(struct op_graph *g, int f32)
     TRY(pass_join_pads(g));
     TRY(pass_recognise(g));
     TRY(pass_group_norms(g));
-    if (f32)
+    if (f32) {
+        TRY(pass_widen(g, NULL));
         TRY(pass_spell_windows(g));
+    }
     return op_graph_check(g);
 }
 

@@ -58,10 +58,10 @@ answer() {
     case $? in
     0) ;;
     1) # out of memory: the report names layers
-        verdict=good
-        holds "$tmp/answer" '.fits == false and (.tiles | length > 0 and all(.peak != ""))' || verdict=failed
-        [ $verdict = good ] || fail "$name: no report of what does not fit"
         printf '%-16s %-9s %s\n' "$name" "$1" "does not fit"
+        holds "$tmp/answer" '.fits == false and (.tiles | length > 0 and all(.peak != ""))' ||
+            { verdict=failed; fail "$name: no report of what does not fit"; return; }
+        [ $verdict = far ] || verdict=good
         return
         ;;
     *)
@@ -84,6 +84,7 @@ networks="resnet18 resnet50 mobilenet_v2 mobilenet_v3 densenet121 googlenet ince
 printf '%-16s %-9s %12s %14s %10s %10s\n' network precision cycles 'fullest tile' 'error, %' 'same best'
 for name in ${NETWORKS:-$networks}; do
     export_network "$name" || { fail "$name: export"; continue; }
+    verdict=
     for precision in ${PRECISION:-f16 f32}; do
         answer "$precision"
         [ $verdict = far ] || break

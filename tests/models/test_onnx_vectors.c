@@ -368,7 +368,8 @@ static enum result run_on_chip(struct vector *v, struct op_graph *g, const struc
     if (!g->nodes)
         return run_graph(v, g, in);
     if (v->on_chip == NO_WINDOWS)
-        assert_int_equal(pass_spell_windows(g), EMU_OK);
+        assert_int_equal(pass_widen(g, NULL), EMU_OK);
+    assert_int_equal(pass_spell_windows(g), EMU_OK);
     assert_int_equal(op_lower_check(g), EMU_OK);
     if (g->problems)
         return refused(v, "%s: %s", g->problem[0].op, g->problem[0].why);

@@ -267,16 +267,11 @@ static void long_ones_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PASS_TEST(losses),
-        PASS_TEST(losses_of_no_class_stay),
-        PASS_TEST(local_responses),
-        PASS_TEST(running_sums),
-        PASS_TEST(one_hot),
-        PASS_TEST(functions_by_formulas),
-        PASS_TEST(top_places),
-        PASS_TEST(scattered),
-        PASS_TEST(sums_of_products),
-        PASS_TEST(mask_of_all),
+        PASS_TEST(losses),           PASS_TEST(losses_of_no_class_stay),
+        PASS_TEST(local_responses),  PASS_TEST(running_sums),
+        PASS_TEST(one_hot),          PASS_TEST(functions_by_formulas),
+        PASS_TEST(top_places),       PASS_TEST(scattered),
+        PASS_TEST(sums_of_products), PASS_TEST(mask_of_all),
         PASS_TEST(long_ones_stay),
     };
 

@@ -1,5 +1,5 @@
-/* test_pass_functions.c - functions and norms that files spell in small operators are recognised, and what only looks like
- * them stays.
+/* test_pass_functions.c - functions and norms that files spell in small operators are recognised,
+ * and what only looks like them stays.
  */
 #include <math.h>
 #include <string.h>

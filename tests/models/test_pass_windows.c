@@ -181,6 +181,7 @@ static void compare(struct drawn *d)
         in[k] = numbers(d, &d->g->value[d->g->input[k]].shape);
     assert_int_equal(op_graph_run(d->g, in, 0, &before), EMU_OK);
     assert_true(has_windows(d->g));
+    assert_int_equal(pass_widen(d->g, NULL), EMU_OK);
     if (pass_spell_windows(d->g) != EMU_OK)
         fail_msg("%s", emu_error());
     assert_false(has_windows(d->g));
@@ -237,6 +238,7 @@ static void test_what_stays(void **state)
     x.type = OP_TYPE_I8;
     in = value(&d, &x, 1);
     node(&d, "MaxPool", &in, 1, 1);
+    assert_int_equal(pass_widen(d.g, NULL), EMU_OK);
     assert_int_equal(pass_spell_windows(d.g), EMU_OK);
     assert_int_equal(d.g->nodes, 2);
     op_graph_free(d.g);
