@@ -18,6 +18,7 @@ struct comparer {
     struct bounded_value *value;  /* owned; by value: what the group at hand reads and makes */
     uint32_t *last_reader;        /* owned; by value: the last group compared that reads it */
     struct group_comparison *sum; /* borrowed */
+    enum elem real;               /* of the group that is compared now */
 };
 
 /* ---- comparison ---- */
@@ -179,7 +180,7 @@ static enum emu_status read_value(struct comparer *c, uint32_t value, enum elem 
         EMU_ASSERT(kept);
         TRY(op_program_read_value(c->p, c->s, kept, &v->t));
     }
-    if (kept && kept->elem == ELEM_F32 && elem == ELEM_F16)
+    if (kept && kept->elem == ELEM_F32 && c->real == ELEM_F16)
         round_all(&v->t);
     return EMU_OK;
 }
@@ -298,6 +299,7 @@ static enum emu_status compare_group(struct comparer *c, uint32_t i)
     struct made m;
     enum emu_status s = read_made(c, last, &m);
 
+    c->real = group->real;
     how.elem =
         m.elem == ELEM_F32 || (m.elem != ELEM_F16 && group->real == ELEM_F32) ? ELEM_F32 : ELEM_F16;
     if (s == EMU_OK && group->added != OP_NONE) {
