@@ -135,6 +135,9 @@ int tensor_repeats(const struct graph *g, struct tensor t);
 /* Into how many runs of neighbours in memory the elements of t fall, in its order, wherever they
  * are mapped: what a transposition of it would change. Cost: visits all runs. */
 uint64_t tensor_memory_runs(const struct graph *g, struct tensor t);
+/* For tensor_transpose(): the order in which the dimensions of t lie in memory, the one with the
+ * longest steps first; as they are where a view is put together in a way that has none. */
+void tensor_memory_order(const struct graph *g, struct tensor t, unsigned *order);
 
 /* ---- tile mapping ---- */
 

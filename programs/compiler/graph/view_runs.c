@@ -245,6 +245,49 @@ uint64_t tensor_memory_runs(const struct graph *g, struct tensor t)
     return runs;
 }
 
+/* Sorts dimensions by their steps; those of one element stay where they are. */
+static void order_of_block(const struct view *v, unsigned *order)
+{
+    for (unsigned k = 0; k < v->rank; k++) {
+        unsigned at = k;
+
+        for (; at > 0 && v->shape[k] > 1 && v->shape[order[at - 1]] > 1 &&
+               v->stride[k] > v->stride[order[at - 1]];
+             at--)
+            order[at] = order[at - 1];
+        order[at] = k;
+    }
+}
+
+static void order_of_view(const struct graph *g, uint32_t view, unsigned *order)
+{
+    const struct view *v = &g->view.at[view];
+    unsigned other[TENSOR_MAX_RANK];
+
+    for (unsigned k = 0; k < v->rank; k++)
+        order[k] = k;
+    if (v->kind == VIEW_BLOCK) {
+        order_of_block(v, order);
+    } else if (v->kind == VIEW_TRANSPOSE) {
+        for (unsigned k = 0; k < v->rank; k++)
+            order[v->order[k]] = k;
+    } else if (v->kind == VIEW_CONCAT && v->parts) {
+        order_of_view(g, v->part[0], order);
+        for (uint32_t p = 1; p < v->parts; p++) {
+            order_of_view(g, v->part[p], other);
+            for (unsigned k = 0; k < v->rank && memcmp(order, other, v->rank * sizeof(*order)) != 0;
+                 k++)
+                order[k] = k;
+        }
+    }
+}
+
+void tensor_memory_order(const struct graph *g, struct tensor t, unsigned *order)
+{
+    if (graph_works(g))
+        order_of_view(g, t.view, order);
+}
+
 struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i)
 {
     const struct view *v = &g->view.at[view];

@@ -87,7 +87,8 @@ _Static_assert(EMU_COUNT_OF(cast) == ELEM_COUNT, "kernels of casts");
 struct elementwise_op {
     const struct codelet *codelet;
     struct tensor a, b, c, out;
-    float value, second; /* of scalar operands */
+    float value, second;    /* of scalar operands */
+    struct dim_order order; /* in which work is divided; all operands have the same shape then */
 };
 
 /* Adds the vertex for part i. */
@@ -130,13 +131,36 @@ static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise_op
     }
 }
 
+/* The same operation with its operands in its order. */
+static struct elementwise_op in_order(struct graph *g, const struct elementwise_op *e)
+{
+    struct elementwise_op now = *e;
+    unsigned operands = codelet_state(e->codelet) == STATE_select   ? 3
+                        : codelet_state(e->codelet) == STATE_binary ? 2
+                                                                    : 1;
+
+    now.a = op_in_order(g, &e->order, e->a);
+    if (operands > 1)
+        now.b = op_in_order(g, &e->order, e->b);
+    if (operands > 2)
+        now.c = op_in_order(g, &e->order, e->c);
+    now.out = op_in_order(g, &e->order, e->out);
+    return now;
+}
+
 /* Adds a vertex for each part of the result. */
-static void run_elementwise(struct graph *g, struct program seq, const struct elementwise_op *e,
+static void run_elementwise(struct graph *g, struct program seq, const struct elementwise_op *op,
                             const char *name)
 {
+    struct elementwise_op now, *e = &now;
     struct tile_parts s;
     uint32_t cs;
-    enum emu_status st = e->codelet ? tile_parts_of(g, e->out, &s) : graph_status(g);
+    enum emu_status st;
+
+    if (!op->codelet || graph_status(g) != EMU_OK)
+        return;
+    now = in_order(g, op);
+    st = tile_parts_of(g, e->out, &s);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
@@ -153,10 +177,14 @@ static struct tensor run_one(struct graph *g, struct program seq, const struct t
                              struct tensor t, enum elem to, float value, float second,
                              const char *name)
 {
-    struct tensor out = op_like_one_of(g, &t, 1, to, name);
-    struct elementwise_op e = {
-        .codelet = kernel_of_type(g, k, to), .a = t, .out = out, .value = value, .second = second
-    };
+    struct dim_order order;
+    struct tensor out = op_like_one_of(g, &t, 1, to, &order, name);
+    struct elementwise_op e = { .codelet = kernel_of_type(g, k, to),
+                                .a = t,
+                                .out = out,
+                                .value = value,
+                                .second = second,
+                                .order = order };
 
     run_elementwise(g, seq, &e, name);
     return out;
@@ -250,9 +278,12 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
 {
     int whole = op_has_shape_of(g, a, b), channel = 0;
     struct tensor operand[] = { a, b };
-    struct tensor out = op_like_one_of(g, operand, whole ? 2 : 1, tensor_elem(g, a), name);
+    struct elementwise_op e = { .a = a, .b = b };
+    struct tensor out =
+        op_like_one_of(g, operand, whole ? 2 : 1, tensor_elem(g, a), whole ? &e.order : NULL, name);
     unsigned rank = tensor_rank(g, a);
-    struct elementwise_op e = { .a = a, .b = b, .out = out };
+
+    e.out = out;
 
     if (!whole) {
         if (!rank || tensor_rank(g, b) != 1 ||
@@ -278,10 +309,13 @@ struct tensor op_slope(struct graph *g, struct program seq, enum slope_op op, st
                        struct tensor dy, const char *name)
 {
     const struct tensor operand[] = { dy, v };
-    struct tensor out = op_like_one_of(g, operand, 2, tensor_elem(g, dy), name);
-    struct elementwise_op e = {
-        .codelet = kernel_of_type(g, &slopes[op], tensor_elem(g, dy)), .a = v, .b = dy, .out = out
-    };
+    struct dim_order order;
+    struct tensor out = op_like_one_of(g, operand, 2, tensor_elem(g, dy), &order, name);
+    struct elementwise_op e = { .codelet = kernel_of_type(g, &slopes[op], tensor_elem(g, dy)),
+                                .a = v,
+                                .b = dy,
+                                .out = out,
+                                .order = order };
 
     run_elementwise(g, seq, &e, name);
     return out;
@@ -355,10 +389,15 @@ struct tensor op_select(struct graph *g, struct program seq, struct tensor cond,
                         struct tensor b, const char *name)
 {
     enum elem type = tensor_elem(g, a);
-    struct tensor operand[] = { cond, a, b }, out = op_like_one_of(g, operand, 3, type, name);
-    struct elementwise_op e = {
-        .codelet = kernel_of_type(g, &choice, type), .a = cond, .b = a, .c = b, .out = out
-    };
+    struct tensor operand[] = { cond, a, b };
+    struct dim_order order;
+    struct tensor out = op_like_one_of(g, operand, 3, type, &order, name);
+    struct elementwise_op e = { .codelet = kernel_of_type(g, &choice, type),
+                                .a = cond,
+                                .b = a,
+                                .c = b,
+                                .out = out,
+                                .order = order };
 
     if (!op_has_shape_of(g, cond, a) || !op_has_shape_of(g, cond, b))
         graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);

@@ -121,13 +121,41 @@ static uint64_t fullest_tile(struct graph *g, struct tensor t, const char *name)
     return most;
 }
 
+struct tensor op_in_order(struct graph *g, const struct dim_order *o, struct tensor t)
+{
+    return o->rank ? tensor_transpose(g, t, o->to) : t;
+}
+
+static struct tensor out_of_order(struct graph *g, const struct dim_order *o, struct tensor t)
+{
+    unsigned back[TENSOR_MAX_RANK];
+
+    for (unsigned k = 0; k < o->rank; k++)
+        back[o->to[k]] = k;
+    return o->rank ? tensor_transpose(g, t, back) : t;
+}
+
+/* The order in which t lies in memory, if it has fewer runs of neighbours in that one. */
+static struct dim_order memory_order(struct graph *g, struct tensor t)
+{
+    struct dim_order o = { .rank = tensor_rank(g, t) }, none = { .rank = 0 };
+    int moves = 0;
+
+    tensor_memory_order(g, t, o.to);
+    for (unsigned k = 0; k < o.rank; k++)
+        moves |= o.to[k] != k;
+    return moves && tensor_memory_runs(g, op_in_order(g, &o, t)) < tensor_memory_runs(g, t) ? o
+                                                                                            : none;
+}
+
 struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n, enum elem e,
-                             const char *name)
+                             struct dim_order *order, const char *name)
 {
     enum { FEW = 1024, UNEVEN = 8 }; /* so many, or so many times its share, may lie on a tile */
-    struct tensor out = graph_variable(g, e, tensor_rank(g, t[0]), tensor_shape(g, t[0]), name);
     uint32_t tiles = graph_compute_tiles(g), vector = 8 / elem_bytes(e);
     uint64_t share = tensor_elements(g, t[0]) / tiles + 1, least = UINT64_MAX;
+    struct dim_order o = { .rank = 0 };
+    struct tensor like, out;
     unsigned best = 0;
 
     for (unsigned k = 0; k < n; k++) {
@@ -138,9 +166,13 @@ struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n
             best = k;
         }
     }
+    if (order)
+        *order = o = memory_order(g, t[best]);
+    like = op_in_order(g, &o, t[best]);
+    out = graph_variable(g, e, tensor_rank(g, like), tensor_shape(g, like), name);
     if (least <= FEW || least / UNEVEN <= share)
-        graph_map_like(g, out, t[best]);
+        graph_map_like(g, out, like);
     else
         graph_map_linear(g, out, vector, vector * graph_arch(g)->workers, 0, tiles);
-    return out;
+    return out_of_order(g, &o, out);
 }

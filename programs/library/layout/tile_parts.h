@@ -58,14 +58,21 @@ uint32_t op_compute_set(struct graph *g, struct program seq, const char *name);
 /* Whether two tensors have the same dimensions. */
 int op_has_shape_of(const struct graph *g, struct tensor a, struct tensor b);
 
+/* Dimensions in another order, or as they are (rank 0). */
+struct dim_order {
+    unsigned rank, to[TENSOR_MAX_RANK];
+};
+struct tensor op_in_order(struct graph *g, const struct dim_order *o, struct tensor t);
+
 /* A new variable of type e with the shape and mapping of t. */
 struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name);
 
 /* A new variable of type e and the shape of the n tensors, laid out like one of them: the one of
  * which the fullest tile has the fewest elements, the first of equal ones, none that repeats
  * elements. If there is none, or one tile would have much more than its share, in equal parts over
- * all tiles. */
+ * all tiles. order: NULL, or its dimensions lie in memory in the order of that one, and this is
+ * which: work that is divided with all operands in this order has neighbours beside each other. */
 struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n, enum elem e,
-                             const char *name);
+                             struct dim_order *order, const char *name);
 
 #endif
