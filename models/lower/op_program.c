@@ -26,15 +26,19 @@ static enum emu_status add_loop(struct op_program *p, const struct prefetch_opti
     return EMU_OK;
 }
 
-static int is_hopeless(const struct conv_plans *plans, const struct arch *a)
+int op_plans_hopeless(const struct conv_plans *p, const struct arch *a)
 {
-    return !plans->fits && plans->peak_bytes >= OP_HOPELESS * (uint64_t)a->mem_bytes;
+    return !p->fits && p->peak_bytes >= OP_HOPELESS * (uint64_t)a->mem_bytes;
 }
 
+/* give_up: when nothing but another attempt would follow (compile_options); for want of memory only
+ * if the plans were expected to fit. */
 static enum emu_status build_once(const struct arch *a, const struct op_graph *og,
-                                  const struct op_program_options *o, struct op_program *p)
+                                  const struct op_program_options *o, unsigned give_up,
+                                  struct op_program *p)
 {
     struct progress progress = progress_begin(o->compile.progress);
+    struct compile_options compile = o->compile;
     const struct conv_plans *plans;
 
     TRY(graph_new(a, &kernel_library, &p->graph));
@@ -53,9 +57,10 @@ static enum emu_status build_once(const struct arch *a, const struct op_graph *o
                     p->network->groups.count, count_text(graph_compute_tiles(p->graph)).at,
                     plans->fetched, plans->convs, count_text(plans->resident_bytes).at,
                     count_text(plans->peak_bytes).at);
-    if (o->give_up && is_hopeless(plans, a))
+    if (o->give_up && op_plans_hopeless(plans, a))
         return EMU_OK;
-    return graph_compile_with(p->graph, &o->compile, o->schedules, &p->compiled);
+    compile.give_up = plans->fits ? give_up : give_up & ~(unsigned)GIVE_UP_MEMORY;
+    return graph_compile_with(p->graph, &compile, o->schedules, &p->compiled);
 }
 
 /* What an attempt has to keep free beyond what its plans expect, when the last one, which kept
@@ -89,7 +94,9 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
         struct progress progress;
         uint64_t need;
 
-        TRY(build_once(a, og, &o, p));
+        TRY(build_once(
+            a, og, &o,
+            (attempt < ATTEMPTS_MAX ? GIVE_UP_MEMORY : 0) | (code_must_fit ? GIVE_UP_CODE : 0), p));
         if (!p->compiled)
             return EMU_OK;
         need = compiled_need_bytes(p->compiled);

@@ -19,6 +19,8 @@ struct op_program_options {
 };
 
 enum { OP_HOPELESS = 2 };
+/* Whether a network with these plans is expected to need so much. */
+int op_plans_hopeless(const struct conv_plans *p, const struct arch *a);
 
 struct op_program {         /* all owned */
     struct op_graph *alike; /* NULL: the graph is lowered as it is. Else the same with parameters as

@@ -467,17 +467,10 @@ static enum emu_status execute(struct model_run *m)
 
 /* ---- the cache ---- */
 
-static int is_hopeless(const struct model_run *m)
-{
-    const struct conv_plans *p = &m->p.network->plans;
-
-    return !p->fits && p->peak_bytes >= OP_HOPELESS * (uint64_t)m->arch.mem_bytes;
-}
-
 /* A network that only --report compiles is not kept: other runs would find it. */
 static void keep_program(struct model_run *m)
 {
-    if (!m->cache.disk.folder[0] || is_hopeless(m))
+    if (!m->cache.disk.folder[0] || op_plans_hopeless(&m->p.network->plans, &m->arch))
         return;
     fflush(stdout); /* people read the answer meanwhile */
     progress_skip(&m->progress);

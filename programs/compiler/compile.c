@@ -1,6 +1,6 @@
 /* compile.c - graph_compile(): one stage after the other, a proof after each, every result kept.
  *
- *   check, lower, exchange schedules, codelets, measure, place, emit, memory report
+ *   check, lower, codelets, (outlook,) exchange schedules, measure, place, emit, memory report
  *
  * Schedules begin while the program is being lowered (exchange_ahead.h).
  *
@@ -93,6 +93,28 @@ static enum emu_status stage_codelets(struct compiler *k)
     return EMU_OK;
 }
 
+/* Schedules take most of the time, so a program that cannot fit gets none. */
+static enum emu_status stage_outlook(struct compiler *k)
+{
+    struct compiled *c = k->c;
+    const struct arch *a = graph_arch(c->graph);
+
+    STAGE("outlook",
+          place_outlook(c->lowered, c->codelets.bytes, OUTLOOK_LEAST, k->threads, &c->place));
+    c->given_up = (k->o.give_up & GIVE_UP_MEMORY && compiled_need_bytes(c) > a->mem_bytes) ||
+                  (k->o.give_up & GIVE_UP_CODE && compiled_code_bytes(c) > a->region0_bytes);
+    placement_free(&c->place);
+    if (!c->given_up)
+        return EMU_OK;
+    STAGE("outlook",
+          place_outlook(c->lowered, c->codelets.bytes, OUTLOOK_TYPICAL, k->threads, &c->place));
+    progress_report(&k->progress, "outlook",
+                    "given up: about %s of %s bytes, %s of %s bytes of code",
+                    count_text(compiled_need_bytes(c)).at, count_text(a->mem_bytes).at,
+                    count_text(compiled_code_bytes(c)).at, count_text(a->region0_bytes).at);
+    return EMU_OK;
+}
+
 static struct emit_input input_of(const struct compiled *c)
 {
     return (struct emit_input){ c->lowered, &c->codelets, c->schedule };
@@ -102,7 +124,7 @@ static enum emu_status stage_place(struct compiler *k)
 {
     struct compiled *c = k->c;
     struct emit_input in = input_of(c);
-    uint32_t most = 0, tiles = c->lowered->used_tiles, full = 0;
+    uint32_t most = 0, tiles = c->lowered->used_tiles;
     uint64_t shared = 0, beside_code = 0;
 
     k->code_bytes = emu_alloc((size_t)tiles + 1, sizeof(*k->code_bytes));
@@ -117,8 +139,6 @@ static enum emu_status stage_place(struct compiler *k)
     STAGE("place", place_objects(c->lowered, k->code_bytes, k->threads, &c->place));
     STAGE("place", placement_check(c->lowered, &c->place, k->threads));
     for (uint32_t t = 0; t < tiles; t++) {
-        if (c->place.tile[t].need_bytes > c->place.tile[full].need_bytes)
-            full = t;
         shared += c->place.tile[t].shared_pairs;
         beside_code += c->place.tile[t].beside_code;
     }
@@ -126,8 +146,8 @@ static enum emu_status stage_place(struct compiler *k)
                     "%s; elements shared by what is sent and what arrives: %s, by code: %s; "
                     "fullest: tile %u, %s of %s bytes",
                     c->place.fits ? "everything fits" : "OUT OF MEMORY", count_text(shared).at,
-                    count_text(beside_code).at, tiles ? c->lowered->used_tile[full] : 0,
-                    count_text(tiles ? c->place.tile[full].need_bytes : 0).at,
+                    count_text(beside_code).at, tiles ? c->lowered->used_tile[c->place.fullest] : 0,
+                    count_text(compiled_need_bytes(c)).at,
                     count_text(graph_arch(c->graph)->mem_bytes).at);
     lowered_free_work(c->lowered);
     emu_trim();
@@ -174,8 +194,13 @@ static enum emu_status stage_memory_report(struct compiler *k)
 static enum emu_status run_stages(struct compiler *k)
 {
     TRY(stage_lower(k));
-    TRY(stage_exchange(k));
     TRY(stage_codelets(k));
+    if (k->o.give_up) {
+        TRY(stage_outlook(k));
+        if (k->c->given_up)
+            return EMU_OK;
+    }
+    TRY(stage_exchange(k));
     TRY(stage_place(k));
     TRY(stage_emit(k));
     return stage_memory_report(k);
@@ -232,24 +257,12 @@ int compiled_fits(const struct compiled *c)
 
 uint64_t compiled_need_bytes(const struct compiled *c)
 {
-    uint64_t most = 0;
-
-    for (uint32_t t = 0; t < c->lowered->used_tiles; t++) {
-        if (c->place.tile[t].need_bytes > most)
-            most = c->place.tile[t].need_bytes;
-    }
-    return most;
+    return c->place.tiles ? c->place.tile[c->place.fullest].need_bytes : 0;
 }
 
 uint64_t compiled_code_bytes(const struct compiled *c)
 {
-    uint64_t most = 0;
-
-    for (uint32_t t = 0; t < c->lowered->used_tiles; t++) {
-        if (c->place.tile[t].code_need > most)
-            most = c->place.tile[t].code_need;
-    }
-    return most;
+    return c->place.tiles ? c->place.tile[c->place.longest].code_need : 0;
 }
 
 const struct image *compiled_image(const struct compiled *c)

@@ -11,6 +11,7 @@ struct compiled {
     struct codelet_code codelets;
     struct exchange_schedule *schedule; /* by step of lowered; NULL once there is an image */
     struct placement place;
+    int given_up;        /* place is only its outlook, and there are no schedules */
     struct image *image; /* NULL when it does not fit */
     unsigned threads;    /* of the host, for reports; 0: all cores */
 };

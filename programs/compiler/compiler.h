@@ -341,10 +341,19 @@ enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps) EMU_M
 
 enum exchange_target { EXCHANGE_CYCLES, EXCHANGE_MEMORY };
 
+/* For callers that have other plans: of a program that is known not to fit before its exchanges are
+ * scheduled nothing is made but compiled_need_bytes() and compiled_code_bytes(), which are then
+ * estimates. There is no report of it. */
+enum {
+    GIVE_UP_MEMORY = 1, /* when a tile needs more than its memory */
+    GIVE_UP_CODE = 2    /* when its code is longer than region 0 */
+};
+
 struct compile_options {
     enum exchange_target exchange;
     unsigned threads; /* 0: all cores */
     FILE *progress;   /* borrowed; NULL: quiet */
+    unsigned give_up; /* GIVE_UP_... */
 };
 
 struct compiled;
@@ -378,9 +387,8 @@ enum emu_status compiled_add_output(struct compiled *c, struct tensor t,
                                     const char *name) EMU_MUST_CHECK;
 enum emu_status compiled_add_note(struct compiled *c, const char *name,
                                   const char *text) EMU_MUST_CHECK;
-/* The bytes needed by the tile that needs most, code included; more than its memory if the program
- * does not fit.
- */
+/* The bytes needed by the tile that needs most, code included; more than its memory, or more code
+ * than its region 0 holds, if the program does not fit. */
 uint64_t compiled_need_bytes(const struct compiled *c);
 uint64_t compiled_code_bytes(const struct compiled *c); /* the same of code alone */
 /* Reports memory by category and owner, the fullest tiles and the worst moment; if the program does

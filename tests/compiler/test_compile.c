@@ -347,7 +347,7 @@ static void test_images_are_loadable(void **state)
 
 static void test_progress_and_report(void **state)
 {
-    static const char *const stages[] = { "check",   "lower", "exchange", "codelets",
+    static const char *const stages[] = { "check",   "lower", "codelets", "exchange",
                                           "measure", "place", "emit",     "memory" };
     char *progress, *report;
     size_t n, m;
@@ -402,6 +402,64 @@ static void test_out_of_memory_is_a_result(void **state)
     assert_int_equal(alloc_live(), 0);
 }
 
+/* Whoever asks for it gets no schedules for what cannot fit, and what it needs at least. */
+static void test_what_cannot_fit_is_given_up(void **state)
+{
+    char *progress;
+    size_t n;
+    FILE *f = open_memstream(&progress, &n);
+    struct compile_options o = { .progress = f, .give_up = GIVE_UP_CODE };
+    struct graph *g = make_graph(100000);
+    struct compiled *whole, *c;
+
+    (void)state;
+    OK(graph_compile(g, &o, &whole)); /* its code fits */
+    fflush(f);
+    assert_non_null(strstr(progress, "\nexchange "));
+    rewind(f);
+    o.give_up = GIVE_UP_MEMORY;
+    OK(graph_compile(g, &o, &c));
+    fclose(f);
+    assert_null(strstr(progress, "\nexchange "));
+    assert_non_null(strstr(progress, "given up: about"));
+    assert_false(compiled_fits(c));
+    assert_null(compiled_image(c));
+    assert_true(compiled_need_bytes(c) > graph_arch(g)->mem_bytes);
+    assert_true(compiled_need_bytes(c) <= compiled_need_bytes(whole));
+    assert_true(compiled_code_bytes(c) <= compiled_code_bytes(whole));
+    free(progress);
+    compiled_free(whole);
+    compiled_free(c);
+    graph_free(g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+/* Of what fits, the outlook expects no more than it takes. */
+static void test_outlook(void **state)
+{
+    struct graph *g = make_graph(800);
+    struct placement p;
+    struct compiled *c;
+    struct lowered *l;
+
+    (void)state;
+    OK(graph_compile(g, NULL, &c));
+    OK(lower_graph(g, NULL, &l));
+    OK(place_outlook(l, c->codelets.bytes, OUTLOOK_LEAST, 2, &p));
+    assert_true(p.fits && compiled_fits(c));
+    assert_int_equal(p.tiles, c->place.tiles);
+    for (uint32_t t = 0; t < p.tiles; t++) {
+        assert_true(p.tile[t].need_bytes <= c->place.tile[t].need_bytes);
+        assert_true(p.tile[t].need_bytes > c->place.tile[t].peak_bytes / 2);
+        assert_true(p.tile[t].code_need <= c->place.tile[t].code_need);
+    }
+    placement_free(&p);
+    lowered_free(l);
+    compiled_free(c);
+    graph_free(g);
+    assert_int_equal(alloc_live(), 0);
+}
+
 static void test_errors_name_the_stage(void **state)
 {
     struct compiled *c = NULL;
@@ -434,6 +492,8 @@ int main(void)
         cmocka_unit_test(test_images_are_loadable),
         cmocka_unit_test(test_progress_and_report),
         cmocka_unit_test(test_out_of_memory_is_a_result),
+        cmocka_unit_test(test_what_cannot_fit_is_given_up),
+        cmocka_unit_test(test_outlook),
         cmocka_unit_test(test_errors_name_the_stage),
     };
 

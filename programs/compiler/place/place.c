@@ -276,7 +276,6 @@ static void placer_free(struct placer *p)
 enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, unsigned threads,
                               struct placement *out)
 {
-    const struct arch *a = graph_arch(l->graph);
     unsigned cores = (unsigned)omp_get_num_procs();
     struct placer p = { .l = l, .code_bytes = code_bytes, .tiles = l->used_tiles };
     enum emu_status s;
@@ -300,11 +299,24 @@ enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, uns
         placement_free(out);
         return s;
     }
-    out->fits = 1;
-    for (uint32_t t = 0; t < out->tiles; t++)
-        if (out->tile[t].need_bytes > a->mem_bytes || out->tile[t].code_need > a->region0_bytes)
-            out->fits = 0;
+    placement_conclude(out, graph_arch(l->graph));
     return EMU_OK;
+}
+
+void placement_conclude(struct placement *p, const struct arch *a)
+{
+    p->fits = 1;
+    p->fullest = p->longest = 0;
+    for (uint32_t t = 0; t < p->tiles; t++) {
+        const struct tile_place *x = &p->tile[t];
+
+        if (x->need_bytes > p->tile[p->fullest].need_bytes)
+            p->fullest = t;
+        if (x->code_need > p->tile[p->longest].code_need)
+            p->longest = t;
+        if (x->need_bytes > a->mem_bytes || x->code_need > a->region0_bytes)
+            p->fits = 0;
+    }
 }
 
 void placement_free(struct placement *p)

@@ -36,7 +36,20 @@ struct placement {
     struct tile_place *tile; /* by index in lowered.used_tile; owned */
     uint32_t tiles;
     int fits;
+    uint32_t fullest, longest; /* the first tile that needs most bytes, and most bytes of code */
 };
+
+/* Sets what follows from the needs of all tiles. */
+void placement_conclude(struct placement *p, const struct arch *a);
+
+/* What the tiles of a program will need whose exchanges have no schedules yet: code_need,
+ * need_bytes and peak_step of them are set. codelet_bytes: of their code; message_bytes: of the
+ * code of each message that a tile sends or hears, which is 5.7 to 7.0 in networks. Takes some
+ * hundredths of the time of the lowering. EMU_NO_MEMORY. */
+enum { OUTLOOK_LEAST = 5, OUTLOOK_TYPICAL = 6 };
+enum emu_status place_outlook(const struct lowered *l, uint32_t codelet_bytes,
+                              uint32_t message_bytes, unsigned threads,
+                              struct placement *out) EMU_MUST_CHECK;
 
 /* Sets object.addr of all objects. code_bytes: bytes of code of each used tile. The result is the
  * same for any number of threads (0: all cores). The only error is EMU_NO_MEMORY. */

@@ -76,3 +76,35 @@ void live_table_free(struct live_table *t)
     emu_free(t->meets);
     *t = (struct live_table){ 0 };
 }
+
+void live_add(const struct lowered *l, uint32_t set, uint32_t bytes, int64_t *change)
+{
+    const struct live_set *s = &l->live_set.at[set];
+    uint32_t steps = (uint32_t)l->step.count;
+
+    if (set == LIVE_ALWAYS) {
+        change[0] += bytes;
+        return;
+    }
+    for (uint32_t k = s->first; k < s->first + s->count; k++) {
+        struct live_range r = l->live_range.at[k];
+
+        change[r.begin < steps ? r.begin : steps] += bytes;
+        change[r.end < steps ? r.end : steps] -= bytes;
+    }
+}
+
+uint64_t live_peak(const struct lowered *l, const int64_t *change, uint32_t *step)
+{
+    int64_t now = 0, most = 0;
+
+    *step = 0;
+    for (uint32_t i = 0; i <= l->step.count; i++) {
+        now += change[i];
+        if (now > most) {
+            most = now;
+            *step = i;
+        }
+    }
+    return (uint64_t)most;
+}

@@ -53,4 +53,10 @@ static inline int live_table_meet(const struct live_table *t, uint32_t a, uint32
     return live_row_meets(&row, b);
 }
 
+/* Bytes in use on a tile. change[step]: bytes that come into use with a step, less those that go
+ * out of it; one more than there are steps. live_add() adds an object's, live_peak() says how many
+ * are in use at the fullest moment, and at which step that is. */
+void live_add(const struct lowered *l, uint32_t set, uint32_t bytes, int64_t *change);
+uint64_t live_peak(const struct lowered *l, const int64_t *change, uint32_t *step);
+
 #endif

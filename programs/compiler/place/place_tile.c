@@ -515,32 +515,12 @@ void place_tile(const struct place_job *job, struct place_scratch *w)
 static void find_peak(const struct place_job *job, struct place_scratch *w, struct tile_place *p)
 {
     const struct lowered *l = job->live->l;
-    uint32_t steps = (uint32_t)l->step.count;
-    int64_t now = job->code_bytes, most;
+    uint64_t most;
 
-    memset(w->delta, 0, (steps + 1) * sizeof(*w->delta));
-    for (uint32_t i = 0; i < job->items; i++) {
-        const struct live_set *s = &l->live_set.at[job->item[i].live];
-
-        if (job->item[i].live == LIVE_ALWAYS) {
-            now += job->item[i].bytes;
-            continue;
-        }
-        for (uint32_t k = 0; k < s->count; k++) {
-            struct live_range r = l->live_range.at[s->first + k];
-
-            w->delta[r.begin < steps ? r.begin : steps] += job->item[i].bytes;
-            w->delta[r.end < steps ? r.end : steps] -= job->item[i].bytes;
-        }
-    }
-    most = now;
-    for (uint32_t i = 0; i < steps; i++) {
-        now += w->delta[i];
-        if (now > most) {
-            most = now;
-            p->peak_step = i;
-        }
-    }
+    memset(w->delta, 0, (l->step.count + 1) * sizeof(*w->delta));
+    for (uint32_t i = 0; i < job->items; i++)
+        live_add(l, job->item[i].live, job->item[i].bytes, w->delta);
+    most = job->code_bytes + live_peak(l, w->delta, &p->peak_step);
     p->peak_bytes = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 

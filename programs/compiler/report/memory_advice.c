@@ -44,17 +44,6 @@ static enum emu_status EMU_PRINTF(2, 3) advise(struct advice *v, const char *fmt
 
 /* ---- code ---- */
 
-/* The tile with the most code. */
-static uint32_t longest_code(const struct memory_report *a)
-{
-    uint32_t most = 0;
-
-    for (uint32_t t = 0; t < a->tiles; t++)
-        if (a->c->place.tile[t].code_need > a->c->place.tile[most].code_need)
-            most = t;
-    return most;
-}
-
 static enum emu_status advise_exchange_code(const struct memory_report *a, uint32_t tile,
                                             uint64_t bytes, uint64_t code, struct advice *v)
 {
@@ -77,7 +66,7 @@ static enum emu_status advise_exchange_code(const struct memory_report *a, uint3
 static enum emu_status advise_code(const struct memory_report *a, struct advice *v)
 {
     const struct lowered *l = a->c->lowered;
-    uint32_t tile = longest_code(a), number = l->used_tile[tile];
+    uint32_t tile = a->c->place.longest, number = l->used_tile[tile];
     const uint64_t *bytes = a->tile[tile].category;
     uint64_t code = a->c->place.tile[tile].code_bytes;
     uint64_t control = bytes[CATEGORY_CONTROL_CODE] + bytes[CATEGORY_HOST_CODE];
@@ -245,12 +234,9 @@ static uint64_t region0_need(const struct memory_report *a)
 static enum emu_status advise_machine(const struct memory_report *a, struct advice *v)
 {
     struct arch arch = *graph_arch(a->c->graph);
-    const struct tile_place *p = a->c->place.tile;
-    uint64_t need = 0, region0 = region0_need(a), group, bytes;
+    uint64_t need = compiled_need_bytes(a->c), region0 = region0_need(a), group, bytes;
 
     group = (uint64_t)arch.region1_interleave * arch.element_bytes;
-    for (uint32_t t = 0; t < a->tiles; t++)
-        need = p[t].need_bytes > need ? p[t].need_bytes : need;
     region0 =
         region0 > arch.region0_bytes ? round_up(region0, arch.element_bytes) : arch.region0_bytes;
     bytes = region0 + round_up(need > region0 ? need - region0 : 0, group);
@@ -331,7 +317,7 @@ enum emu_status shortage_advice(const struct memory_report *a, struct advice *ou
     if (!a->over)
         return EMU_OK;
     TRY(advise_total(a, out));
-    if (a->c->place.tile[longest_code(a)].code_need > arch->region0_bytes)
+    if (compiled_code_bytes(a->c) > arch->region0_bytes)
         TRY(advise_code(a, out));
     if (a->c->place.tile[worst].need_bytes > arch->mem_bytes) {
         uint64_t exchange = a->tile[worst].peak[CATEGORY_EXCHANGE_CODE];

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "programs/compiler/place/place_live.h"
 #include "programs/compiler/report/memory_report.h"
 
 enum { TRACE_STEPS_MAX = 1 << 20 };
@@ -21,22 +22,6 @@ static void fullness_free(struct fullness *f)
     emu_free(f->tile);
 }
 
-/* change[step]: bytes that come into use at a step of one tile, less those that go out of it;
- * one more than there are steps. */
-static void add_object(const struct lowered *l, const struct object *o, int64_t *change)
-{
-    const struct live_set *s = &l->live_set.at[o->live];
-
-    if (o->live == LIVE_ALWAYS) {
-        change[0] += o->bytes;
-        return;
-    }
-    for (uint32_t i = s->first; i < s->first + s->count; i++) {
-        change[l->live_range.at[i].begin] += o->bytes;
-        change[l->live_range.at[i].end] -= o->bytes;
-    }
-}
-
 static void note_tile(const struct memory_report *a, uint32_t tile, int64_t *change,
                       struct fullness *f)
 {
@@ -44,8 +29,11 @@ static void note_tile(const struct memory_report *a, uint32_t tile, int64_t *cha
     int64_t use = a->c->place.tile[tile].code_bytes;
 
     memset(change, 0, (l->step.count + 1) * sizeof(*change));
-    for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++)
-        add_object(l, &l->object.at[a->object[i]], change);
+    for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++) {
+        const struct object *o = &l->object.at[a->object[i]];
+
+        live_add(l, o->live, o->bytes, change);
+    }
     for (size_t step = 0; step < l->step.count; step++) {
         use += change[step];
         if ((uint64_t)use > f->bytes[step]) {
