@@ -173,6 +173,13 @@ enum emu_status machine_sites(struct machine *m, uint32_t tile, const uint32_t *
     return EMU_OK;
 }
 
+enum emu_status machine_parts(struct machine *m, uint32_t tile, const struct exchange_part *part,
+                              size_t n)
+{
+    EMU_ASSERT(machine_tile_used(m, tile) && !m->started);
+    return exchange_add_parts(m->exchange, tile, part, n);
+}
+
 void machine_hold(struct machine *m, uint32_t tile, uint64_t cycle)
 {
     m->held_tile = tile;

@@ -97,6 +97,10 @@ void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned grou
  * may then be emulated one after the other. addr is copied. Errors: EMU_NO_MEMORY. */
 enum emu_status machine_sites(struct machine *m, uint32_t tile, const uint32_t *addr,
                               size_t n) EMU_MUST_CHECK;
+/* Of a tile that takes part: what it does in exchanges that are proven to be valid, ascending by
+ * address; a machine with a replay need not execute them. part is borrowed. EMU_NO_MEMORY. */
+enum emu_status machine_parts(struct machine *m, uint32_t tile, const struct exchange_part *part,
+                              size_t n) EMU_MUST_CHECK;
 
 /* Runs until the host is needed or nothing more can happen. */
 enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);

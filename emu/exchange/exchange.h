@@ -11,6 +11,7 @@
 #define EMU_EXCHANGE_H
 
 #include "emu/base/hash.h"
+#include "emu/exchange/exchange_part.h"
 #include "emu/tile/exchange_port.h"
 
 /* What can go wrong in the fabric. The tile records FAULT_EXERR (for NO_HOST_MEMORY: FAULT_MEMERR)
@@ -84,6 +85,11 @@ struct exchange_log {
     uint64_t vote_cycle; /* issue of the last sans */
     uint32_t vote_lc;    /* $SSR.LC as it was then: the tile's part in the consensus */
 
+    const struct exchange_part *part;  /* borrowed; ascending addresses: exchange_add_parts() */
+    size_t parts, next_part;           /* next_part: after the one found last */
+    const struct exchange_part *known; /* the part of the running phase that stands for its code,
+                                          which was not executed; NULL: the rest of the log does */
+
     struct exchange *fabric;     /* borrowed: the fabric that owns this log */
     uint32_t tile;               /* logical number */
     int running;                 /* between exchange_begin() and exchange_recv() */
@@ -155,6 +161,7 @@ struct exchange_options {
 
 struct exchange_counts {
     uint64_t resolved, replayed; /* phases resolved anew, and phases found in the cache */
+    uint64_t known;              /* phases whose parts were all known: nothing was resolved */
     uint64_t evictions;          /* times the cache was emptied because it was full */
     size_t cache_bytes, cache_phases;
 };
@@ -168,6 +175,13 @@ struct exchange_log *exchange_log_of(struct exchange *x, uint32_t tile);
 
 /* Attaches tile t to x, which t->exchange borrows. Sets the tile's mux to the null source. */
 void exchange_attach(struct exchange *x, uint32_t tile, struct tile *t);
+
+/* Gives a tile the parts that are known of it, ascending by address; before the run, once.
+ * Borrowed: they must outlive x. Their code is then not executed where nobody sees the difference:
+ * with options.figures alone, and if the phase consists of them. Else it is after all.
+ * EMU_NO_MEMORY. */
+enum emu_status exchange_add_parts(struct exchange *x, uint32_t tile,
+                                   const struct exchange_part *part, size_t n) EMU_MUST_CHECK;
 
 /* Begins a phase for one tile at its release. Records and returns FAULT_EXERR when the tile left
  * its last phase open.

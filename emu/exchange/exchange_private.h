@@ -83,6 +83,9 @@ struct exchange {
     struct exchange_run_codes run;
     struct exchange_resolver *resolver; /* [options.threads], disjoint and in order of tiles */
     struct exchange_figures figures;
+    uint32_t *part_tiles;              /* owned [part_numbers]: how many tiles have such a part */
+    uint32_t part_numbers;             /* above all numbers of parts */
+    struct exchange_phase known_phase; /* its arrays are those of figures */
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
     uint64_t *pairs;   /* owned [tiles][tiles], or NULL: nobody wants to know who sends to whom */
     struct exchange_clashes clashes;  /* clash is NULL without checking mode */
@@ -109,6 +112,15 @@ uint32_t exchange_log_source(const struct exchange_log *log);
 /* exchange_run.c: the port's run, and what it needs. */
 void exchange_run_init(struct exchange_run_codes *codes);
 uint32_t exchange_run(struct exchange_port *p, struct tile *t, uint64_t until);
+
+/* exchange_known.c: phases of known parts. Skips the code of a part that begins at the supervisor's
+ * address, if it ends before `until`, and returns how many instructions that were; 0: it has to be
+ * executed. */
+uint32_t exchange_skip_part(struct exchange_log *log, struct tile *t, uint64_t until);
+/* The phase of the tiles given, if it consists of known parts; NULL: it must be resolved. Then the
+ * code of those that were skipped is executed after all, and *wrong is FAULT_NONE or its fault. */
+const struct exchange_phase *exchange_known_phase(struct exchange *x, struct tile *const *tile,
+                                                  enum fault *wrong);
 
 /* exchange_fault.c: records a fault of the tile itself in its log and in the tile; f needs kind,
  * event, and what else is known. Returns what tile_fault() returns. */

@@ -98,10 +98,12 @@ static uint32_t decode(const struct exchange_run_codes *codes, const struct tile
 
 uint32_t exchange_run(struct exchange_port *p, struct tile *t, uint64_t until)
 {
-    const struct exchange_log *log = (const struct exchange_log *)p;
+    struct exchange_log *log = (struct exchange_log *)p;
     struct insn in = { .op = 0 };
-    uint32_t n = 0, bytes;
+    uint32_t n = exchange_skip_part(log, t, until), bytes;
 
+    if (n)
+        return n;
     while (t->cycle < until && (bytes = decode(&log->fabric->run, t, &in)) != 0 &&
            exchange_issue(p, t, &in) == FAULT_NONE) {
         t->cycle += (uint32_t)in.i + 1;

@@ -21,7 +21,8 @@ static enum emu_status add_empty_ones(struct image *im)
     TRY(pool_intern(&im->map, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->symbols, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->lines, &im->arena, NULL, 0, &id));
-    return pool_intern(&im->keys, &im->arena, NULL, 0, &id);
+    TRY(pool_intern(&im->keys, &im->arena, NULL, 0, &id));
+    return pool_intern(&im->parts, &im->arena, NULL, 0, &id);
 }
 
 enum emu_status image_new(const struct arch *arch, struct image **out)
@@ -64,6 +65,7 @@ void image_free(struct image *im)
     pool_free(&im->symbols);
     pool_free(&im->lines);
     pool_free(&im->keys);
+    pool_free(&im->parts);
     arena_free(&im->arena);
     emu_free(im->tile);
     emu_free(im->segment);
@@ -191,6 +193,8 @@ enum emu_status image_lines(struct image *im, const struct image_line *l, size_t
     return list_intern(im, &im->lines, l, n, sizeof(*l), id);
 }
 
+enum { EVENTS_MAX = 1 << 30 };
+
 /* Whether an instruction can stand at addr. */
 static int is_code_address(const struct arch *a, uint32_t addr)
 {
@@ -210,6 +214,44 @@ enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n
                         k[i - 1].addr);
     }
     return list_intern(im, &im->keys, k, n, sizeof(*k), id);
+}
+
+static enum emu_status check_part(const struct image *im, const struct exchange_part *p)
+{
+    uint64_t end = (uint64_t)im->arch.mem_base + im->arch.region0_bytes;
+
+    if (!is_code_address(&im->arch, p->addr) || !p->bytes || p->bytes % 4 ||
+        p->bytes > end - p->addr)
+        return FAIL(BAD_IMAGE, "%u bytes at 0x%x, expected words in executable memory", p->bytes,
+                    p->addr);
+    if (!p->exchange || p->exchange >= EXCHANGE_PARTS_MAX)
+        return FAIL(BAD_IMAGE, "of exchange %u, expected 1 to %d", p->exchange,
+                    EXCHANGE_PARTS_MAX - 1);
+    if (!p->instructions || p->instructions > p->bytes / 4 || p->events < p->instructions)
+        return FAIL(BAD_IMAGE,
+                    "%u instructions in %u bytes and %u events, expected at least one, and no more "
+                    "than words and events",
+                    p->instructions, p->bytes, p->events);
+    if (p->events >= EVENTS_MAX || p->end_event >= EVENTS_MAX)
+        return FAIL(BAD_IMAGE, "events %u and %u, expected them below 2^30", p->events,
+                    p->end_event);
+    return EMU_OK;
+}
+
+enum emu_status image_parts(struct image *im, const struct exchange_part *p, size_t n, uint32_t *id)
+{
+    TRY(check_list_length("parts", n));
+    for (size_t i = 0; i < n; i++) {
+        if (check_part(im, &p[i]) != EMU_OK)
+            return FAIL(BAD_IMAGE, "part %zu: %s", i, emu_error());
+        if (i && p[i].addr - p[i - 1].addr < p[i - 1].bytes)
+            return FAIL(BAD_IMAGE, "part %zu: at 0x%x, expected at least 0x%x", i, p[i].addr,
+                        p[i - 1].addr + p[i - 1].bytes);
+        if (i && p[i].addr < p[i - 1].addr)
+            return FAIL(BAD_IMAGE, "part %zu: at 0x%x, expected more than 0x%x", i, p[i].addr,
+                        p[i - 1].addr);
+    }
+    return list_intern(im, &im->parts, p, n, sizeof(*p), id);
 }
 
 /* ---- tiles ---- */
@@ -252,13 +294,14 @@ static enum emu_status check_tile(const struct image *im, const struct image_til
                     "0x%x to 0x%x",
                     t->tile, t->chip, t->entry, a->mem_base, a->mem_base + a->region0_bytes - 1);
     if (t->map >= im->map.items || t->symbols >= im->symbols.items || t->lines >= im->lines.items ||
-        t->keys >= im->keys.items)
-        return FAIL(
-            BAD_IMAGE,
-            "tile %u of chip %u: map %u, symbols %u, lines %u, keys %u: expected them below "
-            "%zu, %zu, %zu, %zu",
-            t->tile, t->chip, t->map, t->symbols, t->lines, t->keys, im->map.items,
-            im->symbols.items, im->lines.items, im->keys.items);
+        t->keys >= im->keys.items || t->parts >= im->parts.items)
+        return FAIL(BAD_IMAGE,
+                    "tile %u of chip %u: map %u, symbols %u, lines %u, keys %u, parts %u: expected "
+                    "them below "
+                    "%zu, %zu, %zu, %zu, %zu",
+                    t->tile, t->chip, t->map, t->symbols, t->lines, t->keys, t->parts,
+                    im->map.items, im->symbols.items, im->lines.items, im->keys.items,
+                    im->parts.items);
     return EMU_OK;
 }
 

@@ -14,6 +14,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/output_file.h"
+#include "emu/exchange/exchange_part.h"
 #include "emu/load/image_file.h"
 
 enum stream_direction { STREAM_TO_TILES, STREAM_TO_HOST };
@@ -63,6 +64,7 @@ struct image_tile {
     uint32_t symbols; /* id of a list of symbols, sorted by address */
     uint32_t lines;   /* id of a list of lines, sorted by address */
     uint32_t keys;    /* id of a list of keys, sorted by address; the empty one: nothing is known */
+    uint32_t parts;   /* id of a list of parts in exchanges, sorted by address; the same */
 };
 
 struct image_stream {
@@ -137,6 +139,9 @@ enum emu_status image_lines(struct image *im, const struct image_line *l, size_t
                             uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n,
                            uint32_t *id) EMU_MUST_CHECK;
+/* Parts of exchanges (emu/exchange/exchange_part.h) follow each other without overlap. */
+enum emu_status image_parts(struct image *im, const struct exchange_part *p, size_t n,
+                            uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
                                const struct image_segment *s, size_t n) EMU_MUST_CHECK;
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
@@ -171,6 +176,7 @@ const struct image_range *image_map_of(const struct image *im, uint32_t map, siz
 const struct image_symbol *image_symbols_of(const struct image *im, uint32_t symbols, size_t *n);
 const struct image_line *image_lines_of(const struct image *im, uint32_t lines, size_t *n);
 const struct image_key *image_keys_of(const struct image *im, uint32_t keys, size_t *n);
+const struct exchange_part *image_parts_of(const struct image *im, uint32_t parts, size_t *n);
 size_t image_stream_count(const struct image *im);
 const struct image_stream *image_stream_at(const struct image *im, size_t i);
 uint32_t image_scope_count(const struct image *im); /* with 0, the program itself */

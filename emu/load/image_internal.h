@@ -18,10 +18,11 @@ enum {
         4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
-    IMAGE_FIXED_SECTIONS = 16,
-    IMAGE_FORMAT_VERSION = 6,
-    IMAGE_FORMAT_WITHOUT_KEYS = 5, /* the oldest that is read: code of versions 1 to 4 has other
-                                      instruction words */
+    IMAGE_FIXED_SECTIONS = 17,
+    IMAGE_FORMAT_VERSION = 7,
+    IMAGE_FORMAT_WITHOUT_PARTS = 6,
+    IMAGE_FORMAT_WITHOUT_KEYS = 5, /* and without parts. The oldest that is read: code of versions 1
+                                      to 4 has other instruction words */
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
@@ -50,6 +51,7 @@ enum image_section_type {
     IMAGE_SYMB = IMAGE_FOURCC('S', 'Y', 'M', 'B'),
     IMAGE_LINE = IMAGE_FOURCC('L', 'I', 'N', 'E'),
     IMAGE_KEYS = IMAGE_FOURCC('K', 'E', 'Y', 'S'),
+    IMAGE_XCHG = IMAGE_FOURCC('X', 'C', 'H', 'G'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
     IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
     IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
@@ -113,7 +115,7 @@ struct image_inputs {
 struct image {
     struct arch arch;
     struct arena arena;
-    struct image_pool text, blob, map, symbols, lines, keys;
+    struct image_pool text, blob, map, symbols, lines, keys, parts;
     uint64_t blob_bytes;     /* of all blobs */
     struct image_tile *tile; /* owned, like the arrays below */
     size_t tiles, tile_cap;
@@ -216,7 +218,7 @@ struct section_source {
     int fd;
     uint64_t bytes, at;
     uint32_t sections; /* the file header says so */
-    int has_keys;      /* the version of the format has section KEYS */
+    uint32_t version;  /* of the format */
     uint8_t
         before[IMAGE_CHECKSUM_BYTES]; /* the bytes in front of `at`; every checksum covers them */
     struct stored_section stored;     /* of section_read() */
@@ -225,10 +227,11 @@ struct section_source {
 
 /* Reads and checks the file header. Errors: EMU_BAD_IMAGE, EMU_IO, EMU_NO_MEMORY. */
 enum emu_status section_source_start(struct section_source *src) EMU_MUST_CHECK;
-/* Sections besides DATA that a file of its version has. */
+/* Sections besides DATA that a file of its version has: each version has one more than the one
+ * before it, and one word more in the records of TILE. */
 static inline uint32_t section_source_fixed(const struct section_source *src)
 {
-    return IMAGE_FIXED_SECTIONS - (uint32_t)!src->has_keys;
+    return IMAGE_FIXED_SECTIONS - (IMAGE_FORMAT_VERSION - src->version);
 }
 void section_source_free(struct section_source *src);
 

@@ -71,11 +71,15 @@ static enum emu_status use_tile(const struct image *im, const struct image_tile 
 {
     size_t n;
     const struct image_key *key = image_keys_of(im, t->keys, &n);
+    const struct exchange_part *part;
 
     if (machine_replay(m) && n)
         TRY(add_keys(t, key, n, machine_replay(m)));
     machine_use(m, t->tile, t->entry, t->group);
-    return n && !machine_replay(m) ? add_sites(t, key, n, m) : EMU_OK;
+    if (!machine_replay(m))
+        return n ? add_sites(t, key, n, m) : EMU_OK;
+    part = image_parts_of(im, t->parts, &n);
+    return machine_parts(m, t->tile, part, n);
 }
 
 /* ---- loading ---- */

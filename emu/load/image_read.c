@@ -17,7 +17,7 @@
 
 #include "emu/base/alloc.h"
 
-enum { TILE_RECORD_WORDS = 9, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM = -1 };
+enum { TILE_RECORD_WORDS = 10, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM = -1 };
 
 /* Where a chunk goes first; other places copy it from there. */
 struct chunk_place {
@@ -118,6 +118,8 @@ static enum emu_status add_list(struct image *im, uint32_t type, const uint8_t *
         return image_symbols(im, p, n, id);
     if (type == IMAGE_KEYS)
         return image_keys(im, p, n, id);
+    if (type == IMAGE_XCHG)
+        return image_parts(im, p, n, id);
     return image_lines(im, p, n, id);
 }
 
@@ -210,10 +212,10 @@ static enum emu_status read_scopes(struct image_reader *r)
     return add_scopes(r, count[0], count[1]);
 }
 
-/* Without keys, a record does not say which of their lists is the tile's. */
+/* A record says of each kind of list that the version has which one is the tile's. */
 static size_t tile_record_bytes(const struct image_reader *r)
 {
-    return sizeof(uint32_t) * (TILE_RECORD_WORDS - !r->src.has_keys);
+    return sizeof(uint32_t) * (TILE_RECORD_WORDS - (IMAGE_FORMAT_VERSION - r->src.version));
 }
 
 /* Tiles can be added only when the sizes of blobs are known: section BLOB comes after them,
@@ -240,7 +242,8 @@ static enum emu_status add_tiles(struct image_reader *r)
                                                          .map = w[5],
                                                          .symbols = w[6],
                                                          .lines = w[7],
-                                                         .keys = w[8] },
+                                                         .keys = w[8],
+                                                         .parts = w[9] },
                                    s + at, w[4])));
         at += w[4];
     }
@@ -693,8 +696,10 @@ static enum emu_status read_all(struct image_reader *r)
     TRY(read_lists(r, IMAGE_MAPS, sizeof(struct image_range)));
     TRY(read_lists(r, IMAGE_SYMB, sizeof(struct image_symbol)));
     TRY(read_lists(r, IMAGE_LINE, sizeof(struct image_line)));
-    if (r->src.has_keys)
+    if (r->src.version > IMAGE_FORMAT_WITHOUT_KEYS)
         TRY(read_lists(r, IMAGE_KEYS, sizeof(struct image_key)));
+    if (r->src.version > IMAGE_FORMAT_WITHOUT_PARTS)
+        TRY(read_lists(r, IMAGE_XCHG, sizeof(struct exchange_part)));
     TRY(read_streams(r));
     TRY(read_scopes(r));
     TRY(read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));

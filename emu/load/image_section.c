@@ -96,10 +96,10 @@ enum emu_status section_source_start(struct section_source *src)
                     "%.200s: offset 8: version %u of the format, expected %d: the words of its "
                     "instructions mean something else now; compile the program again",
                     src->name, version, IMAGE_FORMAT_VERSION);
-    if (version != IMAGE_FORMAT_VERSION && version != IMAGE_FORMAT_WITHOUT_KEYS)
+    if (!version || version > IMAGE_FORMAT_VERSION)
         return FAIL(BAD_IMAGE, "%.200s: offset 8: version %u of the format, expected %d", src->name,
                     version, IMAGE_FORMAT_VERSION);
-    src->has_keys = version >= IMAGE_FORMAT_VERSION;
+    src->version = version;
     if (src->sections < section_source_fixed(src))
         return FAIL(BAD_IMAGE, "%.200s: offset 12: %u sections, expected at least %u", src->name,
                     src->sections, section_source_fixed(src));

@@ -64,6 +64,11 @@ const struct image_key *image_keys_of(const struct image *im, uint32_t keys, siz
     return list_of(&im->keys, keys, sizeof(struct image_key), n);
 }
 
+const struct exchange_part *image_parts_of(const struct image *im, uint32_t parts, size_t *n)
+{
+    return list_of(&im->parts, parts, sizeof(struct exchange_part), n);
+}
+
 size_t image_stream_count(const struct image *im)
 {
     return im->streams;

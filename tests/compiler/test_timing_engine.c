@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/load/image_internal.h"
 #include "programs/compiler/compiled.h"
 #include "programs/programs.h"
 #include "tests/fixtures/record_fixture.h"
@@ -156,6 +157,86 @@ static void calls_are_measured_once(void **state)
     timing_trial_free(&t);
 }
 
+/* How many exchanges of the run were not resolved, since their parts were known. */
+static uint64_t exchanges_known(struct session *s)
+{
+    return exchange_counts(machine_exchange(session_run_image(s)->machine)).known;
+}
+
+static void exchanges_are_not_executed(void **state)
+{
+    struct timing_trial t;
+    struct session *s;
+
+    (void)state;
+    timing_trial_new(&t);
+    loop_of_calls(&t);
+    timing_trial_compile(&t);
+    s = run_with(&t, 1, 1);
+    assert_int_equal(exchanges_known(s), STEPS);
+    session_free(s);
+    s = run_with(&t, 1, 0);
+    assert_int_equal(exchanges_known(s), 0);
+    session_free(s);
+    timing_trial_free(&t);
+}
+
+/* A tile of which nothing is known executes its code; then the others have to, too. */
+static void exchanges_are_known_whole_or_not(void **state)
+{
+    struct timing_trial t;
+    struct session *values, *timing;
+    char text[200];
+
+    (void)state;
+    timing_trial_new(&t);
+    loop_of_calls(&t);
+    timing_trial_compile(&t);
+    values = run_with(&t, 1, 0);
+    for (uint32_t tile = 0; tile < TILES; tile++) {
+        uint32_t parts = t.c->image->tile[tile].parts;
+
+        t.c->image->tile[tile].parts = 0;
+        timing = run_with(&t, 2, 1);
+        assert_int_equal(exchanges_known(timing), 0);
+        if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+            fail_msg("tile %u: %s", tile, text);
+        session_free(timing);
+        t.c->image->tile[tile].parts = parts;
+    }
+    session_free(values);
+    timing_trial_free(&t);
+}
+
+/* Figures of a part are believed: a wrong one makes a difference that the records show. */
+static void parts_are_what_records_hold(void **state)
+{
+    struct timing_trial t;
+    struct session *values, *timing;
+    struct exchange_part *part;
+    char text[200];
+    size_t n;
+
+    (void)state;
+    timing_trial_new(&t);
+    loop_of_calls(&t);
+    timing_trial_compile(&t);
+    values = run_with(&t, 1, 0);
+    part = (struct exchange_part *)image_parts_of(t.c->image, t.c->image->tile[1].parts, &n);
+    assert_int_equal(n, 1);
+    part->words_in++;
+    timing = run_with(&t, 1, 1);
+    assert_false(record_same(session_record(values), session_record(timing), text, sizeof(text)));
+    session_free(timing);
+    part->words_in--;
+    part->end_event += 100;
+    timing = run_with(&t, 1, 1);
+    assert_false(record_same(session_record(values), session_record(timing), text, sizeof(text)));
+    session_free(timing);
+    session_free(values);
+    timing_trial_free(&t);
+}
+
 static void memory_has_no_values(void **state)
 {
     float out[TILES * ELEMENTS];
@@ -206,6 +287,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_equal_on_any_threads),
         cmocka_unit_test(calls_are_measured_once),
+        cmocka_unit_test(exchanges_are_not_executed),
+        cmocka_unit_test(exchanges_are_known_whole_or_not),
+        cmocka_unit_test(parts_are_what_records_hold),
         cmocka_unit_test(memory_has_no_values),
         cmocka_unit_test(branches_on_data_need_values),
     };

@@ -90,7 +90,7 @@ static void test_sections_of_two_files_do_not_mix(void **state)
             continue; /* the machines are equal: still all of one file */
         assert_refused(g.data, g.bytes, "checksum");
     }
-    assert_int_equal(fronts, 17);
+    assert_int_equal(fronts, 18);
     free(f.data);
     free(g.data);
 }
@@ -159,6 +159,18 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_KEYS, .at = 8, .value = base + arch_preset("toy4")->region0_bytes, .why = "key 0" },
         { IMAGE_KEYS, .at = 20, .value = base + 8, .why = "key 1: at 0x4c008, expected more than" },
         { IMAGE_KEYS, .at = 4, .value = 3, .why = "3 entries" },
+        { IMAGE_XCHG, .at = 8, .value = base + 26, .why = "part 0: 8 bytes at 0x4c01a, expected" },
+        { IMAGE_XCHG, .at = 12, .value = 6, .why = "part 0: 6 bytes" },
+        { IMAGE_XCHG, .at = 12, .value = -4u, .why = "part 0: 4294967292 bytes" },
+        { IMAGE_XCHG, .at = 12, .value = 20, .why = "part 1: at 0x4c028, expected at least" },
+        { IMAGE_XCHG, .at = 16, .value = 0, .why = "part 0: of exchange 0" },
+        { IMAGE_XCHG, .at = 16, .value = 1 << 24, .why = "part 0: of exchange 16777216" },
+        { IMAGE_XCHG, .at = 20, .value = 3, .why = "part 0: 3 instructions in 8 bytes" },
+        { IMAGE_XCHG, .at = 20, .value = 0, .why = "part 0: 0 instructions" },
+        { IMAGE_XCHG, .at = 24, .value = 1, .why = "part 0: 2 instructions in 8 bytes and 1" },
+        { IMAGE_XCHG, .at = 24, .value = 1 << 30, .why = "part 0: events 1073741824 and 9" },
+        { IMAGE_XCHG, .at = 28, .value = 1 << 30, .why = "part 0: events 5 and 1073741824" },
+        { IMAGE_XCHG, .at = 40, .value = base + 8, .why = "part 1: at 0x4c008, expected" },
         { IMAGE_STRM, .value = 8192, .why = "item 0: stream 8192" },
         { IMAGE_STRM, .at = 4, .value = 9, .why = "name 9" },
         { IMAGE_STRM, .at = 8, .value = 2, .why = "direction 2" },
@@ -184,6 +196,7 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_TILE, .at = 24, .value = 2, .why = "symbols 2" },
         { IMAGE_TILE, .at = 28, .value = 2, .why = "lines 2" },
         { IMAGE_TILE, .at = 32, .value = 2, .why = "keys 2" },
+        { IMAGE_TILE, .at = 36, .value = 2, .why = "parts 2" },
         { IMAGE_SEGM, .value = base - 1, .why = "item 0: segment 0" },
         { IMAGE_SEGM, .value = base + 60000, .why = "segment 0" },
         { IMAGE_SEGM, .at = 12, .value = base + 5999, .why = "disjoint" },
@@ -274,57 +287,73 @@ static void test_order_and_versions_are_fixed(void **state)
     }
     p.header[12]++;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 18 sections, expected 17");
+    assert_refused(f.data, f.bytes, "in a file of 19 sections, expected 18");
     free(f.data);
     sample_parts_free(&p);
 }
 
-/* Words of instructions changed with version 5. */
+/* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges. */
 static void test_other_versions_are_refused(void **state)
 {
+    static const char *const why[] = { [0] = "expected 7",
+                                       [1] = "compile the program again",
+                                       [4] = "compile the program again",
+                                       [5] = "section KEYS, expected STRM",
+                                       [6] = "section XCHG, expected STRM",
+                                       [8] = "expected 7" };
     struct sample_parts p = take_small_apart();
 
     (void)state;
-    for (uint8_t version = 0; version < 8; version++) {
+    for (uint8_t version = 0; version < EMU_COUNT_OF(why); version++) {
         struct sample_file f;
 
         p.header[8] = version;
         f = sample_seal(&p);
-        if (version == 5) /* it has no keys */
-            assert_refused(f.data, f.bytes, "section KEYS, expected STRM");
-        else if (version != 6)
-            assert_refused(f.data, f.bytes,
-                           version && version < 5 ? "compile the program again" : "expected 6");
+        if (why[version])
+            assert_refused(f.data, f.bytes, why[version]);
         free(f.data);
     }
     sample_parts_free(&p);
 }
 
-/* A file of version 5 is the same without keys. */
-static void test_files_without_keys_are_read(void **state)
+/* Takes out a section, and the last word of all records of tiles. */
+static void take_out(struct sample_parts *p, uint32_t type)
 {
-    struct sample_parts p = take_small_apart();
-    struct sample_part *tile = part_of(&p, IMAGE_TILE), *keys = part_of(&p, IMAGE_KEYS);
+    struct sample_part *tile = part_of(p, IMAGE_TILE), *part = part_of(p, type);
     size_t record = tile->bytes / 2; /* of two tiles */
-    struct sample_file f;
-    struct image *im;
 
-    (void)state;
     memmove(tile->data + record - 4, tile->data + record, record - 4);
     tile->bytes -= 8;
-    free(keys->data);
-    memmove(keys, keys + 1, (size_t)(p.part + p.count - (keys + 1)) * sizeof(*keys));
-    p.count--;
-    p.header[8] = 5;
-    p.header[12]--;
-    f = sample_seal(&p);
-    OK(image_read_bytes(f.data, f.bytes, "version 5", &im));
-    assert_int_equal(image_tile_count(im), 2);
-    assert_int_equal(image_tile_at(im, 0)->keys, 0);
-    assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
-    assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
-    image_free(im);
-    free(f.data);
+    free(part->data);
+    memmove(part, part + 1, (size_t)(p->part + p->count - (part + 1)) * sizeof(*part));
+    p->count--;
+    p->header[8]--;
+    p->header[12]--;
+}
+
+/* A file of version 6 is the same without parts of exchanges, one of version 5 also without keys.
+ */
+static void test_older_files_are_read(void **state)
+{
+    struct sample_parts p = take_small_apart();
+
+    (void)state;
+    for (unsigned version = 6; version >= 5; version--) {
+        struct sample_file f;
+        struct image *im;
+
+        take_out(&p, version == 6 ? IMAGE_XCHG : IMAGE_KEYS);
+        f = sample_seal(&p);
+        assert_int_equal(f.data[8], version);
+        OK(image_read_bytes(f.data, f.bytes, "an older version", &im));
+        assert_int_equal(image_tile_count(im), 2);
+        assert_int_equal(image_tile_at(im, 0)->keys, version - 5);
+        assert_int_equal(image_tile_at(im, 0)->parts, 0);
+        assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
+        assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
+        image_free(im);
+        free(f.data);
+    }
     sample_parts_free(&p);
 }
 
@@ -457,7 +486,7 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     put_u32(blob, 8, PAGES * 4096 + 1);
     blob->bytes = 8 + 4 * (1 + PAGES + 1);
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 17 sections, expected 16");
+    assert_refused(f.data, f.bytes, "in a file of 18 sections, expected 17");
     free(f.data);
     p.header[12]--;
     f = sample_seal(&p);
@@ -699,7 +728,7 @@ int main(void)
         cmocka_unit_test(test_wrong_lengths_are_refused),
         cmocka_unit_test(test_order_and_versions_are_fixed),
         cmocka_unit_test(test_other_versions_are_refused),
-        cmocka_unit_test(test_files_without_keys_are_read),
+        cmocka_unit_test(test_older_files_are_read),
         cmocka_unit_test(test_host_sections),
         cmocka_unit_test(test_twisted_blobs_are_refused),
         cmocka_unit_test(test_blobs_need_no_more_than_the_tiles_have),

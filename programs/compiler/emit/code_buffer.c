@@ -12,6 +12,7 @@ void code_buffer_free(struct code_buffer *b)
     VEC_FREE(&b->mark);
     VEC_FREE(&b->fix);
     VEC_FREE(&b->call);
+    VEC_FREE(&b->exchange);
     VEC_FREE(&b->label);
     b->status = EMU_OK;
 }
@@ -19,7 +20,7 @@ void code_buffer_free(struct code_buffer *b)
 void code_buffer_clear(struct code_buffer *b)
 {
     b->word.count = b->range.count = b->mark.count = b->fix.count = b->label.count = 0;
-    b->call.count = 0;
+    b->call.count = b->exchange.count = 0;
     b->status = EMU_OK;
 }
 
@@ -64,6 +65,14 @@ void code_call(struct code_buffer *b, uint32_t call)
 
     if (b->status == EMU_OK)
         keep(b, VEC_PUSH(&b->call, c));
+}
+
+void code_exchange(struct code_buffer *b, uint32_t step, const struct tile_schedule *tile)
+{
+    struct code_exchange x = { (uint32_t)b->word.count, step, tile };
+
+    if (b->status == EMU_OK)
+        keep(b, VEC_PUSH(&b->exchange, x));
 }
 
 void code_word(struct code_buffer *b, uint32_t word)

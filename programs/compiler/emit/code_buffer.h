@@ -8,6 +8,7 @@
 #define PROGRAMS_CODE_BUFFER_H
 
 #include "programs/compiler/lower/lowered.h"
+#include "programs/compiler/schedule/schedule.h"
 
 /* Words from here to the next entry. */
 struct code_range {
@@ -33,13 +34,21 @@ struct code_call {
     uint32_t call; /* index in lowered.call */
 };
 
+/* The first word of the code of an exchange. */
+struct code_exchange {
+    uint32_t word;
+    uint32_t step;                    /* of the lowered program */
+    const struct tile_schedule *tile; /* borrowed from its schedule */
+};
+
 struct code_buffer {
     VEC(uint32_t) word;
     VEC(struct code_range) range;
     VEC(struct code_mark) mark;
     VEC(struct code_fix) fix;
-    VEC(struct code_call) call; /* ascending */
-    VEC(uint32_t) label;        /* the word at which it is placed */
+    VEC(struct code_call) call; /* ascending, like the following */
+    VEC(struct code_exchange) exchange;
+    VEC(uint32_t) label; /* the word at which it is placed */
     enum emu_status status;
 };
 
@@ -65,6 +74,9 @@ void code_insn_label(struct code_buffer *b, struct insn in, uint32_t label);
 
 /* The next word launches or calls what a call of the program needs. */
 void code_call(struct code_buffer *b, uint32_t call);
+
+/* The next words are what a tile does in an exchange. */
+void code_exchange(struct code_buffer *b, uint32_t step, const struct tile_schedule *tile);
 
 /* code_label() makes a label, code_place() puts it here. Every label that is used must be placed
  * before linking. */

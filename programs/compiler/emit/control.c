@@ -221,6 +221,7 @@ static void emit_exchange(struct walk *w, const struct step_part *part, const st
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, step->name);
     writer_sync(&w->out, emit_index_zone(w->p, step));
     if (t) {
+        code_exchange(w->out.b, index, t);
         emit_exchange_words(w, s, t);
         writer_await_words(&w->out, t->arrival > t->end_event ? t->arrival - t->end_event : 0,
                            CATEGORY_EXCHANGE_CODE, step->name);

@@ -92,6 +92,7 @@ struct tile_image {
     struct code_buffer code;
     struct tile_memory memory;
     VEC(struct image_key) key;
+    VEC(struct exchange_part) part;
     enum emu_status status;
 };
 
@@ -100,6 +101,7 @@ static void tile_image_free(struct tile_image *t)
     code_buffer_free(&t->code);
     tile_memory_free(&t->memory);
     VEC_FREE(&t->key);
+    VEC_FREE(&t->part);
 }
 
 /* The keys of all calls, by address; of a call whose time depends on data there is none. */
@@ -118,6 +120,27 @@ static enum emu_status list_keys(const struct emit_index *p, uint64_t key_base,
     return EMU_OK;
 }
 
+/* What the tile does in each exchange, by address. */
+static enum emu_status list_parts(const struct emit_index *p, struct tile_image *t)
+{
+    for (size_t i = 0; i < t->code.exchange.count; i++) {
+        const struct code_exchange *c = &t->code.exchange.at[i];
+        const struct tile_schedule *s = c->tile;
+        struct exchange_part x = { .addr = code_base(p) + ISA_WORD_BYTES * c->word,
+                                   .bytes = s->bytes,
+                                   .exchange = c->step + 1,
+                                   .instructions = s->insns,
+                                   .events = s->end_event,
+                                   .end_event = s->arrival,
+                                   .words_in = s->words_in,
+                                   .words_out = s->words_out };
+
+        if (x.instructions && x.exchange < EXCHANGE_PARTS_MAX)
+            TRY(VEC_PUSH(&t->part, x));
+    }
+    return EMU_OK;
+}
+
 static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct tile_image *out)
 {
     const struct emit_index *p = e->p;
@@ -125,11 +148,12 @@ static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct
     uint32_t base = code_base(p);
 
     code_buffer_clear(&out->code);
-    out->key.count = 0;
+    out->key.count = out->part.count = 0;
     TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
     TRY(code_buffer_link(&out->code, base));
     EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
     TRY(list_keys(p, e->key_base, out));
+    TRY(list_parts(p, out));
     return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_step, &out->memory);
 }
 
@@ -233,6 +257,7 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
     TRY(add_map(e, &t->memory, &out.map));
     TRY(add_symbols(e, &t->memory, &out.symbols));
     TRY(image_keys(e->im, t->key.at, t->key.count, &out.keys));
+    TRY(image_parts(e->im, t->part.at, t->part.count, &out.parts));
     TRY(add_segments(e, &t->memory, &segments));
     TRY(image_add_tile(e->im, &out, e->segment, segments));
     return image_check_map(e->im, &out);
