@@ -77,6 +77,16 @@ void live_table_free(struct live_table *t)
     *t = (struct live_table){ 0 };
 }
 
+void live_list_objects(const struct lowered *l, size_t *first, uint32_t *object)
+{
+    for (size_t i = 0; i < l->object.count; i++)
+        first[l->tile_index[l->object.at[i].tile]]++;
+    for (uint32_t t = 1; t <= l->used_tiles; t++)
+        first[t] += first[t - 1];
+    for (size_t i = l->object.count; i--;)
+        object[--first[l->tile_index[l->object.at[i].tile]]] = (uint32_t)i;
+}
+
 void live_add(const struct lowered *l, uint32_t set, uint32_t bytes, int64_t *change)
 {
     const struct live_set *s = &l->live_set.at[set];

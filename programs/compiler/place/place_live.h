@@ -53,6 +53,10 @@ static inline int live_table_meet(const struct live_table *t, uint32_t a, uint32
     return live_row_meets(&row, b);
 }
 
+/* Objects by tile, those of a tile in the order of their numbers: object[first[t] .. first[t + 1]]
+ * of index t in used_tile. first: used_tiles + 1 entries that are 0. */
+void live_list_objects(const struct lowered *l, size_t *first, uint32_t *object);
+
 /* Bytes in use on a tile. change[step]: bytes that come into use with a step, less those that go
  * out of it; one more than there are steps. live_add() adds an object's, live_peak() says how many
  * are in use at the fullest moment, and at which step that is. */

@@ -1,7 +1,7 @@
 /* place_outlook.c - what every tile will need, before anything is scheduled or placed (place.h).
  *
- * Code is counted by what it is made of: the codelets, a few words for each call, and some bytes for
- * each message that a tile sends or hears. Gaps come on top.
+ * Code is counted by what it is made of: the codelets, a few words for each call, and some bytes
+ * for each message that a tile sends or hears. Gaps come on top.
  */
 #include "programs/compiler/place/place.h"
 
@@ -52,19 +52,7 @@ static void count_code(const struct lowered *l, uint32_t codelet_bytes, uint32_t
             count_messages(l, &l->step.at[i], message_bytes, code);
 }
 
-/* ---- objects ---- */
-
-static void list_objects(struct outlook *o)
-{
-    const struct lowered *l = o->l;
-
-    for (uint32_t i = 0; i < l->object.count; i++)
-        o->first[tile_of(l, i)]++;
-    for (uint32_t t = 1; t <= l->used_tiles; t++)
-        o->first[t] += o->first[t - 1];
-    for (uint32_t i = (uint32_t)l->object.count; i--;)
-        o->object[--o->first[tile_of(l, i)]] = i;
-}
+/* ---- tiles ---- */
 
 static enum emu_status look_at_tile(void *ctx, uint32_t tile, unsigned thread)
 {
@@ -96,7 +84,7 @@ static enum emu_status look(struct outlook *o, uint32_t codelet_bytes, uint32_t 
     if (!o->first || !o->object || !o->code || !o->change || !o->out)
         return FAIL(NO_MEMORY, "the outlook of %zu tiles", tiles);
     count_code(o->l, codelet_bytes, message_bytes, o->code);
-    list_objects(o);
+    live_list_objects(o->l, o->first, o->object);
     TRY(parallel_each((uint32_t)tiles, threads, look_at_tile, o));
     placement_conclude(out, graph_arch(o->l->graph));
     return EMU_OK;

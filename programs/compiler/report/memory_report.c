@@ -11,6 +11,7 @@
 
 #include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/base/parallel.h"
+#include "programs/compiler/place/place_live.h"
 
 int tile_fits(const struct memory_report *a, uint32_t tile)
 {
@@ -323,18 +324,6 @@ static void add_up(struct memory_report *a)
     }
 }
 
-static void list_objects(struct memory_report *a)
-{
-    const struct lowered *l = a->c->lowered;
-
-    for (size_t i = 0; i < l->object.count; i++)
-        a->first[l->tile_index[l->object.at[i].tile]]++;
-    for (uint32_t t = 1; t <= a->tiles; t++)
-        a->first[t] += a->first[t - 1];
-    for (size_t i = l->object.count; i--;)
-        a->object[--a->first[l->tile_index[l->object.at[i].tile]]] = (uint32_t)i;
-}
-
 /* The largest number of objects on a tile. */
 static size_t most_objects(const struct memory_report *a)
 {
@@ -396,7 +385,7 @@ enum emu_status memory_report_list(const struct compiled *c, struct memory_repor
     out->object = emu_alloc(objects + 1, sizeof(*out->object));
     if (!out->tile || !out->first || !out->object)
         return FAIL(NO_MEMORY, "a memory report of %zu objects", objects);
-    list_objects(out);
+    live_list_objects(c->lowered, out->first, out->object);
     return EMU_OK;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "programs/compiler/base/parallel.h"
 #include "programs/compiler/place/place_live.h"
 #include "programs/compiler/report/memory_report.h"
 
@@ -16,17 +17,45 @@ struct fullness {
     uint32_t *tile;  /* owned; index in used_tile */
 };
 
+static enum emu_status fullness_alloc(size_t steps, struct fullness *f)
+{
+    f->bytes = emu_alloc(steps + 1, sizeof(*f->bytes));
+    f->tile = emu_alloc(steps + 1, sizeof(*f->tile));
+    return f->bytes && f->tile ? EMU_OK : FAIL(NO_MEMORY, "%zu steps", steps);
+}
+
 static void fullness_free(struct fullness *f)
 {
     emu_free(f->bytes);
     emu_free(f->tile);
 }
 
-static void note_tile(const struct memory_report *a, uint32_t tile, int64_t *change,
-                      struct fullness *f)
+/* Of two tiles that are as full the lower one counts. */
+static void note_fullness(struct fullness *f, size_t step, uint64_t bytes, uint32_t tile)
 {
+    if (bytes > f->bytes[step] || (bytes == f->bytes[step] && tile < f->tile[step])) {
+        f->bytes[step] = bytes;
+        f->tile[step] = tile;
+    }
+}
+
+/* The fullest of the tiles that a thread has looked at. */
+struct fullness_part {
+    struct fullness full;
+    int64_t *change; /* owned; of one tile: live_add() */
+};
+
+struct fullness_work {
+    struct memory_report lists;
+    struct fullness_part *part; /* by thread; owned */
+};
+
+static enum emu_status note_tile(void *ctx, uint32_t tile, unsigned thread)
+{
+    const struct fullness_work *w = ctx;
+    const struct memory_report *a = &w->lists;
     const struct lowered *l = a->c->lowered;
-    int64_t use = a->c->place.tile[tile].code_bytes;
+    int64_t use = a->c->place.tile[tile].code_bytes, *change = w->part[thread].change;
 
     memset(change, 0, (l->step.count + 1) * sizeof(*change));
     for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++) {
@@ -36,30 +65,48 @@ static void note_tile(const struct memory_report *a, uint32_t tile, int64_t *cha
     }
     for (size_t step = 0; step < l->step.count; step++) {
         use += change[step];
-        if ((uint64_t)use > f->bytes[step]) {
-            f->bytes[step] = (uint64_t)use;
-            f->tile[step] = tile;
-        }
+        note_fullness(&w->part[thread].full, step, (uint64_t)use, tile);
     }
+    return EMU_OK;
+}
+
+static enum emu_status note_tiles(struct fullness_work *w, unsigned threads, struct fullness *f)
+{
+    size_t steps = w->lists.c->lowered->step.count;
+
+    w->part = emu_alloc(threads, sizeof(*w->part));
+    if (!w->part)
+        return FAIL(NO_MEMORY, "%u threads", threads);
+    for (unsigned i = 0; i < threads; i++) {
+        TRY(fullness_alloc(steps, &w->part[i].full));
+        w->part[i].change = emu_alloc(steps + 1, sizeof(*w->part[i].change));
+        if (!w->part[i].change)
+            return FAIL(NO_MEMORY, "%zu steps", steps);
+    }
+    TRY(parallel_each(w->lists.tiles, threads, note_tile, w));
+    for (unsigned i = 0; i < threads; i++) {
+        for (size_t step = 0; step < steps; step++)
+            note_fullness(f, step, w->part[i].full.bytes[step], w->part[i].full.tile[step]);
+    }
+    return EMU_OK;
 }
 
 static enum emu_status fullness_init(const struct compiled *c, struct fullness *f)
 {
-    size_t steps = c->lowered->step.count;
-    int64_t *change = emu_alloc(steps + 1, sizeof(*change));
-    struct memory_report a = { 0 };
-    enum emu_status s = EMU_OK;
+    unsigned threads = parallel_threads(c->threads);
+    struct fullness_work w = { .part = NULL };
+    enum emu_status s = fullness_alloc(c->lowered->step.count, f);
 
-    f->bytes = emu_alloc(steps + 1, sizeof(*f->bytes));
-    f->tile = emu_alloc(steps + 1, sizeof(*f->tile));
-    if (!change || !f->bytes || !f->tile)
-        s = FAIL(NO_MEMORY, "%zu steps", steps);
     if (s == EMU_OK)
-        s = memory_report_init(c, &a);
-    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
-        note_tile(&a, t, change, f);
-    memory_report_free(&a);
-    emu_free(change);
+        s = memory_report_list(c, &w.lists);
+    if (s == EMU_OK)
+        s = note_tiles(&w, threads, f);
+    for (unsigned i = 0; w.part && i < threads; i++) {
+        fullness_free(&w.part[i].full);
+        emu_free(w.part[i].change);
+    }
+    emu_free(w.part);
+    memory_report_free(&w.lists);
     return s;
 }
 
