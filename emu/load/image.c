@@ -66,6 +66,8 @@ void image_free(struct image *im)
     pool_free(&im->lines);
     pool_free(&im->keys);
     pool_free(&im->parts);
+    for (unsigned k = 0; k < IMAGE_LIST_SECTIONS; k++)
+        emu_free(im->section[k]);
     arena_free(&im->arena);
     emu_free(im->tile);
     emu_free(im->segment);
@@ -119,7 +121,8 @@ enum emu_status image_blob(struct image *im, const void *data, uint32_t bytes, u
 static enum emu_status list_intern(struct image *im, struct image_pool *p, const void *items,
                                    size_t n, size_t item_bytes, uint32_t *id)
 {
-    return pool_intern(p, &im->arena, items, (uint32_t)(n * item_bytes), id);
+    return pool_intern(p, im->keeps_lists ? NULL : &im->arena, items, (uint32_t)(n * item_bytes),
+                       id);
 }
 
 static enum emu_status check_list_length(const char *kind, size_t n)

@@ -19,6 +19,7 @@ enum {
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
     IMAGE_FIXED_SECTIONS = 17,
+    IMAGE_LIST_SECTIONS = 5,
     IMAGE_FORMAT_VERSION = 7,
     IMAGE_FORMAT_WITHOUT_PARTS = 6,
     IMAGE_FORMAT_WITHOUT_KEYS = 5, /* and without parts. The oldest that is read: code of versions 1
@@ -132,6 +133,9 @@ struct image {
     size_t notes, note_cap;
     struct image_index tile_index, stream_index;
     int lacks_numbers; /* it was read for the timing engine */
+    /* What was read: lists lie in the contents of their sections. */
+    uint8_t *section[IMAGE_LIST_SECTIONS]; /* owned */
+    int keeps_lists;                       /* while they are read */
 };
 
 /* bytes of zeros, aligned to 16; NULL when out of memory. */
@@ -153,8 +157,8 @@ void copy_nonzero_pages(void *to, const void *from, size_t bytes);
 
 /* The id of a thing that equals data, INDEX_NONE if there is none. */
 uint32_t pool_find(const struct image_pool *p, const void *data, uint32_t bytes);
-/* The id of data, copied if it is new (blobs page by page, zeros left out). On EMU_NO_MEMORY the
- * pool is as before. */
+/* The id of data, copied if it is new (blobs page by page, zeros left out); a NULL: it stays where
+ * it is. On EMU_NO_MEMORY the pool is as before. */
 enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *data, uint32_t bytes,
                             uint32_t *id) EMU_MUST_CHECK;
 /* Appends a thing of zeros. The reader fills it in; then pool_index_item() makes it findable.

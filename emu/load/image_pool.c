@@ -203,9 +203,12 @@ enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *d
     if (*id != INDEX_NONE)
         return EMU_OK;
     TRY(index_reserve(&p->index));
-    TRY(pool_append_blank(p, a, bytes, &copy));
-    copy_nonzero_pages(copy, data, bytes);
+    TRY(pool_append_blank(p, a, a ? bytes : 0, &copy));
     *id = (uint32_t)(p->items - 1);
+    if (a)
+        copy_nonzero_pages(copy, data, bytes);
+    else
+        p->item[*id] = (struct pool_item){ data, bytes };
     index_add(&p->index, hash, *id);
     return EMU_OK;
 }
