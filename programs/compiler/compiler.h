@@ -85,6 +85,15 @@ void graph_set_nan_on_overflow(struct graph *g);
 int graph_has_nan_on_overflow(const struct graph *g);
 /* The number of tiles before the first one in a group other than 0: the tiles that networks use. */
 uint32_t graph_compute_tiles(const struct graph *g);
+/* What is made from here on deals out operations that do not need all tiles in turn: each begins at
+ * the tile after the last one of the operation before, not at tile 0. For programs of so many small
+ * operations that the code of tile 0 would decide whether they fit. Whose turn it is changes no
+ * result: sums over tiles are in the order of the elements then, not of the tiles. */
+void graph_take_turns(struct graph *g);
+int graph_takes_turns(const struct graph *g);
+/* The first of the `count` tiles of such an operation, which go on at tile 0 after the last compute
+ * tile; 0 if operations do not take turns. */
+uint32_t graph_first_tile(struct graph *g, uint32_t count);
 
 /* ---- variables ---- */
 
@@ -144,7 +153,8 @@ void tensor_memory_order(const struct graph *g, struct tensor t, unsigned *order
 void graph_map(struct graph *g, struct tensor t, uint32_t tile);
 /* Distributes the elements in order over `tiles` tiles from first on, one run per tile. The runs
  * have equal size, a multiple of grain elements (the last one may be shorter). Uses fewer tiles
- * where a tile would otherwise get fewer than least elements. */
+ * where a tile would otherwise get fewer than least elements: the first ones, or, of all compute
+ * tiles, those whose turn it is (graph_take_turns()). */
 void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t least,
                       uint32_t first, uint32_t tiles);
 /* Element k of t goes to the tile of element k of like. Both have the same number of elements. */

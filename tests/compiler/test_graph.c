@@ -288,6 +288,39 @@ static void linear_mapping(void **state)
     }
 }
 
+/* Tensors that do not need all tiles lie one after the other, around the chip; others, and those of
+ * whom somebody says where they begin, as ever. */
+static void small_tensors_take_turns(void **state)
+{
+    static const struct {
+        uint32_t elements, first, tiles, begin;
+    } cases[] = {
+        { 12, 0, 16, 0 }, /* tiles 0 to 2 */
+        { 20, 0, 16, 3 }, /* 3 to 7 */
+        { 64, 0, 16, 0 }, /* all */
+        { 8, 3, 13, 3 },  /* where it is told */
+        { 40, 0, 16, 8 }, /* 8 to 15, 0, 1 */
+        { 4, 0, 16, 2 },
+    };
+    struct graph *g = graph_on("toy16");
+
+    (void)state;
+    assert_int_equal(graph_first_tile(g, 5), 0);
+    assert_int_equal(graph_first_tile(g, 5), 0);
+    graph_take_turns(g);
+    for (size_t k = 0; k < EMU_COUNT_OF(cases); k++) {
+        struct tensor t = graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
+
+        graph_map_linear(g, t, 4, 4, cases[k].first, cases[k].tiles);
+        for (uint32_t i = 0; i < cases[k].elements; i++)
+            assert_int_equal(graph_tile_of(g, t, i), (cases[k].begin + i / 4) % 16);
+    }
+    assert_int_equal(graph_first_tile(g, 14), 3);
+    assert_int_equal(graph_first_tile(g, 1), 1);
+    assert_int_equal(graph_status(g), EMU_OK);
+    graph_free(g);
+}
+
 static void mapping_like_another(void **state)
 {
     struct graph *g = graph_on("toy16");
@@ -646,6 +679,7 @@ int main(void)
         cmocka_unit_test(one_copy_of_a_repeated_constant_is_kept),
         cmocka_unit_test(the_last_mapping_wins),
         cmocka_unit_test(linear_mapping),
+        cmocka_unit_test(small_tensors_take_turns),
         cmocka_unit_test(mapping_like_another),
         cmocka_unit_test(mapping_is_fast),
         cmocka_unit_test(fields_are_filled),

@@ -128,6 +128,41 @@ static void test_reduce_stages(void **state)
     one_reduction(&long_one);
 }
 
+/* Operations that take turns compute the same, and leave their results on other tiles each time. */
+static void test_turns(void **state)
+{
+    enum { AGAIN = 12 };
+    double *x = ops_numbers(4 * 6, 5);
+    struct ops_output *sum[AGAIN], *row[AGAIN], *turned[AGAIN];
+    uint32_t used[3] = { 0 };
+    struct ops_fixture r;
+    struct tensor t;
+
+    (void)state;
+    ops_fixture_new(&r, "toy16", 0);
+    graph_take_turns(r.g);
+    t = ops_input(&r, ELEM_F32, SHAPE(4, 6), MAP_ODD, x);
+    for (unsigned k = 0; k < AGAIN; k++) {
+        sum[k] = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
+        row[k] = ops_output(&r, op_row_reduce(r.g, r.seq, ROW_OP_SUM, t, ELEM_F32, "row"));
+        turned[k] = ops_output(&r, op_transpose(r.g, r.seq, t, "turned"));
+        used[0] |= 1u << graph_tile_of(r.g, sum[k]->t, 0);
+        used[1] |= 1u << graph_tile_of(r.g, row[k]->t, 0);
+        used[2] |= 1u << graph_tile_of(r.g, turned[k]->t, 0);
+    }
+    ops_run(&r);
+    for (unsigned k = 0; k < AGAIN; k++) {
+        assert_memory_equal(sum[k]->value, sum[0]->value, 6 * sizeof(double));
+        assert_memory_equal(row[k]->value, row[0]->value, 4 * sizeof(double));
+        for (uint32_t i = 0; i < 24; i++)
+            assert_true(turned[k]->value[i % 6 * 4 + i / 6] == x[i]);
+    }
+    for (unsigned k = 0; k < EMU_COUNT_OF(used); k++)
+        assert_true(__builtin_popcount(used[k]) > 2);
+    ops_fixture_free(&r);
+    free(x);
+}
+
 /* ---- over all elements ---- */
 
 static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map)
@@ -468,11 +503,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce),        cmocka_unit_test(test_reduce_ragged),
         cmocka_unit_test(test_reduce_copies), cmocka_unit_test(test_reduce_stages),
-        cmocka_unit_test(test_totals),        cmocka_unit_test(test_argmax),
-        cmocka_unit_test(test_transpose),     cmocka_unit_test(test_matmul_cuts),
-        cmocka_unit_test(test_matmul_sizes),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_all_types),     cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_turns),         cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_argmax),        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_matmul_cuts),   cmocka_unit_test(test_matmul_sizes),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_all_types),
+        cmocka_unit_test(test_empty),         cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,6 +213,25 @@ int graph_has_nan_on_overflow(const struct graph *g)
     return g->nan_on_overflow;
 }
 
+void graph_take_turns(struct graph *g)
+{
+    g->takes_turns = 1;
+}
+
+int graph_takes_turns(const struct graph *g)
+{
+    return g->takes_turns;
+}
+
+uint32_t graph_first_tile(struct graph *g, uint32_t count)
+{
+    uint32_t first = g->turn;
+
+    if (g->takes_turns)
+        g->turn = (uint32_t)(((uint64_t)g->turn + count) % graph_compute_tiles(g));
+    return first;
+}
+
 void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group)
 {
     if (!graph_works(g))

@@ -155,6 +155,8 @@ struct stream {
 
 struct graph {
     int nan_on_overflow; /* graph_set_nan_on_overflow() */
+    int takes_turns;     /* graph_take_turns() */
+    uint32_t turn;       /* the tile at which the next small operation begins */
     struct arch arch;
     const struct codelet_library *library; /* borrowed */
     struct prog_arena arena;

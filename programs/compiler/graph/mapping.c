@@ -216,7 +216,8 @@ static uint64_t round_up(uint64_t n, uint64_t multiple)
 void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t least,
                       uint32_t first, uint32_t tiles)
 {
-    uint64_t elements, size;
+    uint64_t elements, size, used;
+    uint32_t at = 0;
 
     if (!graph_has_view(g, t, "graph_map_linear"))
         return;
@@ -232,8 +233,11 @@ void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t
     size = round_up((elements + tiles - 1) / tiles, grain);
     if (size < least)
         size = round_up(least, grain);
-    for (uint64_t begin = 0; begin < elements; begin += size)
-        map_range(g, t, begin, elements - begin < size ? elements : begin + size, first++);
+    used = (elements + size - 1) / size;
+    if (!first && tiles == graph_compute_tiles(g) && used < tiles)
+        at = graph_first_tile(g, (uint32_t)used);
+    for (uint64_t begin = 0; begin < elements; begin += size, at = (at + 1) % tiles)
+        map_range(g, t, begin, elements - begin < size ? elements : begin + size, first + at);
 }
 
 void graph_map_like(struct graph *g, struct tensor t, struct tensor like)

@@ -1,5 +1,6 @@
 /* conv_rotation.c - counts for every rotation of the parts how much data would stay on its tile,
- * and takes the rotation with the least; of equal ones the nearest to none. */
+ * and takes the rotation with the least; of equal ones the nearest to none, or to the one whose
+ * turn it is. */
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_rotation.h"
 
@@ -150,19 +151,33 @@ static void note_added(const struct arch *a, const struct conv_plan *p, const st
 
 /* ---- choice ---- */
 
-/* The rotation in [first, n) with the least; of equal ones the nearest to 0, in either direction.
- */
-static uint32_t least_of(const uint64_t *stays, uint32_t first, uint32_t n)
+/* How far apart two rotations of n are, in the shorter direction. */
+static uint32_t distance(uint32_t a, uint32_t b, uint32_t n)
+{
+    uint32_t d = a < b ? b - a : a - b;
+
+    return d < n - d ? d : n - d;
+}
+
+/* The rotation in [first, n) with the least; of equal ones the nearest to `wanted`. */
+static uint32_t least_of(const uint64_t *stays, uint32_t first, uint32_t n, uint32_t wanted)
 {
     uint32_t best = first;
 
     for (uint32_t k = first; k < n; k++) {
-        uint32_t near = k < n - k ? k : n - k, best_near = best < n - best ? best : n - best;
-
-        if (stays[k] < stays[best] || (stays[k] == stays[best] && near < best_near))
+        if (stays[k] < stays[best] ||
+            (stays[k] == stays[best] && distance(k, wanted, n) < distance(best, wanted, n)))
             best = k;
     }
     return best;
+}
+
+/* The rotation that is nearest to whose turn it is (graph_take_turns()). */
+static uint32_t wanted_rotation(struct nn *nn, const struct conv_plan *p)
+{
+    uint64_t parts = (uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out * p->cut_in;
+
+    return parts < p->tiles ? graph_first_tile(nn->g, (uint32_t)parts) % p->tiles : 0;
 }
 
 static enum emu_status choose_sum_rotation(struct nn *nn, const struct activation *add,
@@ -184,7 +199,7 @@ static enum emu_status choose_sum_rotation(struct nn *nn, const struct activatio
     for (size_t k = 0; k < runs && stays; k++)
         note_added(graph_arch(nn->g), p, &run[k], stays);
     if (stays)
-        p->sum_rotation = least_of(stays, 1, groups);
+        p->sum_rotation = least_of(stays, 1, groups, 0);
     emu_free(run);
     emu_free(stays);
     return stays ? EMU_OK : FAIL(NO_MEMORY, "rotations of %u groups", groups);
@@ -206,7 +221,7 @@ enum emu_status conv_rotation_choose(struct nn *nn, const struct activation *x,
     for (size_t k = 0; k < runs && s == EMU_OK; k++)
         note_run(&t, &run[k]);
     if (s == EMU_OK)
-        p->rotation = least_of(t.stays, 0, p->tiles);
+        p->rotation = least_of(t.stays, 0, p->tiles, wanted_rotation(nn, p));
     emu_free(run);
     emu_free(t.stays);
     return s == EMU_OK ? choose_sum_rotation(nn, add, p) : s;

@@ -239,6 +239,7 @@ static enum emu_status add_group(struct weight_gradient *d, const struct share *
 static enum emu_status add_all(struct weight_gradient *d)
 {
     uint32_t pieces = (uint32_t)d->piece.count, tiles = graph_compute_tiles(d->g);
+    uint32_t parts = d->shares * d->plan.rows, first = graph_first_tile(d->g, parts);
     struct program fetched = program_sequence(d->g);
 
     program_add(d->g, d->nn->seq, fetched);
@@ -251,7 +252,7 @@ static enum emu_status add_all(struct weight_gradient *d)
 
         for (uint32_t k = 0; k < pieces; k++) {
             uint64_t part = (uint64_t)d->piece.at[k].part * d->shares + i;
-            uint32_t tile = (uint32_t)(part * tiles / ((uint64_t)d->shares * d->plan.rows));
+            uint32_t tile = (uint32_t)((first + part * tiles / parts) % tiles);
 
             for (uint32_t u = r.groups.begin; u < r.groups.end; u++)
                 TRY(add_group(d, &r, u, k, tile));

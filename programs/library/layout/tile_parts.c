@@ -15,6 +15,15 @@ static int by_tile(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+static int by_first_element(const void *a, const void *b, void *runs)
+{
+    const struct tile_part *x = a, *y = b;
+    const struct tile_run *run = runs;
+
+    return (run[x->first].begin > run[y->first].begin) -
+           (run[x->first].begin < run[y->first].begin);
+}
+
 enum emu_status tile_parts_of(struct graph *g, struct tensor t, struct tile_parts *out)
 {
     size_t runs;
@@ -46,6 +55,8 @@ enum emu_status tile_parts_of(struct graph *g, struct tensor t, struct tile_part
         s->runs++;
         s->elements += out->run[i].end - out->run[i].begin;
     }
+    if (graph_takes_turns(g))
+        qsort_r(out->at, out->count, sizeof(*out->at), by_first_element, out->run);
     return EMU_OK;
 }
 

@@ -74,6 +74,16 @@ static int by_tile_and_columns(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
+/* Where operations take turns: on which tiles partials are decides no order of sums. */
+static int by_columns_and_row(const void *a, const void *b)
+{
+    const struct reduce_partial *x = a, *y = b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
 static int by_columns(const void *a, const void *b)
 {
     const struct reduce_partial *x = a, *y = b;
@@ -120,8 +130,8 @@ static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, 
     graph_map(r->g, out, j->tile);
     VERTEX_OF(reduce, codelet, r->g, cs, j->tile, .partials = job_operand(r, j), .out = out,
               .p = (uint32_t)j->parts);
-    return VEC_PUSH(results,
-                    (struct reduce_partial){ out, j->begin, j->end, results->count, j->tile });
+    return VEC_PUSH(results, (struct reduce_partial){ out, j->begin, j->end,
+                                                      r->partial.at[j->first].row, j->tile });
 }
 
 /* Adds the jobs in one compute set; their results replace the partials. */
@@ -295,19 +305,21 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
 /* ---- stages between tiles ---- */
 
 /* Adds jobs for a group of partials of the same columns: its members share the columns, in whole
- * vectors of 8 bytes. */
+ * vectors of 8 bytes. If there are fewer shares than members, those whose turn it is have them. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
 {
     const struct reduce_partial *p = &r->partial.at[first];
     uint64_t columns = p->end - p->begin, vector = 8 / elem_bytes(tensor_elem(r->g, p->t));
     uint64_t vectors = (columns + vector - 1) / vector;
     uint64_t share = (vectors + parts - 1) / parts * vector;
+    size_t shares = (size_t)((columns + share - 1) / share);
+    size_t member = shares < parts ? graph_first_tile(r->g, (uint32_t)shares) % parts : 0;
 
-    for (size_t k = 0; k * share < columns; k++) {
+    for (size_t k = 0; k < shares; k++, member = (member + 1) % parts) {
         uint64_t begin = p->begin + k * share;
         uint64_t end = begin + share < p->end ? begin + share : p->end;
 
-        TRY(VEC_PUSH(&r->job, (struct reduce_job){ first, parts, begin, end, p[k].tile }));
+        TRY(VEC_PUSH(&r->job, (struct reduce_job){ first, parts, begin, end, p[member].tile }));
     }
     return EMU_OK;
 }
@@ -352,7 +364,8 @@ static enum emu_status tile_stages(struct reduction *r)
     for (;;) {
         struct partial_list cut = { 0 };
 
-        TRY(take_partials(r, &cut, cut_partials(r, 0, r->partial.count, &cut), by_columns));
+        TRY(take_partials(r, &cut, cut_partials(r, 0, r->partial.count, &cut),
+                          graph_takes_turns(r->g) ? by_columns_and_row : by_columns));
         if (is_done(r))
             return EMU_OK;
         for (size_t i = 0, k; i < r->partial.count; i = k) {

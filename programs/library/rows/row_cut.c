@@ -27,7 +27,7 @@ struct row_piece row_piece(const struct row_cut *c, uint32_t i)
     struct row_piece p =
         piece_of(c, cut_size(c->rows, c->groups, group), cut_size(vectors, c->pieces, k));
 
-    p.tile = cut_at(c->tiles, row_pieces(c), i);
+    p.tile = (c->first + cut_at(c->tiles, row_pieces(c), i)) % c->tiles;
     p.r0 = r0;
     p.r1 = r0 + p.rows;
     p.c0 = cut_at(vectors, c->pieces, k) * c->lanes;
@@ -101,6 +101,7 @@ struct row_cut row_cut_choose(struct graph *g, struct tensor t, row_cut_cycles *
             }
         }
     }
+    out.first = graph_first_tile(g, row_pieces(&out));
     return out;
 }
 

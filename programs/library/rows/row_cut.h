@@ -17,6 +17,7 @@ struct row_cut {
     uint32_t groups, pieces; /* their product is the number of tiles that work */
     uint32_t parts;          /* workers that share a piece of a row; divides their number */
     uint32_t workers, tiles; /* of a tile, of the machine */
+    uint32_t first;          /* tile of the first piece; the others follow at equal distances */
 };
 
 /* What one tile has: rows [r0, r1), columns [c0, c1), of which n are real: columns are counted with

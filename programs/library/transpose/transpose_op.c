@@ -61,7 +61,7 @@ static void add_block(struct graph *g, uint32_t cs, struct tensor t, struct tens
 struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name)
 {
     uint32_t rows, columns, by_rows, by_columns, cs;
-    uint32_t unit = MESSAGE_WORDS * 4 / elem_bytes(tensor_elem(g, t)), tile = 0;
+    uint32_t unit = MESSAGE_WORDS * 4 / elem_bytes(tensor_elem(g, t)), tile;
     struct tensor out;
 
     if (tensor_rank(g, t) != 2) {
@@ -76,6 +76,7 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
         return out;
     cs = op_compute_set(g, seq, name);
     choose_grid(rows, columns, unit, graph_arch(g)->tiles, &by_rows, &by_columns);
+    tile = graph_first_tile(g, by_rows * by_columns);
     for (uint32_t i = 0; i < by_rows; i++) {
         for (uint32_t k = 0; k < by_columns; k++) {
             struct block b = { cut(rows, 2, by_rows, i), cut(rows, 2, by_rows, i + 1),
@@ -83,7 +84,7 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
                                cut(columns, unit, by_columns, k + 1) };
 
             if (b.r0 < b.r1 && b.c0 < b.c1)
-                add_block(g, cs, t, out, &b, tile++);
+                add_block(g, cs, t, out, &b, tile++ % graph_arch(g)->tiles);
         }
     }
     return out;
