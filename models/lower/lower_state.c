@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "models/lower/lower_batches.h"
 #include "models/operators/op_update.h"
 
 enum { LEAST = 128 }; /* elements that no tile has fewer of */
@@ -461,21 +462,46 @@ static void bring_home(struct lowering *l, uint32_t parameter, const struct plac
     graph_pop(l->g);
 }
 
+/* The gradient of a parameter where that lies, in new memory. */
+static struct tensor new_at_home(struct lowering *l, uint32_t parameter, const struct placed *p)
+{
+    struct tensor like = l->at[parameter].gradient, t;
+    uint32_t n = (uint32_t)tensor_elements(l->g, like);
+
+    t = graph_variable(l->g, tensor_elem(l->g, like), 1, &n, "gradient");
+    graph_map_like(l->g, t, like);
+    if (state_is_filled_up(l, parameter) && !is_in_blocks(l, parameter, p))
+        op_fill(l->g, l->seq, t, 0, "gradient");
+    bring_home(l, parameter, p, t);
+    return t;
+}
+
+/* What the update takes: a gradient, or the sum of those of all micro batches. */
+static void take_gradient(struct lowering *l, uint32_t parameter, const struct placed *p)
+{
+    struct tensor to = l->at[parameter].gradient, t;
+
+    if (!lower_has_batches(l)) {
+        if (p->has_gradient)
+            program_add(l->g, l->seq, program_copy(l->g, p->gradient, to));
+        else
+            bring_home(l, parameter, p, to);
+    } else {
+        t = p->has_gradient ? p->gradient : new_at_home(l, parameter, p);
+        graph_push(l->g, "accumulate");
+        op_axpy(l->g, l->seq, 1, t, to, "add");
+        graph_pop(l->g);
+    }
+    l->at[parameter].has_gradient = 1;
+}
+
 void lower_gradient_in_function(struct lowering *l, uint32_t value, struct placed *made)
 {
-    uint32_t parameter = l->gradient_of[value], n;
-    struct tensor like, t;
+    uint32_t parameter = l->gradient_of[value];
 
     if (parameter == OP_NONE || !made->has_view)
         return;
-    like = l->at[parameter].gradient;
-    n = (uint32_t)tensor_elements(l->g, like);
-    t = graph_variable(l->g, tensor_elem(l->g, like), 1, &n, "gradient");
-    graph_map_like(l->g, t, like);
-    if (state_is_filled_up(l, parameter) && !is_in_blocks(l, parameter, made))
-        op_fill(l->g, l->seq, t, 0, "gradient");
-    bring_home(l, parameter, made, t);
-    made->gradient = t;
+    made->gradient = new_at_home(l, parameter, made);
     made->has_gradient = 1;
 }
 
@@ -487,18 +513,22 @@ int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struc
 void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct placed *made)
 {
     uint32_t parameter = value == OP_NONE ? OP_NONE : l->gradient_of[value];
-    struct placed *p;
+    uint32_t node = value == OP_NONE ? OP_NONE : l->og->value[value].node;
 
     if (parameter == OP_NONE || l->at != l->outer)
         return;
-    p = &l->at[parameter];
+    if (node != OP_NONE)
+        graph_push(l->g, l->og->node[node].name);
+    graph_push(l->g, "weights");
     if (made && made->has_gradient) {
-        program_add(l->g, l->seq, program_copy(l->g, made->gradient, p->gradient));
+        take_gradient(l, parameter, made);
     } else {
         lower_view(l, value);
-        bring_home(l, parameter, &l->at[value], p->gradient);
+        take_gradient(l, parameter, &l->at[value]);
     }
-    p->has_gradient = 1;
+    graph_pop(l->g);
+    if (node != OP_NONE)
+        graph_pop(l->g);
 }
 
 void lower_other_gradients(struct lowering *l, const struct op_node *n)
@@ -507,13 +537,35 @@ void lower_other_gradients(struct lowering *l, const struct op_node *n)
     const uint32_t *parameter = n->in + UPDATE_LISTS, *gradient = parameter + u.n;
 
     for (uint32_t k = 0; k < u.n; k++) {
-        struct placed *p = &l->at[parameter[k]];
-
-        if (p->has_gradient)
+        if (l->at[parameter[k]].has_gradient)
             continue;
         lower_view(l, gradient[k]);
-        bring_home(l, parameter[k], &l->at[gradient[k]], p->gradient);
-        p->has_gradient = 1;
+        take_gradient(l, parameter[k], &l->at[gradient[k]]);
+    }
+}
+
+/* The gradients of the parameters of an update, one after another. */
+static struct tensor all_gradients(struct lowering *l, const struct op_node *n)
+{
+    struct update_lists u = update_lists_of(l, n);
+    struct tensor *part = emu_alloc(u.n + 1, sizeof(*part)), t = { 0 };
+
+    if (!part) {
+        graph_fail(l->g, EMU_NO_MEMORY, "gradients");
+        return t;
+    }
+    for (uint32_t k = 0; k < u.n; k++)
+        part[k] = l->at[n->in[UPDATE_LISTS + k]].gradient;
+    t = tensor_concat(l->g, part, u.n, 0);
+    emu_free(part);
+    return t;
+}
+
+void lower_clear_gradients(struct lowering *l)
+{
+    for (uint32_t i = 0; i < l->og->nodes; i++) {
+        if (update_results(l, &l->og->node[i]))
+            op_fill(l->g, l->seq, all_gradients(l, &l->og->node[i]), 0, "clear");
     }
 }
 
@@ -561,13 +613,17 @@ static int is_copied(const struct lowering *l, const struct op_update *u)
     return !p->has_state || p->state_row.view != l->at[u->state].state_row.view;
 }
 
-/* Copies other results, running statistics say, to their states, which are f32. room: for two
- * tensors of each. */
-static void copy_updates(struct lowering *l, struct program seq, struct tensor *room)
+/* Copies other results, running statistics say, to their states, which are f32. */
+void lower_copy_updates(struct lowering *l, struct program seq)
 {
-    struct tensor *old = room, *new = room + l->og->updates;
+    struct tensor *old = emu_alloc(2 * (size_t)l->og->updates + 1, sizeof(*old)), *new;
     uint32_t n = 0;
 
+    if (!old) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%u states", l->og->updates);
+        return;
+    }
+    new = old + l->og->updates;
     for (uint32_t k = 0; k < l->og->updates; k++) {
         const struct op_update *u = &l->og->update[k];
         struct tensor t;
@@ -584,30 +640,29 @@ static void copy_updates(struct lowering *l, struct program seq, struct tensor *
         program_add(
             l->g, seq,
             program_copy(l->g, tensor_concat(l->g, new, n, 0), tensor_concat(l->g, old, n, 0)));
+    emu_free(old);
 }
 
 void lower_update_states(struct lowering *l)
 {
     const struct op_graph *og = l->og;
-    struct tensor *room = emu_alloc(2 * (size_t)og->updates + 1, sizeof(*room)), sum = { 0 };
     struct program outer = l->seq, changes;
+    struct tensor sum = { 0 };
     int has_sum;
 
-    if (!room) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%u states", og->updates);
+    if (!og->updates)
         return;
+    changes = program_sequence(l->g);
+    has_sum = sum_of_gradients(l, &sum);
+    if (lower_has_batches(l))
+        lower_keep_statistics(l, changes);
+    else
+        lower_copy_updates(l, changes);
+    program_add(l->g, outer, guarded(l, has_sum, sum, changes));
+    l->seq = changes;
+    for (uint32_t i = 0; i < og->nodes; i++) {
+        if (update_results(l, &og->node[i]))
+            lower_apply_update(l, &og->node[i]);
     }
-    if (og->updates) {
-        changes = program_sequence(l->g);
-        has_sum = sum_of_gradients(l, &sum);
-        copy_updates(l, changes, room);
-        program_add(l->g, outer, guarded(l, has_sum, sum, changes));
-        l->seq = changes;
-        for (uint32_t i = 0; i < og->nodes; i++) {
-            if (update_results(l, &og->node[i]))
-                lower_apply_update(l, &og->node[i]);
-        }
-        l->seq = outer;
-    }
-    emu_free(room);
+    l->seq = outer;
 }

@@ -36,6 +36,11 @@ void lower_other_gradients(struct lowering *l, const struct op_node *n);
 /* Changes parameters and states of a ParameterUpdate (lower_update.c). */
 void lower_apply_update(struct lowering *l, const struct op_node *n);
 
+/* All gradients of parameters become 0. */
+void lower_clear_gradients(struct lowering *l);
+/* Copies what states become to them, but for what updates change in place. */
+void lower_copy_updates(struct lowering *l, struct program seq);
+
 /* Makes all states of the graph, and what the network reads in their place. */
 void lower_place_states(struct lowering *l);
 /* The elements of an input: numbers of a ParameterUpdate (its rate, say) are f32, seeds u32. */

@@ -380,12 +380,14 @@ enum emu_status lower_update(struct lowering *l, const struct node_group *group,
                              const struct op_node *n)
 {
     struct update_lists lists = update_lists_of(l, n);
+    struct program before = l->seq;
     struct update u;
     struct tensor sum;
 
     (void)group;
     lower_other_gradients(l, n);
     set_results(l, n, lists);
+    l->seq = l->after;
     if (n->outs > lists.n * (1 + lists.slots)) {
         TRY(update_begin(l, n, &u));
         sum = tensor_reshape(l->g, op_total(l->g, l->seq, REDUCE_SUM, u.g, n->name), 1,
@@ -394,6 +396,7 @@ enum emu_status lower_update(struct lowering *l, const struct node_group *group,
         lower_set_view(l, n->out[n->outs - 1], tensor_reshape(l->g, sum, 0, NULL));
         emu_free(u.piece);
     }
+    l->seq = before;
     return EMU_OK;
 }
 

@@ -50,7 +50,11 @@ struct lowering {
     struct graph *g;
     struct nn *nn;
     struct program seq;
-    enum elem real; /* of floats, where the lowering is now */
+    /* A loop over micro batches (lower_batches.h): seq is its body, and what stands before and
+     * after it. Without one, after is seq. */
+    struct program before, after;
+    struct tensor *statistic; /* by update: the state of which the loop has a copy */
+    enum elem real;           /* of floats, where the lowering is now */
     struct lowered_network *out;
     struct placed *at;      /* by value */
     struct placed *outer;   /* the same outside of functions, where states are */

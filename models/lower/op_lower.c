@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "emu/arch/arch.h"
+#include "models/lower/lower_batches.h"
 #include "models/lower/lower_call.h"
 #include "models/lower/lower_state.h"
 #include "models/lower/op_live.h"
@@ -132,13 +133,27 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
 
 /* ---- inputs and outputs ---- */
 
+/* Pictures that are streamed: no input of the program. */
+static struct activation streamed_picture(struct lowering *l, uint32_t n, uint32_t h, uint32_t w,
+                                          struct lowered_value *in)
+{
+    const uint32_t shape[] = { n, h, w, 4 };
+    struct activation x = { graph_variable(l->g, ELEM_F16, 4, shape, in->name), n, 3, h, w };
+
+    graph_map_linear(l->g, x.t, 64, 64, 0, graph_compute_tiles(l->g));
+    in->elem = ELEM_F16;
+    lower_stream_in(l, in, x.t);
+    return x;
+}
+
 static void add_picture(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
     const struct op_shape *s = lower_shape(l, value);
     uint32_t n = s->dim[0], h = s->dim[2], w = s->dim[3];
     const struct pixel_format *pixels = l->options->pixels;
     struct activation x = pixels ? op_pixels(l->nn, n, h, w, pixels, &l->out->raw, in->name)
-                                 : op_picture(l->nn, n, h, w, in->name);
+                          : lower_is_of_batch(l, value) ? streamed_picture(l, n, h, w, in)
+                                                        : op_picture(l->nn, n, h, w, in->name);
     struct tensor t;
 
     in->pixels = 1;
@@ -165,7 +180,9 @@ static int is_trained_on(const struct lowering *l, uint32_t value)
 /* The host writes the channels that there are; those that fill up blocks stay 0. */
 static void add_field(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
+    enum { GRAIN = 16, LEAST = 64 };
     const struct op_shape *s = lower_shape(l, value);
+    struct tensor raw;
     struct activation x = { .n = s->dim[0], .c = s->dim[1], .h = s->dim[2], .w = s->dim[3] };
     const uint32_t shape[] = { channel_blocks_of(x.c), x.n, x.h, x.w, CHANNEL_BLOCK };
     void *zeros;
@@ -184,6 +201,11 @@ static void add_field(struct lowering *l, uint32_t value, struct lowered_value *
     lower_pin(l, value);
     in->elem = ELEM_F16;
     in->view = lower_made_view(l, value);
+    if (!lower_is_of_batch(l, value))
+        return;
+    raw = graph_variable(l->g, ELEM_F16, s->rank, s->dim, in->name);
+    graph_map_linear(l->g, raw, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+    lower_stream_in(l, in, raw);
 }
 
 static void add_input(struct lowering *l, uint32_t value, struct lowered_value *in)
@@ -209,7 +231,10 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
     in->elem = lower_input_elem(l, value);
     in->view = graph_variable(l->g, in->elem, v->shape.rank, v->shape.dim, v->name);
     graph_map_linear(l->g, in->view, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
-    graph_input(l->g, in->view);
+    if (lower_is_of_batch(l, value))
+        lower_stream_in(l, in, in->view);
+    else
+        graph_input(l->g, in->view);
     lower_set_view(l, value, in->view);
 }
 
@@ -221,6 +246,14 @@ static uint32_t state_of(const struct op_graph *g, uint32_t value)
             return g->update[k].state;
     }
     return OP_NONE;
+}
+
+/* Whether a value is made once for a step, by an update, not for every micro batch. */
+static int is_of_update(const struct lowering *l, uint32_t value)
+{
+    uint32_t node = l->og->value[value].node;
+
+    return node != OP_NONE && op_node_is(&l->og->node[node], "ParameterUpdate");
 }
 
 /* Outputs are copied where they cannot be read after the run, or lie in pieces. */
@@ -239,6 +272,11 @@ static void add_output(struct lowering *l, uint32_t value, struct lowered_value 
     }
     t = lower_view(l, value);
     out->elem = tensor_elem(l->g, t);
+    if (lower_has_batches(l) && !is_of_update(l, value)) {
+        out->view = t;
+        lower_stream_out(l, t, out);
+        return;
+    }
     if (v->kind == OP_RESULT && !l->storage_is_input[l->at[value].storage]) {
         out->view = t;
     } else {
@@ -337,17 +375,37 @@ static void watch(struct lowering *l, const struct node_group *group)
     }
 }
 
+/* Whether a node makes gradients of parameters and nothing else. */
+static int is_of_weights(const struct lowering *l, const struct op_node *n)
+{
+    uint32_t gradients = 0;
+
+    for (uint32_t k = 0; k < n->outs; k++) {
+        if (n->out[k] == OP_NONE)
+            continue;
+        if (l->gradient_of[n->out[k]] == OP_NONE)
+            return 0;
+        gradients++;
+    }
+    return gradients != 0;
+}
+
 enum emu_status lower_one(struct lowering *l, const struct node_group *group)
 {
     const struct op_node *n = &l->og->node[group->node[0]];
     const struct lower_family *f = family_of(n);
+    int weights = is_of_weights(l, n);
     enum emu_status s;
 
     if (!f)
         return FAIL(BAD_FILE, "node %s (%s): no lowering of the operator is built yet", n->name,
                     n->row->name);
     l->out->group[l->group].scope = graph_push(l->g, n->name);
+    if (weights)
+        graph_push(l->g, "weights");
     s = f->lower(l, group, n);
+    if (weights)
+        graph_pop(l->g);
     if (s == EMU_OK && l->options->watch)
         watch(l, group);
     graph_pop(l->g);
@@ -385,9 +443,11 @@ static enum emu_status lower_all(struct lowering *l)
     for (uint32_t k = 0; k < og->inputs; k++)
         keep(l, og->input[k]);
     TRY(graph_status(l->g));
+    TRY(lower_batches_begin(l));
     TRY(lower_groups(l));
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, og->output[k], &l->out->out[k]);
+    lower_batches_end(l);
     lower_update_states(l);
     l->out->functions = l->blocks->classes;
     l->out->program = l->seq;
@@ -522,6 +582,7 @@ static void lowering_end(struct lowering *l, struct equal_blocks *blocks)
     emu_free(l->conv_of);
     emu_free(l->gradient_of);
     emu_free(l->load);
+    emu_free(l->statistic);
 }
 
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,

@@ -35,6 +35,10 @@ struct lower_options {
     /* 1: the sum of everything that floats become can be read after a run: lowered_network.watched.
      */
     int watch;
+    /* Of a step of training: micro batches whose gradients add up before parameters are updated. 0
+     * and 1: the host writes all inputs before a run. More: the program is a loop over them, and
+     * what is of a micro batch (lowered_value.is_streamed) comes and goes by streams. */
+    uint32_t batches;
     /* NULL: the host writes pictures as the first layer takes them. Else the only input is pictures
      * in this format (lowered_network.raw), and the caller makes the graph's program out of
      * lowered_network.program. */
@@ -48,6 +52,11 @@ struct lowered_value {
     struct tensor view; /* elements in the order of the view */
     enum elem elem;
     int pixels; /* 1: an input that lies as [n][h][w][4], though its shape is [n][c][h][w] */
+    /* 1: of a micro batch. It is a transfer of a stream for each of them, elements in the order of
+     * the view; raw: what the transfer goes to or comes from. */
+    int is_streamed;
+    uint32_t stream;
+    struct tensor raw;
 };
 
 /* The sum of a result, f32, which is no number where the result has one that is none. */

@@ -138,6 +138,7 @@ static enum emu_status read_options(struct training *t)
     t->schedule.every = q->rate_steps;
     t->schedule.factor = request_has(q, OPTION_rate_factor) ? q->rate_factor : 0.5;
     t->epochs = q->epochs ? q->epochs : EPOCHS;
+    t->accumulate = q->accumulate ? (uint32_t)q->accumulate : 1;
     t->smoothing = q->smoothing;
     if (t->smoothing >= 1)
         return FAIL(USAGE, "--smoothing: expected a number below 1, got %g", t->smoothing);
@@ -233,10 +234,10 @@ static enum emu_status open_batches(struct training *t)
     TRY(batch_options_of(t, t->data, &o));
     o.shuffle = 1;
     TRY(batches_new(t->data, &o, &t->batches));
-    t->steps_epoch = t->data->samples / o.batch;
+    t->steps_epoch = t->data->samples / o.batch / t->accumulate;
     if (!t->steps_epoch)
-        return FAIL(USAGE, "%" PRIu64 " pictures are fewer than a batch of %u", t->data->samples,
-                    o.batch);
+        return FAIL(USAGE, "%" PRIu64 " pictures are fewer than %u, which a step takes",
+                    t->data->samples, t->accumulate * o.batch);
     if (!t->test_data)
         return EMU_OK;
     TRY(batch_options_of(t, t->test_data, &o));
@@ -304,7 +305,8 @@ static uint64_t recipe_of(const struct training *t)
     r.average = t->q->average;
     r.augment = t->augment;
     r.classes = t->source.shape.classes;
-    return hash64(&r, sizeof(r)) + hash64(t->optimiser.method, strlen(t->optimiser.method)) +
+    return hash64(&r, sizeof(r)) + t->accumulate - 1 +
+           hash64(t->optimiser.method, strlen(t->optimiser.method)) +
            hash64(t->q->what, strlen(t->q->what));
 }
 
@@ -328,7 +330,8 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
                                                  .compile = compile_options_of(t->q) },
                                     .loss_scale = t->loss_scale,
                                     .dynamic_scale = t->dynamic_scale,
-                                    .seed = t->at.seed };
+                                    .seed = t->at.seed,
+                                    .batches = chip == &t->chip ? t->accumulate : 1 };
 
     o.program.lower.real = t->real;
     o.program.lower.states = t->states;
@@ -382,9 +385,11 @@ static enum emu_status compile(struct training *t)
 static enum emu_status begin_machines(struct training *t)
 {
     struct session_options o = session_options_of(t->q);
+    size_t supersteps;
 
-    o.record = o.record_exchanges;
-    o.record_limit = PROFILE_SUPERSTEPS;
+    TRY(train_bill_supersteps(&t->chip, &supersteps));
+    o.record = supersteps || o.record_exchanges;
+    o.record_limit = o.record_exchanges ? PROFILE_SUPERSTEPS : supersteps;
     TRY(train_chip_begin(&t->chip, &o));
     o.record = 0;
     if (t->test_data)

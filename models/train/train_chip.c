@@ -16,16 +16,22 @@ enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out)
 {
+    struct op_program_options with = o->program;
+
     *out = (struct train_chip){ .g = g,
                                 .step = *step,
+                                .batches = o->batches ? o->batches : 1,
                                 .loss_scale = { .now = o->loss_scale, .dynamic = o->dynamic_scale },
                                 .seed = o->seed };
-    return op_program_new(a, g, &o->program, &out->program);
+    with.lower.batches = with.lower.watch ? 1 : out->batches;
+    return op_program_new(a, g, &with, &out->program);
 }
 
 void train_chip_free(struct train_chip *t)
 {
     session_free(t->session);
+    emu_free(t->stream);
+    op_tensor_free(&t->scores);
     op_program_free(&t->program);
     memset(t, 0, sizeof(*t));
 }
@@ -68,7 +74,7 @@ enum emu_status train_chip_begin(struct train_chip *t, const struct session_opti
         if (t->g->value[t->g->input[k]].kind == OP_STATE)
             TRY(write_state(t, t->g->input[k]));
     }
-    return EMU_OK;
+    return train_chip_connect(t);
 }
 
 /* ---- a step ---- */
@@ -134,6 +140,16 @@ static enum emu_status count_step(struct train_chip *t)
     return EMU_OK;
 }
 
+/* What all micro batches of a step have. */
+static enum emu_status write_step(struct train_chip *t, double rate)
+{
+    TRY(write_number(t, t->step.loss_scale, t->loss_scale.now));
+    TRY(write_number(t, t->step.scale, 1 / (t->loss_scale.now * t->batches)));
+    TRY(write_number(t, t->step.rate, rate));
+    TRY(write_number(t, t->step.number, (double)(t->steps + 1 - t->skipped)));
+    return write_seed(t, t->step.seed, ROUNDING, t->steps);
+}
+
 enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
                                 const struct op_tensor *targets, double rate, double *loss,
                                 struct op_tensor *scores)
@@ -143,13 +159,9 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
     TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.data), data));
     TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.targets),
                          targets));
-    TRY(write_number(t, t->step.loss_scale, t->loss_scale.now));
-    TRY(write_number(t, t->step.scale, 1 / t->loss_scale.now));
-    TRY(write_number(t, t->step.rate, rate));
-    TRY(write_number(t, t->step.number, (double)(t->steps + 1 - t->skipped)));
-    TRY(write_seed(t, t->step.seed, ROUNDING, t->steps));
+    TRY(write_step(t, rate));
     if (t->step.masks != OP_NONE)
-        TRY(write_seed(t, t->step.masks, MASKS, t->steps));
+        TRY(write_seed(t, t->step.masks, MASKS, t->steps * t->batches + t->batch));
     TRY(session_run(t->session));
     TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.loss), &one));
     *loss = one.f[0];
@@ -160,13 +172,51 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
                   : EMU_OK;
 }
 
+/* A step of one batch. */
+static enum emu_status update_once(struct train_chip *t, double rate)
+{
+    struct op_tensor scores;
+    enum emu_status s;
+
+    TRY(t->feed->next(t->feed->ctx, &t->data, &t->targets));
+    t->dry = !t->data;
+    if (t->dry)
+        return EMU_OK;
+    TRY(train_chip_step(t, t->data, t->targets, rate, &t->loss, &scores));
+    s = t->feed->done(t->feed->ctx, t->loss, &scores);
+    op_tensor_free(&scores);
+    return s;
+}
+
+static enum emu_status update_in_loop(struct train_chip *t, double rate)
+{
+    TRY(write_step(t, rate));
+    TRY(session_run(t->session));
+    return t->dry ? EMU_OK : count_step(t);
+}
+
+enum emu_status train_chip_update(struct train_chip *t, const struct train_feed *feed, double rate,
+                                  int *whole)
+{
+    enum emu_status s;
+
+    t->feed = feed;
+    t->batch = 0;
+    t->dry = 0;
+    s = train_chip_loops(t) ? update_in_loop(t, rate) : update_once(t, rate);
+    t->feed = NULL;
+    t->batch = 0;
+    *whole = !t->dry;
+    return s;
+}
+
 enum emu_status train_chip_time(struct train_chip *t)
 {
     for (uint32_t k = 0; k < t->g->inputs; k++) {
         struct op_tensor zeros;
         enum emu_status s;
 
-        if (t->g->value[t->g->input[k]].kind == OP_STATE)
+        if (t->g->value[t->g->input[k]].kind == OP_STATE || t->program.network->in[k].is_streamed)
             continue;
         TRY(op_tensor_new(&t->g->value[t->g->input[k]].shape, &zeros));
         s = op_program_write(&t->program, t->session, k, &zeros);

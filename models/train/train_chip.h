@@ -10,6 +10,7 @@ struct train_chip_options {
     double loss_scale; /* what the loss is multiplied with before its gradients are made */
     int dynamic_scale; /* it is the first one */
     uint64_t seed;     /* of everything that is drawn */
+    uint32_t batches;  /* micro batches of a step, in a loop on the chip; 0: one */
 };
 /* f16 with f32 states, loss scale 128, seed 1. */
 struct train_chip_options train_chip_usual(void);
@@ -30,6 +31,23 @@ struct loss_scale {
 };
 enum { LOSS_SCALE_GROWS = 2000, LOSS_SCALE_MAX = 32768 /* it is an f16 */ };
 
+/* Where the micro batches of a step come from, and who is told what has become of them. */
+struct train_feed {
+    void *ctx;
+    /* The pictures and targets of the next one, of the shapes of the step's inputs, borrowed until
+     * the next call. *data NULL: there are no more. */
+    enum emu_status (*next)(void *ctx, const struct op_tensor **data,
+                            const struct op_tensor **targets);
+    /* The mean loss of its pictures; scores [pictures][classes] are borrowed. */
+    enum emu_status (*done)(void *ctx, double loss, const struct op_tensor *scores);
+};
+
+/* The host's end of a stream of micro batches; private to train_chip_stream.c. */
+struct chip_stream {
+    struct train_chip *chip;
+    const struct lowered_value *value;
+};
+
 struct train_chip {
     const struct op_graph *g; /* borrowed: made by train_step_make(), states with numbers */
     struct train_step step;
@@ -37,8 +55,17 @@ struct train_chip {
     uint64_t seed;             /* of the rounding of states: with the step's number */
     struct op_program program; /* owned, like the session */
     struct session *session;
+    uint32_t batches; /* micro batches of a step */
     uint64_t steps;   /* done: the next one is step steps + 1 */
     uint64_t skipped; /* of them: a gradient was no number, and no state has changed */
+    /* While a step runs: */
+    uint32_t batch;                         /* micro batches that are done */
+    const struct train_feed *feed;          /* borrowed; NULL: what is sent are zeros */
+    const struct op_tensor *data, *targets; /* borrowed: of the micro batch */
+    int dry;                                /* the feed has ended before the step */
+    double loss;
+    struct op_tensor scores;    /* owned: of the micro batch */
+    struct chip_stream *stream; /* owned, with train_chip_begin(); by input, then by output */
 };
 
 /* Plans and compiles a step; train_chip_begin() makes a machine of it. EMU_OK also for a program
@@ -52,12 +79,19 @@ void train_chip_free(struct train_chip *t); /* t may be all zero */
 enum emu_status train_chip_begin(struct train_chip *t,
                                  const struct session_options *o) EMU_MUST_CHECK;
 
-/* One step. data, targets: of the shapes of the step's inputs. loss: the mean over the pictures.
+/* One step of one batch, on a chip without streams. data, targets: of the shapes of the step's
+ * inputs. loss: the mean over the pictures.
  * Counts in t->skipped when it has changed no state. scores: [pictures][classes], owned by the
  * caller; NULL: not wanted. Errors: those of session_run(), EMU_NO_MEMORY. */
 enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
                                 const struct op_tensor *targets, double rate, double *loss,
                                 struct op_tensor *scores) EMU_MUST_CHECK;
+
+/* One step of t->batches micro batches: the gradients of all of them add up, undivided, and the
+ * update divides by their number. *whole 0: the feed has ended before, and nothing has changed or
+ * been counted. Errors: those of train_chip_step() and of the feed. */
+enum emu_status train_chip_update(struct train_chip *t, const struct train_feed *feed, double rate,
+                                  int *whole) EMU_MUST_CHECK;
 
 /* One step on zeros, for the timing engine, which has no values. */
 enum emu_status train_chip_time(struct train_chip *t) EMU_MUST_CHECK;
@@ -68,6 +102,11 @@ enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *
 /* Gives the states of one chip those of the same name of another, which has them all. */
 enum emu_status train_chip_copy_states(struct train_chip *from,
                                        struct train_chip *to) EMU_MUST_CHECK;
+
+/* Connects the streams of a session to the feed of whatever step runs. t must stay where it is. */
+enum emu_status train_chip_connect(struct train_chip *t) EMU_MUST_CHECK;
+/* Whether the step is a loop on the chip, fed by streams. */
+int train_chip_loops(const struct train_chip *t);
 
 /* What a state is made of on the chip: f32 or f16. */
 enum elem train_chip_elem(const struct train_chip *t, uint32_t state);

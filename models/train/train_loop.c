@@ -96,17 +96,48 @@ static enum emu_status evaluate(struct training *t)
 
 /* ---- steps ---- */
 
-/* What a step with numbers that are none leads to. */
-static enum emu_status overflowed(struct training *t, const struct train_row *r)
+/* The micro batches of a step, as they come. */
+struct step_feed {
+    struct training *t;
+    struct train_row *row;
+    uint32_t count; /* pictures of the one that is on the chip */
+};
+
+static enum emu_status next_batch(void *ctx, const struct op_tensor **data,
+                                  const struct op_tensor **targets)
+{
+    struct step_feed *f = ctx;
+    struct training *t = f->t;
+
+    TRY(batches_next(&t->batches, &t->pictures, &t->targets, t->labels, &f->count));
+    *data = f->count ? &t->pictures : NULL;
+    *targets = &t->targets;
+    return EMU_OK;
+}
+
+static enum emu_status batch_done(void *ctx, double loss, const struct op_tensor *scores)
+{
+    struct step_feed *f = ctx;
+
+    f->row->loss += loss / f->t->chip.batches;
+    f->row->accuracy += count_right(scores, f->t->labels, f->count);
+    f->row->pictures += f->count;
+    return EMU_OK;
+}
+
+/* What a step with numbers that are none leads to. samples: of the epoch, before the step. */
+static enum emu_status overflowed(struct training *t, const struct train_row *r, uint64_t samples)
 {
     enum { IN_A_ROW = 50 };
     const struct session_options so = session_options_of(t->q);
+    struct step_feed again = { .t = t };
+    const struct train_feed feed = { &again, next_batch, NULL };
     char where[256];
 
     if (t->skips && t->chip.loss_scale.bad < IN_A_ROW)
         return EMU_OK;
-    TRY(train_watch(&t->arch, &t->chip, &t->chip_options, &so, &t->pictures, &t->targets, r->rate,
-                    where));
+    batches_begin(&t->batches, t->at.epoch, samples);
+    TRY(train_watch(&t->arch, &t->chip, &t->chip_options, &so, &feed, r->rate, where));
     return FAIL(FAULT,
                 "step %" PRIu64 "%s: %s no number%s%s; parameters are those of the step before: a "
                 "smaller --rate, another --loss-scale (%g), or --on-overflow skip",
@@ -115,26 +146,32 @@ static enum emu_status overflowed(struct training *t, const struct train_row *r)
                 where, t->chip.loss_scale.now);
 }
 
-static enum emu_status one_step(struct training *t, uint32_t count)
+/* One step: all of its micro batches. *done 0: the epoch has no more pictures for it. */
+static enum emu_status one_step(struct training *t, int *done)
 {
     struct train_row r = { .step = (double)t->at.steps + 1,
                            .epoch = (double)t->at.epoch + 1,
-                           .rate = train_rate(&t->schedule, t->at.steps),
-                           .pictures = count };
+                           .rate = train_rate(&t->schedule, t->at.steps) };
+    struct step_feed f = { .t = t, .row = &r };
+    const struct train_feed feed = { &f, next_batch, batch_done };
     uint64_t before = session_cycles(t->chip.session), skipped = t->chip.skipped;
+    uint64_t samples = t->batches.next;
     double begun = seconds();
-    struct op_tensor scores;
 
-    TRY(train_chip_step(&t->chip, &t->pictures, &t->targets, r.rate, &r.loss, &scores));
-    r.accuracy = (double)count_right(&scores, t->labels, count) / count;
+    *done = 0;
+    if (t->data->samples - samples < (uint64_t)t->chip.batches * t->source.shape.batch)
+        return EMU_OK;
+    TRY(train_chip_update(&t->chip, &feed, r.rate, done));
+    if (!*done)
+        return EMU_OK;
+    r.accuracy /= r.pictures;
     r.cycles = (double)(session_cycles(t->chip.session) - before);
-    op_tensor_free(&scores);
     t->host_seconds += seconds() - begun;
     t->steps_run++;
     t->at.steps++;
     t->at.samples = t->batches.next;
     TRY(train_log_add(&t->log, &r));
-    return t->chip.skipped > skipped || !isfinite(r.loss) ? overflowed(t, &r) : EMU_OK;
+    return t->chip.skipped > skipped || !isfinite(r.loss) ? overflowed(t, &r, samples) : EMU_OK;
 }
 
 static enum emu_status checkpoint(struct training *t)
@@ -154,13 +191,12 @@ static int is_at_end(struct training *t)
 static enum emu_status rest_of_epoch(struct training *t)
 {
     uint64_t every = t->q->every;
-    uint32_t count;
+    int done;
 
     while (!is_at_end(t)) {
-        TRY(batches_next(&t->batches, &t->pictures, &t->targets, t->labels, &count));
-        if (!count)
+        TRY(one_step(t, &done));
+        if (!done)
             break;
-        TRY(one_step(t, count));
         training_tell_step(t);
         if (every && t->at.steps % every == 0)
             TRY(checkpoint(t));

@@ -27,7 +27,9 @@ static double chip_rate(const struct training *t)
 {
     double cycles = cycles_of_step(t);
 
-    return cycles > 0 ? t->source.shape.batch * 1e6 * t->arch.clock_mhz / cycles : 0;
+    return cycles > 0
+               ? (double)t->chip.batches * t->source.shape.batch * 1e6 * t->arch.clock_mhz / cycles
+               : 0;
 }
 
 /* ---- while it runs ---- */
@@ -135,12 +137,56 @@ static void print_memory(const struct training *t, FILE *f)
     json_decref(o);
 }
 
+static void print_passes(const struct training *t, FILE *f)
+{
+    const struct train_bill *b = &t->bill;
+
+    if (!b->cycles)
+        return;
+    fprintf(f, "\n  pass                       cycles  of all    exchange     compute  supersteps"
+               "  bytes, fullest tile\n");
+    for (unsigned k = 0; k < PASSES; k++) {
+        const struct pass_bill *p = &b->pass[k];
+
+        if (p->supersteps)
+            fprintf(f, "  %-19s %13s  %4.1f %%  %10s  %10s  %10s  %19s\n",
+                    train_pass_name((enum train_pass)k), count_text(p->cycles).at,
+                    100.0 * (double)p->cycles / (double)b->cycles, count_text(p->exchange).at,
+                    count_text(p->compute).at, count_text(p->supersteps).at,
+                    count_text(p->max_tile_bytes).at);
+    }
+    fprintf(f, "  %-19s %13s\n", "step", count_text(b->cycles).at);
+}
+
+static json_t *passes_json(const struct training *t)
+{
+    json_t *all = json_array();
+
+    for (unsigned k = 0; all && k < PASSES && t->bill.cycles; k++) {
+        const struct pass_bill *p = &t->bill.pass[k];
+
+        if (json_array_append_new(
+                all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "pass",
+                               train_pass_name((enum train_pass)k), "cycles", (json_int_t)p->cycles,
+                               "exchange", (json_int_t)p->exchange, "compute",
+                               (json_int_t)p->compute, "supersteps", (json_int_t)p->supersteps,
+                               "max_tile_bytes", (json_int_t)p->max_tile_bytes))) {
+            json_decref(all);
+            return NULL;
+        }
+    }
+    return all;
+}
+
 static void print_text(const struct training *t, FILE *f)
 {
     const struct train_shape *s = &t->source.shape;
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
             training_format(t));
+    if (t->accumulate > 1)
+        fprintf(f, "accumulated %u of these batches a step, in a loop on the chip\n",
+                t->accumulate);
     fprintf(f, "machine     %s, %s tiles at %u MHz\n", t->arch.name, count_text(t->arch.tiles).at,
             t->arch.clock_mhz);
     fprintf(f, "optimiser   %s, rate %g, momentum %g, decay %g, loss scale %g%s\n",
@@ -161,6 +207,7 @@ static void print_text(const struct training *t, FILE *f)
         fprintf(f, "a step      %s cycles, %.3f ms: %.0f pictures/s; host: %.3f s\n",
                 count_text((uint64_t)cycles_of_step(t)).at,
                 cycles_of_step(t) / (1e3 * t->arch.clock_mhz), chip_rate(t), per_step(t));
+    print_passes(t, f);
     print_epochs(t, f);
     if (t->batches.bads + t->test_batches.bads)
         fprintf(f, "\nleft out    %" PRIu64 " pictures that cannot be read\n",
@@ -199,6 +246,8 @@ static enum emu_status print_json(const struct training *t, FILE *f)
                                                           epoch_json(t, e, 1)));
     }
     bad = bad || json_object_set(o, "epochs", epochs) ||
+          json_object_set_new(o, "passes", passes_json(t)) ||
+          json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "memory", compiled_report_json(t->chip.program.compiled));
     if (!bad)
         run_print_json(o, f);
@@ -207,8 +256,10 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     return bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
 }
 
-enum emu_status training_report(const struct training *t, FILE *f)
+enum emu_status training_report(struct training *t, FILE *f)
 {
+    if (t->steps_run && !t->chip.skipped)
+        TRY(train_bill_of(&t->chip, &t->bill));
     if (isatty(STDERR_FILENO) && !t->q->quiet)
         fputs("\r\033[K", stderr);
     if (t->q->json)

@@ -31,15 +31,31 @@ static enum emu_status set_as(struct train_chip *from, struct train_chip *to)
     return train_chip_copy_states(from, to);
 }
 
+/* Runs the micro batches of the step, each alone, up to the one in which something is no number. */
+static enum emu_status run_batches(struct train_chip *w, const struct train_feed *feed, double rate,
+                                   char where[256])
+{
+    for (w->batch = 0; w->batch < w->batches && !where[0]; w->batch++) {
+        const struct op_tensor *data, *targets;
+        double loss;
+
+        TRY(feed->next(feed->ctx, &data, &targets));
+        if (!data)
+            break;
+        TRY(train_chip_step(w, data, targets, w->batches > 1 ? 0 : rate, &loss, NULL));
+        w->steps--; /* the same one again */
+        TRY(find_first(w, where));
+    }
+    return EMU_OK;
+}
+
 enum emu_status train_watch(const struct arch *a, struct train_chip *chip,
                             const struct train_chip_options *o, const struct session_options *so,
-                            const struct op_tensor *data, const struct op_tensor *targets,
-                            double rate, char where[256])
+                            const struct train_feed *feed, double rate, char where[256])
 {
     struct train_chip_options with = *o;
     struct train_chip w;
     enum emu_status s;
-    double loss;
 
     where[0] = '\0';
     with.program.lower.watch = 1;
@@ -50,9 +66,7 @@ enum emu_status train_watch(const struct arch *a, struct train_chip *chip,
         if (s == EMU_OK)
             s = set_as(chip, &w);
         if (s == EMU_OK)
-            s = train_chip_step(&w, data, targets, rate, &loss, NULL);
-        if (s == EMU_OK)
-            s = find_first(&w, where);
+            s = run_batches(&w, feed, rate, where);
     }
     train_chip_free(&w);
     return s;

@@ -9,6 +9,7 @@
 
 #include "emu/base/progress.h"
 #include "models/data/batches.h"
+#include "models/train/train_bill.h"
 #include "models/train/train_checkpoint.h"
 #include "models/train/train_schedule.h"
 #include "models/train/train_source.h"
@@ -31,6 +32,7 @@ struct training {
     enum lower_states states;
     enum augment augment;
     uint64_t epochs, steps_max, steps_epoch;
+    uint32_t accumulate;                    /* micro batches of a step */
     struct train_chip_options chip_options; /* of the step */
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
     struct op_tensor pictures, targets;     /* of a batch; owned */
@@ -38,6 +40,7 @@ struct training {
     struct train_progress at;
     struct train_average average; /* owned */
     struct train_log log;
+    struct train_bill bill;                                  /* of the first step of this run */
     double host_seconds;                                     /* of all steps of this run */
     uint64_t steps_run;                                      /* of this run */
     struct output_file *parameters, *curve[TRAINING_CURVES]; /* owned; NULL: not wanted */
@@ -55,7 +58,7 @@ enum emu_status training_run(struct training *t) EMU_MUST_CHECK;
 enum emu_status training_time(struct training *t) EMU_MUST_CHECK;
 
 /* The answer, as text or JSON; and on one line of stderr, what an epoch has brought. */
-enum emu_status training_report(const struct training *t, FILE *f) EMU_MUST_CHECK;
+enum emu_status training_report(struct training *t, FILE *f) EMU_MUST_CHECK;
 void training_tell_epoch(const struct training *t, double epoch);
 void training_tell_step(const struct training *t);
 /* Writes parameters and curves, each of them even if another fails; sets t->code. */

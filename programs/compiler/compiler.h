@@ -426,6 +426,7 @@ struct trace_step {
     const struct scope_share
         *share;              /* borrowed; how the scopes of merged copies divide its cycles */
     uint32_t shares;         /* 0: all cycles belong to `scope` */
+    uint32_t call;           /* the scope of the outermost call that runs it; its own: none does */
     uint32_t max_tile;       /* the fullest tile meanwhile, */
     uint64_t max_tile_bytes; /* and the bytes in use there, code included */
 };
@@ -434,6 +435,11 @@ struct trace_step {
  * order depends on data or that takes too many steps, EMU_NO_MEMORY. */
 enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out,
                                size_t *steps) EMU_MUST_CHECK;
+
+/* The same of a program whose order depends on predicates of program_if() only: with all of them 0.
+ */
+enum emu_status compiled_trace_of_zeros(const struct compiled *c, struct trace_step **out,
+                                        size_t *steps) EMU_MUST_CHECK;
 
 /* Cycles that a compute step takes on its busiest tile, by the formulas of the codelets. */
 enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t index,

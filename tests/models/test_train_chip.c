@@ -12,12 +12,17 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/random.h"
+#include "emu/bsp/record.h"
 #include "models/train/recompute.h"
+#include "models/train/train_bill.h"
 #include "models/train/train_chip.h"
 #include "models/train/train_reference.h"
 #include "models/train/train_watch.h"
 
 enum { BATCH = 6, CLASSES = 5, STEPS = 4 };
+
+/* Of a batch: of networks on numbers, and of those on pictures. */
+static uint32_t pictures = BATCH, images = 2;
 
 static struct op_graph *graph;
 static const char *block; /* of nodes; NULL: none */
@@ -116,7 +121,7 @@ static uint32_t dense(uint32_t x, uint32_t in, uint32_t out)
 /* Three dense layers with an activation function each. */
 static void perceptron(const char *first, const char *second)
 {
-    uint32_t x = NODE(first, dense(input(DIMS(BATCH, 20)), 20, 40));
+    uint32_t x = NODE(first, dense(input(DIMS(pictures, 20)), 20, 40));
 
     x = dense(NODE(second, dense(x, 40, 24)), 24, CLASSES);
     assert_int_equal(op_graph_output(graph, NODE("Softmax", x)), EMU_OK);
@@ -136,7 +141,7 @@ static void swish_and_gelu(void)
 static void blocks(void)
 {
     static const char *const name[] = { "block1", "block2", "block3" };
-    uint32_t x = dense(input(DIMS(BATCH, 20)), 20, 24);
+    uint32_t x = dense(input(DIMS(pictures, 20)), 20, 24);
 
     for (unsigned k = 0; k < EMU_COUNT_OF(name); k++) {
         block = name[k];
@@ -155,7 +160,7 @@ static uint32_t batch_norm(uint32_t x, uint32_t channels)
 
 static void batch_norms(void)
 {
-    uint32_t x = batch_norm(dense(input(DIMS(BATCH, 20)), 20, 24), 24);
+    uint32_t x = batch_norm(dense(input(DIMS(pictures, 20)), 20, 24), 24);
 
     x = dense(NODE("Relu", x), 24, CLASSES);
     assert_int_equal(op_graph_output(graph, x), EMU_OK);
@@ -164,7 +169,7 @@ static void batch_norms(void)
 /* [items][channels][positions]: a mean over positions at the end. */
 static void group_norms(void)
 {
-    uint32_t x = input(DIMS(BATCH, 12, 10));
+    uint32_t x = input(DIMS(pictures, 12, 10));
 
     x = NODE("Swish", group_norm(group_norm(x, 12, 3, 0), 12, 4, 1));
     x = NODE("Flatten", NODE("GlobalAveragePool", x));
@@ -174,7 +179,7 @@ static void group_norms(void)
 /* Rows of 16, each normed, multiplied and added to themselves; the means of rows are scores. */
 static void layer_norms(void)
 {
-    uint32_t x = input(DIMS(BATCH, 7, 16)), y;
+    uint32_t x = input(DIMS(pictures, 7, 16)), y;
 
     y = NODE_INT("LayerNormalization", "axis", 2, x, parameter(1, 0.2, DIMS(16)),
                  parameter(0, 0.2, DIMS(16)));
@@ -221,7 +226,7 @@ static uint32_t scores(uint32_t x, uint32_t channels)
 
 static void plain_convolutions(void)
 {
-    uint32_t x = NODE("Relu", conv(input(DIMS(2, 3, 8, 8)), 3, 20, 3, 1, 1, 1));
+    uint32_t x = NODE("Relu", conv(input(DIMS(images, 3, 8, 8)), 3, 20, 3, 1, 1, 1));
 
     x = NODE("Relu", conv(x, 20, 36, 3, 2, 1, 1));
     x = NODE("Relu", conv(x, 36, 24, 1, 1, 1, 1));
@@ -340,12 +345,15 @@ static void draw(struct pair *p)
 /* What a step is tried with, besides network, method and type. */
 static enum lower_states states;
 static struct train_dropout drop;
+static uint32_t batches; /* micro batches of a step; 0: one */
+static unsigned threads = 2;
+static int timing; /* the engine; both keep the record of every superstep */
 
 static void begin(struct pair *p, const struct arch *machine, void (*network)(void),
                   const char *method, enum elem real)
 {
     struct train_chip_options o = train_chip_usual();
-    const struct session_options so = { .threads = 2 };
+    const struct session_options so = { .threads = threads, .timing = timing, .record = 1 };
     struct train_optimiser opt;
     struct train_step step;
     uint32_t blocks;
@@ -362,6 +370,7 @@ static void begin(struct pair *p, const struct arch *machine, void (*network)(vo
     o.program.lower.real = real;
     o.program.lower.share_blocks = share_blocks;
     o.program.lower.states = states;
+    o.batches = batches;
     assert_int_equal(op_lower_check(graph), EMU_OK);
     if (graph->problems)
         fail_msg("%s: %s", graph->problem[0].op, graph->problem[0].why);
@@ -673,12 +682,270 @@ static void steps_are_skipped(void **state)
     skip_with(STATES_F16_STOCHASTIC);
 }
 
+/* Micro batches of a step: the pictures of a pair, cut into parts in order. */
+struct parts {
+    struct pair *pair;
+    struct op_tensor data, targets; /* of a part */
+    uint32_t at, end, told;
+    int again; /* the first one, again and again */
+    double loss;
+};
+
+static enum emu_status next_part(void *ctx, const struct op_tensor **data,
+                                 const struct op_tensor **targets)
+{
+    struct parts *p = ctx;
+    uint64_t n = op_shape_count(&p->data.shape), m = op_shape_count(&p->targets.shape);
+
+    *data = p->at < p->end ? &p->data : NULL;
+    *targets = &p->targets;
+    if (p->at == p->end)
+        return EMU_OK;
+    memcpy(p->data.f, p->pair->data.f + p->at * n, n * sizeof(*p->data.f));
+    memcpy(p->targets.f, p->pair->targets.f + p->at * m, m * sizeof(*p->targets.f));
+    p->at += !p->again;
+    return EMU_OK;
+}
+
+static enum emu_status part_done(void *ctx, double loss, const struct op_tensor *scores)
+{
+    struct parts *p = ctx;
+
+    assert_int_equal(scores->shape.dim[0], p->targets.shape.dim[0]);
+    p->loss += loss;
+    p->told++;
+    return EMU_OK;
+}
+
+static void parts_begin(struct parts *p, struct pair *of, const struct train_chip *chip,
+                        uint32_t end)
+{
+    *p = (struct parts){ .pair = of, .end = end };
+    assert_int_equal(op_tensor_new(&chip->g->value[chip->step.data].shape, &p->data), EMU_OK);
+    assert_int_equal(op_tensor_new(&chip->g->value[chip->step.targets].shape, &p->targets), EMU_OK);
+}
+
+static void parts_end(struct parts *p)
+{
+    op_tensor_free(&p->data);
+    op_tensor_free(&p->targets);
+}
+
+/* A step of all pictures of a pair in so many parts; one that ends before is none. */
+static void step_in_parts(struct train_chip *chip, struct pair *of, uint32_t parts, uint32_t end,
+                          double *loss)
+{
+    struct parts p;
+    const struct train_feed feed = { &p, next_part, part_done };
+    uint64_t steps = chip->steps;
+    int whole;
+
+    parts_begin(&p, of, chip, end);
+    if (train_chip_update(chip, &feed, 0.05, &whole) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(whole, end == parts);
+    assert_int_equal(p.told, end);
+    assert_int_equal(chip->steps, steps + (end == parts));
+    *loss = p.loss / parts;
+    parts_end(&p);
+}
+
+/* All states that two chips have, by their names, differ by a share of their size at most. */
+static void near_states(struct train_chip *a, struct train_chip *b, double share)
+{
+    for (uint32_t k = 0; k < a->g->inputs; k++) {
+        const struct op_value *v = &a->g->value[a->g->input[k]];
+        struct op_tensor x, y;
+
+        if (v->kind != OP_STATE)
+            continue;
+        assert_int_equal(train_chip_read(a, a->g->input[k], &x), EMU_OK);
+        assert_int_equal(train_chip_read(b, op_value_find(b->g, v->name), &y), EMU_OK);
+        for (uint64_t i = 0; i < op_shape_count(&x.shape); i++) {
+            if (!(fabs(x.f[i] - y.f[i]) <= share * (fabs(x.f[i]) + 0.01)))
+                fail_msg("%s: %g, not %g", v->name, y.f[i], x.f[i]);
+        }
+        op_tensor_free(&x);
+        op_tensor_free(&y);
+    }
+}
+
+/* Two micro batches of 3 pictures are a step of 6; other threads change no bit, and a step that
+ * ends after one of them changes nothing. */
+static void micro_batches_add_up(const struct arch *a, void (*network)(void), const char *method,
+                                 enum elem real, double share)
+{
+    enum { PARTS = 2 };
+    struct pair whole, part[2];
+    struct op_graph *g[3];
+
+    begin(&whole, a, network, method, real);
+    g[0] = graph;
+    pictures = BATCH / PARTS;
+    images = 2 / PARTS;
+    batches = PARTS;
+    for (unsigned k = 0; k < 2; k++) {
+        threads = k ? 3 : 1;
+        begin(&part[k], a, network, method, real);
+        g[1 + k] = graph;
+    }
+    pictures = BATCH;
+    images = 2;
+    batches = 0;
+    threads = 2;
+    for (unsigned k = 0; k < STEPS; k++) {
+        double want, loss[2];
+
+        draw(&whole);
+        if (train_chip_step(&whole.chip, &whole.data, &whole.targets, 0.05, &want, NULL) != EMU_OK)
+            fail_msg("%s", emu_error());
+        if (k % 2)
+            step_in_parts(&part[1].chip, &whole, PARTS, 1, &loss[1]);
+        for (unsigned i = 0; i < 2; i++)
+            step_in_parts(&part[i].chip, &whole, PARTS, PARTS, &loss[i]);
+        if (loss[0] != loss[1])
+            fail_msg("%s, step %u: losses %g, %g with other threads; %g", method, k, loss[0],
+                     loss[1], want);
+        assert_true(fabs(loss[0] - want) <= share * want);
+    }
+    assert_int_equal(part[0].chip.skipped + part[1].chip.skipped, 0);
+    graph = g[1];
+    same_states(&part[0].chip, &part[1].chip);
+    near_states(&whole.chip, &part[0].chip, share);
+    graph = g[0];
+    end(&whole);
+    for (unsigned k = 0; k < 2; k++) {
+        graph = g[1 + k];
+        end(&part[k]);
+    }
+}
+
+static void gradients_add_up(void **state)
+{
+    struct arch a = *arch_preset("mk2");
+
+    (void)state;
+    micro_batches_add_up(arch_preset("toy64"), relu_and_tanh, "lars", ELEM_F32, 1e-4);
+    micro_batches_add_up(arch_preset("toy64"), group_norms, "adamw", ELEM_F32, 1e-3);
+    assert_int_equal(arch_set(&a, "tiles=32"), EMU_OK);
+    micro_batches_add_up(&a, plain_convolutions, "sgd", ELEM_F16, 0.03);
+    share_blocks = 1;
+    again = "all";
+    micro_batches_add_up(arch_preset("toy64"), blocks, "sgd", ELEM_F16, 0.03);
+    states = STATES_F16_NEAREST;
+    micro_batches_add_up(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
+    states = STATES_F32;
+    again = NULL;
+    share_blocks = 0;
+}
+
+/* ---- cycles ---- */
+
+/* Two records of a step are the same, superstep by superstep and tile by tile. */
+static void same_record(const struct record *a, const struct record *b)
+{
+    assert_int_equal(record_count(a), record_count(b));
+    for (size_t i = 0; i < record_count(a); i++) {
+        const struct record_step *x = record_at(a, i), *y = record_at(b, i);
+
+        assert_int_equal(x->tiles, y->tiles);
+        assert_int_equal(x->release, y->release);
+        assert_int_equal(x->end, y->end);
+        for (uint32_t k = 0; k < x->tiles; k++) {
+            uint32_t tile[2];
+            struct tile_step s = record_tile_at(a, i, k, &tile[0]);
+            struct tile_step t = record_tile_at(b, i, k, &tile[1]);
+
+            assert_int_equal(tile[0], tile[1]);
+            assert_memory_equal(&s, &t, sizeof(s));
+        }
+    }
+}
+
+/* The cycles of a step by pass add up to the step, and passes that there are have some. */
+static void check_bill(const struct train_chip *t, unsigned passes)
+{
+    struct train_bill b;
+    uint64_t sum = 0;
+
+    assert_int_equal(train_bill_of(t, &b), EMU_OK);
+    for (unsigned k = 0; k < PASSES; k++) {
+        sum += b.pass[k].cycles;
+        if ((b.pass[k].cycles != 0) != (passes >> k & 1))
+            fail_msg("%s: %llu cycles", train_pass_name((enum train_pass)k),
+                     (unsigned long long)b.pass[k].cycles);
+    }
+    assert_int_equal(sum, b.cycles);
+    assert_int_equal(sum, session_cycles(t->session));
+}
+
+static void one_timing(const struct arch *a, void (*network)(void), const char *method,
+                       uint32_t parts, unsigned passes)
+{
+    struct pair values, times;
+    struct op_graph *g;
+    double loss;
+
+    batches = parts;
+    begin(&values, a, network, method, ELEM_F16);
+    g = graph;
+    timing = 1;
+    begin(&times, a, network, method, ELEM_F16);
+    timing = 0;
+    batches = 0;
+    assert_int_equal(train_chip_time(&times.chip), EMU_OK);
+    draw(&values);
+    if (parts > 1) {
+        struct parts p;
+        const struct train_feed feed = { &p, next_part, part_done };
+        int whole;
+
+        parts_begin(&p, &values, &values.chip, 1);
+        p.end = UINT32_MAX; /* the same pictures in every micro batch */
+        p.again = 1;
+        assert_int_equal(train_chip_update(&values.chip, &feed, 0.05, &whole), EMU_OK);
+        parts_end(&p);
+    } else {
+        assert_int_equal(
+            train_chip_step(&values.chip, &values.data, &values.targets, 0.05, &loss, NULL),
+            EMU_OK);
+    }
+    same_record(session_record(values.chip.session), session_record(times.chip.session));
+    check_bill(&values.chip, passes);
+    check_bill(&times.chip, passes);
+    end(&times);
+    graph = g;
+    end(&values);
+}
+
+/* The timing engine gives the cycles of a step exactly, on every tile. */
+static void cycles_without_values(void **state)
+{
+    const unsigned usual =
+        1u << PASS_FORWARD | 1u << PASS_DATA | 1u << PASS_WEIGHTS | 1u << PASS_UPDATE;
+    struct arch a = *arch_preset("mk2");
+
+    (void)state;
+    assert_int_equal(arch_set(&a, "tiles=32"), EMU_OK);
+    one_timing(&a, residual_block, "sgd", 0, usual);
+    one_timing(arch_preset("toy64"), relu_and_tanh, "adamw", 3,
+               usual | 1u << PASS_ACCUMULATE | 1u << PASS_HOST);
+    share_blocks = 1;
+    again = "all";
+    one_timing(&a, four_blocks_with_group_norms, "lars", 2,
+               usual | 1u << PASS_AGAIN | 1u << PASS_ACCUMULATE | 1u << PASS_HOST);
+    again = NULL;
+    share_blocks = 0;
+}
+
 /* A second program says where it began: a picture that is infinite shows in the first layer. */
 static void the_layer_is_named(void **state)
 {
     const struct session_options so = { .threads = 2 };
     struct train_chip_options o = train_chip_usual();
     char where[256];
+    struct parts parts;
+    const struct train_feed feed = { &parts, next_part, part_done };
     struct pair p;
 
     (void)state;
@@ -687,10 +954,11 @@ static void the_layer_is_named(void **state)
     one_step(&p);
     p.data.f[5] = INFINITY;
     one_step(&p);
-    if (train_watch(arch_preset("toy64"), &p.chip, &o, &so, &p.data, &p.targets, 0.05, where) !=
-        EMU_OK)
+    parts_begin(&parts, &p, &p.chip, 1);
+    if (train_watch(arch_preset("toy64"), &p.chip, &o, &so, &feed, 0.05, where) != EMU_OK)
         fail_msg("%s", emu_error());
     assert_true(strstr(where, graph->node[0].name) == where);
+    parts_end(&parts);
     end(&p);
 }
 
@@ -713,6 +981,7 @@ int main(void)
         cmocka_unit_test(blocks_are_functions), cmocka_unit_test(wrong_blocks),
         cmocka_unit_test(states_in_f16),        cmocka_unit_test(steps_are_skipped),
         cmocka_unit_test(the_layer_is_named),   cmocka_unit_test(masks),
+        cmocka_unit_test(gradients_add_up),     cmocka_unit_test(cycles_without_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

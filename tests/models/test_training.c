@@ -273,6 +273,23 @@ static void goes_on_to_the_same_bits(void **state)
         EXIT_BAD);
 }
 
+/* Steps of two micro batches: stopped and resumed, with other threads, they are the same. */
+static void micro_batches_go_on_to_the_same_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(TRAIN("--epochs", "2", "--accumulate", "2", "-o", in_dir("sum"), "-j", "1"),
+                     EXIT_RAN);
+    assert_int_equal(TRAIN("--epochs", "2", "--accumulate", "2", "--checkpoint", in_dir("ckpt"),
+                           "--every", "1", "--limit", "1"),
+                     EXIT_RAN);
+    assert_int_equal(TRAIN("--epochs", "2", "--accumulate", "2", "--checkpoint", in_dir("ckpt"),
+                           "--resume", "-o", in_dir("sum2"), "-j", "3"),
+                     EXIT_RAN);
+    assert_true(is_equal("sum", "sum2"));
+    assert_int_equal(TRAIN("--epochs", "2", "--checkpoint", in_dir("ckpt"), "--resume"), EXIT_BAD);
+    assert_int_equal(TRAIN("--accumulate", "1000"), EXIT_BAD);
+}
+
 /* Everything that is drawn, found or averaged goes on as if nothing had happened, too. */
 static void f16_states_go_on_to_the_same_bits(void **state)
 {
@@ -357,6 +374,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(learns, begin, end),
         cmocka_unit_test_setup_teardown(networks_of_pictures, begin, end),
         cmocka_unit_test_setup_teardown(goes_on_to_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(micro_batches_go_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(f16_states_go_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_last_checkpoint, begin, end),
         cmocka_unit_test_setup_teardown(every_method_runs, begin, end),

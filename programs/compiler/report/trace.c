@@ -117,6 +117,8 @@ struct tracer {
     struct fullness full;
     VEC(struct trace_step) step;
     uint32_t superstep;
+    uint32_t call; /* the outermost STEP_CALL that runs now; UINT32_MAX: none */
+    int zeros;     /* predicates of STEP_IF are 0 */
 };
 
 static enum emu_status trace_one(struct tracer *t, uint32_t index)
@@ -126,6 +128,8 @@ static enum emu_status trace_one(struct tracer *t, uint32_t index)
     struct trace_step out = { .name = strings_text(&l->strings, step->name),
                               .step = index,
                               .scope = step->scope,
+                              .call =
+                                  t->call == UINT32_MAX ? step->scope : l->step.at[t->call].scope,
                               .share = step->shares ? &l->share.at[step->share] : NULL,
                               .shares = step->shares,
                               .max_tile = l->used_tile[t->full.tile[index]],
@@ -152,6 +156,18 @@ static enum emu_status trace_repeat(struct tracer *t, uint32_t index)
     return EMU_OK;
 }
 
+static enum emu_status trace_call(struct tracer *t, uint32_t index)
+{
+    const struct lowered *l = t->c->lowered;
+    const struct lowered_function *f = &l->function.at[l->step.at[index].n];
+    int outermost = t->call == UINT32_MAX;
+
+    t->call = outermost ? index : t->call;
+    TRY(trace_range(t, f->first, f->first + f->count));
+    t->call = outermost ? UINT32_MAX : t->call;
+    return EMU_OK;
+}
+
 static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end)
 {
     const struct lowered *l = t->c->lowered;
@@ -172,12 +188,15 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
         case STEP_REPEAT:
             TRY(trace_repeat(t, i));
             break;
-        case STEP_CALL: {
-            const struct lowered_function *f = &l->function.at[step->n];
-
-            TRY(trace_range(t, f->first, f->first + f->count));
+        case STEP_CALL:
+            TRY(trace_call(t, i));
             break;
-        }
+        case STEP_IF: /* match: its STEP_ELSE, whose match is its STEP_END */
+            if (t->zeros) {
+                TRY(trace_range(t, step->match + 1, l->step.at[step->match].match));
+                break;
+            }
+            /* fallthrough */
         default:
             return FAIL(USAGE, "%s: the order of the program depends on data",
                         strings_text(&l->strings, step->name));
@@ -186,10 +205,11 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
     return EMU_OK;
 }
 
-enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out, size_t *steps)
+static enum emu_status trace(const struct compiled *c, int zeros, struct trace_step **out,
+                             size_t *steps)
 {
     const struct lowered_function *f = &c->lowered->function.at[0];
-    struct tracer t = { .c = c };
+    struct tracer t = { .c = c, .call = UINT32_MAX, .zeros = zeros };
     enum emu_status s = fullness_init(c, &t.full);
 
     *out = NULL;
@@ -204,6 +224,17 @@ enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out
     *out = t.step.at;
     *steps = t.step.count;
     return EMU_OK;
+}
+
+enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out, size_t *steps)
+{
+    return trace(c, 0, out, steps);
+}
+
+enum emu_status compiled_trace_of_zeros(const struct compiled *c, struct trace_step **out,
+                                        size_t *steps)
+{
+    return trace(c, 1, out, steps);
 }
 
 /* ---- what is always there ---- */

@@ -1,0 +1,39 @@
+/* lower_batches.h - a step of training as a loop over micro batches (lower_options.batches);
+ * private to models/lower.
+ *
+ *     gradients and running statistics to begin with
+ *     repeat: pictures, targets, seeds of masks from the host; forward; backward, whose gradients
+ *             are added to those that are there; loss and scores to the host
+ *     update
+ *
+ * What changes with every micro batch is never the state itself, so a step whose gradients are no
+ * numbers leaves all states as they were.
+ */
+#ifndef MODELS_LOWER_BATCHES_H
+#define MODELS_LOWER_BATCHES_H
+
+#include "models/lower/lowering.h"
+
+/* Whether the step is such a loop. */
+static inline int lower_has_batches(const struct lowering *l)
+{
+    return l->options->batches > 1;
+}
+
+/* Whether the host sends an input for every micro batch: one that has dimensions, is no state, and
+ * is read by no update. 0 for all if there is no loop. */
+int lower_is_of_batch(const struct lowering *l, uint32_t value);
+/* The stream of such an input, into raw, whose elements are in the order of in->view. */
+void lower_stream_in(struct lowering *l, struct lowered_value *in, struct tensor raw);
+/* Sends a value to the host in every micro batch. */
+void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value *out);
+
+/* Begins the loop, once all inputs have their places: what is added to l->seq from here on is
+ * repeated, what is added to l->after follows. Without a loop both are one sequence. EMU_NO_MEMORY.
+ */
+enum emu_status lower_batches_begin(struct lowering *l) EMU_MUST_CHECK;
+void lower_batches_end(struct lowering *l);
+/* Copies the running statistics of a loop to their states. */
+void lower_keep_statistics(struct lowering *l, struct program seq);
+
+#endif
