@@ -243,7 +243,7 @@ static enum emu_status blocks_after(struct session *s, void *state, json_t *answ
 
     note_model(answer, "model_product", matvec_cycles(a, rows, columns), columns,
                plan_exchange_cycles(a, columns) - columns);
-    TRY(plan_reduce(a, (uint32_t)l->size[3], rows, a->tiles, &p));
+    TRY(plan_reduce(a, (uint32_t)l->size[3], rows, ELEM_F32, a->tiles, &p));
     latency *= p.stages;
     json_object_set_new(answer, "sum_stages", json_integer(p.stages));
     note_model(answer, "model_sum", p.cost.reduce, p.cost.exchange_partials + p.cost.sync - latency,

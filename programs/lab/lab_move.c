@@ -120,7 +120,7 @@ static enum emu_status softmax_error(const struct arch *a, uint64_t n, double *o
     struct reduce_plan p;
     double chain = ceil((double)n / a->tiles / a->workers) + 2 + a->workers;
 
-    TRY(plan_reduce(a, a->tiles, 1, a->tiles, &p));
+    TRY(plan_reduce(a, a->tiles, 1, ELEM_F32, a->tiles, &p));
     if (p.stages)
         chain += p.fan_in[0] + ceil((double)a->tiles / p.fan_in[0]);
     *out = 2 * (chain + 5) * 0x1p-24;

@@ -122,7 +122,7 @@ static void test_reduce_stages(void **state)
     struct reduction_case long_one = { "mk2", 300, 600, 1, MAP_EVEN, ELEM_F32, ELEM_F32 };
 
     (void)state;
-    assert_int_equal(plan_reduce(arch_preset("mk2"), 300, 1, 1472, &plan), EMU_OK);
+    assert_int_equal(plan_reduce(arch_preset("mk2"), 300, 1, ELEM_F32, 1472, &plan), EMU_OK);
     assert_true(plan.stages >= 2);
     one_reduction(&wide);
     one_reduction(&long_one);

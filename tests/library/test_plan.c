@@ -171,7 +171,7 @@ static void test_reduce(void **state)
         uint32_t n = sources[i % EMU_COUNT_OF(sources)];
         uint64_t e = elements[i / EMU_COUNT_OF(sources)], reach = 1;
 
-        OPS_OK(plan_reduce(a, n, e, a->tiles, &p));
+        OPS_OK(plan_reduce(a, n, e, ELEM_F32, a->tiles, &p));
         assert_in_range(p.stages, 1, PLAN_MAX_STAGES);
         for (unsigned k = 0; k < p.stages; k++) {
             assert_true(p.fan_in[k] >= 2);
@@ -183,11 +183,11 @@ static void test_reduce(void **state)
         if (n > 1000 && e == 1)
             assert_true(p.stages > 1);
     }
-    OPS_OK(plan_reduce(a, 1, 1, a->tiles, &p));
+    OPS_OK(plan_reduce(a, 1, 1, ELEM_F32, a->tiles, &p));
     assert_int_equal(p.stages, 0);
-    assert_int_equal(plan_reduce(a, 0, 1, 4, &p), EMU_USAGE);
-    assert_int_equal(plan_reduce(a, 5, 1, 4, &p), EMU_USAGE);
-    assert_int_equal(plan_reduce(a, 4, 0, 4, &p), EMU_USAGE);
+    assert_int_equal(plan_reduce(a, 0, 1, ELEM_F32, 4, &p), EMU_USAGE);
+    assert_int_equal(plan_reduce(a, 5, 1, ELEM_F32, 4, &p), EMU_USAGE);
+    assert_int_equal(plan_reduce(a, 4, 0, ELEM_F32, 4, &p), EMU_USAGE);
 }
 
 /* Predicted and executed cycles, on all tiles of mk2. tests/long/lab_full.sh has larger ones. */

@@ -20,10 +20,15 @@
 
 enum { BLOCK = CHANNEL_BLOCK * CHANNEL_BLOCK };
 
-/* Rows of the field of one picture: a partial sum. */
+/* Rows of the field of one picture, blocks of positions in all. */
 struct piece {
-    uint32_t part, n;
+    uint32_t n, blocks;
     struct nn_range h;
+};
+
+/* Pieces of one part of the rows that are one partial sum. */
+struct partial {
+    uint32_t part, first, pieces, blocks;
 };
 
 /* What a tile has of the sums. */
@@ -40,9 +45,10 @@ struct weight_gradient {
     struct activation x, dy;
     uint32_t shares, sums, cs_turn, cs_multiply;
     VEC(struct piece) piece;
+    VEC(struct partial) partial;
     VEC(struct tensor) from; /* what tiles fetch, and where to */
     VEC(struct tensor) to;
-    struct tensor partial; /* [pieces][sums] */
+    struct tensor partials; /* [partials][sums] */
 };
 
 /* ---- parts ---- */
@@ -75,24 +81,41 @@ static uint32_t share_size(const struct weight_gradient *d, const struct share *
     return nn_size(r->out) * nn_size(r->in) * nn_size(r->taps) * d->s.win.w.kernel * BLOCK;
 }
 
+/* Adds a piece to the partial sum before it if that is of the same part and has room. */
+static enum emu_status add_piece(struct weight_gradient *d, uint32_t part, uint32_t n,
+                                 struct nn_range h)
+{
+    struct piece p = { n, weight_gradient_blocks(&d->s, nn_size(h)), h };
+    struct partial *last = d->partial.count ? &d->partial.at[d->partial.count - 1] : NULL;
+
+    if (!last || last->part != part || last->blocks + p.blocks > WEIGHT_GRADIENT_BLOCKS) {
+        TRY(VEC_PUSH(&d->partial,
+                     (struct partial){ .part = part, .first = (uint32_t)d->piece.count }));
+        last = &d->partial.at[d->partial.count - 1];
+    }
+    last->pieces++;
+    last->blocks += p.blocks;
+    return VEC_PUSH(&d->piece, p);
+}
+
 static enum emu_status find_pieces(struct weight_gradient *d)
 {
-    uint32_t height = d->s.rows / d->dy.n, most = weight_gradient_piece(&d->s);
+    uint32_t height = d->s.rows / d->s.pictures, most = weight_gradient_piece(&d->s);
 
     for (uint32_t i = 0; i < d->plan.rows; i++) {
         struct nn_range rows = nn_part(d->s.rows, d->plan.rows, i);
 
         while (rows.begin < rows.end) {
-            struct piece p = { .part = i, .n = rows.begin / height };
-            uint32_t first = p.n * height, left = first + height - rows.begin, parts;
+            uint32_t n = rows.begin / height, first = n * height;
+            uint32_t left = first + height - rows.begin, parts;
 
             left = left < nn_size(rows) ? left : nn_size(rows);
             parts = ceil_div(left, most);
-            for (uint32_t k = 0; k < parts; k++) {
-                p.h.begin = rows.begin - first + cut_at(left, parts, k);
-                p.h.end = rows.begin - first + cut_at(left, parts, k + 1);
-                TRY(VEC_PUSH(&d->piece, p));
-            }
+            for (uint32_t k = 0; k < parts; k++)
+                TRY(add_piece(
+                    d, i, n,
+                    (struct nn_range){ rows.begin - first + cut_at(left, parts, k),
+                                       rows.begin - first + cut_at(left, parts, k + 1) }));
             rows.begin += left;
         }
     }
@@ -176,82 +199,110 @@ static enum emu_status take_x(struct weight_gradient *d, const struct field_part
     return fetch(d, nn_zeros(d->nn, p->border, 1, &n), rest);
 }
 
-/* Transposes the input of each tap and block of channels, [taps][blocks][kb][16][16]. */
-static struct tensor turn_x(const struct weight_gradient *d, const struct planes *l, uint32_t tile,
-                            uint32_t blocks, uint32_t kb, uint32_t each, struct tensor x)
+/* Transposes what each tap and block of channels reads, `each` positions apart in x, kb blocks of
+ * positions of it. y [taps][blocks][all kb][16][16]: gets it from block `first` on. */
+static void turn_x(const struct weight_gradient *d, const struct planes *l, uint32_t tile,
+                   uint32_t blocks, uint32_t kb, uint32_t each, struct tensor x, struct tensor y,
+                   uint32_t first)
 {
     struct graph *g = d->g;
     uint32_t columns = l->win.w.kernel, taps = l->win.h.kernel * columns;
-    uint32_t run = taps == 1 ? blocks : 1; /* blocks of channels that are transposed at once */
-    struct tensor y = on_tile(d, taps * blocks * kb * BLOCK, tile, "transposed input");
+    uint32_t all = (uint32_t)tensor_elements(g, y) / BLOCK / taps / blocks;
+    /* Blocks of channels that are transposed at once. */
+    uint32_t run = taps == 1 && kb == all ? blocks : 1;
 
     for (uint32_t i = 0; i < taps * blocks; i += run) {
         uint32_t tap = planes_tap(l, i / blocks / columns, i / blocks % columns);
-        uint32_t at = (i % blocks * each + tap) * CHANNEL_BLOCK;
+        uint32_t from = (i % blocks * each + tap) * CHANNEL_BLOCK, to = (i * all + first) * BLOCK;
 
         VERTEX(transpose16_f16, g, d->cs_turn, tile,
-               .x = tensor_slice(g, x, 0, at, at + run * kb * BLOCK),
-               .y = tensor_slice(g, y, 0, i * kb * BLOCK, (i + run) * kb * BLOCK),
-               .blocks = run * kb);
+               .x = tensor_slice(g, x, 0, from, from + run * kb * BLOCK),
+               .y = tensor_slice(g, y, 0, to, to + run * kb * BLOCK), .blocks = run * kb);
     }
-    return y;
 }
 
 /* ---- steps ---- */
 
-/* Adds the partial sums of one group of a share over a piece. */
+/* What a tile multiplies: operands of one group of a share. */
+struct operands {
+    const struct share *share;
+    uint32_t group, tile;
+    struct windows win; /* with the share's rows of taps */
+    struct tensor xt, dy;
+};
+
+/* Fetches a piece of both operands and transposes the input; first: its first block of positions.
+ */
+static enum emu_status take_piece(struct weight_gradient *d, const struct operands *o,
+                                  const struct piece *piece, uint32_t first)
+{
+    const uint32_t tiles = graph_compute_tiles(d->g);
+    const struct share *r = o->share;
+    uint32_t out = o->group * d->s.out, in = o->group * d->s.in, outs = nn_size(r->out), each;
+    struct field_part p = { .tile = o->tile,
+                            .border = (o->tile + tiles / 2) % tiles,
+                            .n = { piece->n, piece->n + 1 },
+                            .h = piece->h,
+                            .w = { 0, d->dy.w },
+                            .o = { out + r->out.begin, out + r->out.end } };
+    struct planes l = planes_of(&o->win, nn_size(p.h), d->dy.w);
+    struct tensor x;
+
+    TRY(take_x(d, &p, (struct nn_range){ in + r->in.begin, in + r->in.end }, &l, piece->blocks,
+               &each, &x));
+    TRY(fetch(d, take_dy(d, &p, piece->blocks),
+              tensor_slice(d->g, o->dy, 0, first * outs * BLOCK,
+                           (first + piece->blocks) * outs * BLOCK)));
+    turn_x(d, &l, o->tile, nn_size(r->in), piece->blocks, each, x, o->xt, first);
+    return graph_status(d->g);
+}
+
+/* Adds the sums of one group of a share over all pieces of partial sum `row`. */
 static enum emu_status add_group(struct weight_gradient *d, const struct share *r, uint32_t group,
                                  uint32_t row, uint32_t tile)
 {
     struct graph *g = d->g;
-    const struct piece *piece = &d->piece.at[row];
-    const uint32_t tiles = graph_compute_tiles(g), size = share_size(d, r);
-    struct windows win = d->s.win;
-    struct field_part p = { .tile = tile,
-                            .border = (tile + tiles / 2) % tiles,
-                            .n = { piece->n, piece->n + 1 },
-                            .h = piece->h,
-                            .w = { 0, d->dy.w },
-                            .o = { group * d->s.out + r->out.begin,
-                                   group * d->s.out + r->out.end } };
-    struct nn_range in = { group * d->s.in + r->in.begin, group * d->s.in + r->in.end };
-    uint32_t kb = weight_gradient_blocks(&d->s, nn_size(p.h)), each, outs = nn_size(r->out);
+    const struct partial *sum = &d->partial.at[row];
+    uint32_t kb = sum->blocks, outs = nn_size(r->out), first = 0, size = share_size(d, r);
     uint32_t at = r->at + (group - r->groups.begin) * size;
-    struct tensor x, dy, xt, dyt, out;
-    struct planes l;
+    struct operands o = { .share = r, .group = group, .tile = tile, .win = d->s.win };
+    struct tensor dyt, out;
 
-    win.h.kernel = nn_size(r->taps);
-    win.h.pad -= (int32_t)(r->taps.begin * win.h.dilation);
-    l = planes_of(&win, nn_size(p.h), d->dy.w);
-    TRY(take_x(d, &p, in, &l, kb, &each, &x));
-    dy = on_tile(d, kb * outs * BLOCK, tile, "dy");
-    TRY(fetch(d, take_dy(d, &p, kb), dy));
-    xt = turn_x(d, &l, tile, nn_size(r->in), kb, each, x);
+    o.win.h.kernel = nn_size(r->taps);
+    o.win.h.pad -= (int32_t)(r->taps.begin * o.win.h.dilation);
+    o.xt = on_tile(d, size / outs * kb, tile, "transposed input");
+    o.dy = on_tile(d, kb * outs * BLOCK, tile, "dy");
+    for (uint32_t k = 0; k < sum->pieces; k++) {
+        const struct piece *piece = &d->piece.at[sum->first + k];
+
+        TRY(take_piece(d, &o, piece, first));
+        first += piece->blocks;
+    }
     dyt = on_tile(d, kb * outs * BLOCK, tile, "transposed dy");
-    VERTEX(transpose16_f16, g, d->cs_turn, tile, .x = dy, .y = dyt, .blocks = kb * outs);
-    out = tensor_slice(g, tensor_index(g, d->partial, row), 0, at, at + size);
+    VERTEX(transpose16_f16, g, d->cs_turn, tile, .x = o.dy, .y = dyt, .blocks = kb * outs);
+    out = tensor_slice(g, tensor_index(g, d->partials, row), 0, at, at + size);
     graph_map(g, out, tile);
-    VERTEX(matmul_f16, g, d->cs_multiply, tile, .in = dyt, .weights = xt, .out = out, .kb = kb,
+    VERTEX(matmul_f16, g, d->cs_multiply, tile, .in = dyt, .weights = o.xt, .out = out, .kb = kb,
            .nb = size / (outs * BLOCK), .f = outs * CHANNEL_BLOCK);
     return graph_status(g);
 }
 
 static enum emu_status add_all(struct weight_gradient *d)
 {
-    uint32_t pieces = (uint32_t)d->piece.count, tiles = graph_compute_tiles(d->g);
+    uint32_t rows = (uint32_t)d->partial.count, tiles = graph_compute_tiles(d->g);
     uint32_t parts = d->shares * d->plan.rows, first = graph_first_tile(d->g, parts);
     struct program fetched = program_sequence(d->g);
 
     program_add(d->g, d->nn->seq, fetched);
     d->cs_turn = op_compute_set(d->g, d->nn->seq, "transpose");
     d->cs_multiply = op_compute_set(d->g, d->nn->seq, "multiply");
-    d->partial =
-        graph_variable(d->g, ELEM_F16, 2, (const uint32_t[]){ pieces, d->sums }, "partials");
+    d->partials =
+        graph_variable(d->g, ELEM_F16, 2, (const uint32_t[]){ rows, d->sums }, "partials");
     for (uint32_t i = 0; i < d->shares; i++) {
         struct share r = share_at(d, i);
 
-        for (uint32_t k = 0; k < pieces; k++) {
-            uint64_t part = (uint64_t)d->piece.at[k].part * d->shares + i;
+        for (uint32_t k = 0; k < rows; k++) {
+            uint64_t part = (uint64_t)d->partial.at[k].part * d->shares + i;
             uint32_t tile = (uint32_t)((first + part * tiles / parts) % tiles);
 
             for (uint32_t u = r.groups.begin; u < r.groups.end; u++)
@@ -338,10 +389,11 @@ static struct tensor whole_blocks(struct weight_gradient *d)
     if (s == EMU_OK)
         s = add_all(d);
     if (s == EMU_OK)
-        t = op_reduce(g, d->nn->seq, REDUCE_SUM, d->partial, ELEM_F32, "add");
+        t = op_reduce(g, d->nn->seq, REDUCE_SUM, d->partials, ELEM_F32, "add");
     else
         graph_fail(g, s, "%s", emu_error());
     VEC_FREE(&d->piece);
+    VEC_FREE(&d->partial);
     VEC_FREE(&d->from);
     VEC_FREE(&d->to);
     return graph_status(g) == EMU_OK ? all_groups(d, t) : t;
@@ -382,6 +434,7 @@ static void begin(struct weight_gradient *d, const struct conv_layer *l, uint32_
     if (l->kernel_h * l->kernel_w == 1 && !l->pad_top && !l->pad_bottom && !l->pad_left &&
         !l->pad_right)
         make_list(d, l);
+    d->s.pictures = d->dy.n;
     d->s.rows = d->dy.n * d->dy.h;
     d->s.columns = d->dy.w;
 }

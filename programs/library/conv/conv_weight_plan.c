@@ -5,13 +5,19 @@
 enum {
     BLOCK = CHANNEL_BLOCK * CHANNEL_BLOCK,
     BLOCK_BYTES = 2 * BLOCK,
-    BLOCK_WORDS = BLOCK_BYTES / 4,
-    SUM_ELEMENTS = 2 /* elements of a partial sum that a tile adds up in a cycle, about */
+    BLOCK_WORDS = BLOCK_BYTES / 4
 };
 
 /* The largest part of a cut: what its tile has. */
 struct part {
     uint64_t groups, out, in, taps, rows;
+    int straddles; /* its rows are of one picture more than they need be */
+};
+
+/* What the rows of a part cost. */
+struct load {
+    uint64_t kb, positions; /* blocks of positions of dy; positions of a block of x in planes */
+    uint64_t transposes;    /* cycles, of x */
 };
 
 struct search {
@@ -55,33 +61,59 @@ static uint64_t multiply_cycles(const struct arch *a, uint64_t kb, uint64_t nb, 
         .kb = (uint32_t)kb, .nb = (uint32_t)nb, .f = (uint32_t)f);
 }
 
+static uint64_t add_cycles(const struct arch *a, uint64_t partials, uint64_t sums)
+{
+    return KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f16_f32), a,
+                         .partials = (uint32_t)(partials * sums), .out = (uint32_t)sums,
+                         .p = (uint32_t)partials);
+}
+
+/* Adds `pictures` times so many rows of one. */
+static void add_rows(const struct search *w, const struct part *p, uint32_t rows, uint64_t pictures,
+                     struct load *l)
+{
+    uint32_t pieces = ceil_div(rows, weight_gradient_piece(w->s));
+    uint64_t taps = p->taps * w->s->win.w.kernel, calls = taps == 1 ? 1 : taps * p->in, kb;
+    struct windows win = w->s->win;
+    struct planes planes;
+
+    if (!rows)
+        return;
+    win.h.kernel = (uint32_t)p->taps;
+    rows = ceil_div(rows, pieces);
+    planes = planes_of(&win, rows, w->s->columns);
+    kb = weight_gradient_blocks(w->s, rows);
+    pictures *= pieces;
+    l->kb += pictures * kb;
+    l->positions += pictures * planes_size(&planes);
+    l->transposes += pictures * calls * transpose_cycles(w->a, kb * p->in * taps / calls);
+}
+
 /* Cycles and bytes of a cut, of which p is the largest part. */
 static void cost_of(const struct search *w, const struct part *p, struct weight_gradient_plan *c)
 {
     const struct weight_gradient_shape *s = w->s;
-    struct windows win = s->win;
-    uint32_t most = weight_gradient_piece(s), pieces = ceil_div(p->rows, most), rows;
-    uint64_t kb, size, words, sums, taps = p->taps * s->win.w.kernel, calls;
-    struct planes l;
+    uint32_t height = s->rows / s->pictures, head = p->straddles ? height / 2 : 0;
+    uint64_t words, sums, taps = p->taps * s->win.w.kernel, partials;
+    struct load l = { 0 };
 
-    rows = ceil_div(p->rows, pieces);
-    win.h.kernel = (uint32_t)p->taps;
-    l = planes_of(&win, rows, s->columns);
-    kb = weight_gradient_blocks(s, rows);
-    size = planes_size(&l);
-    words = p->groups * pieces * (p->in * size * CHANNEL_BLOCK_WORDS + p->out * kb * BLOCK_WORDS);
+    head = head < p->rows ? head : (uint32_t)p->rows / 2;
+    add_rows(w, p, head, 1, &l);
+    add_rows(w, p, height, (p->rows - head) / height, &l);
+    add_rows(w, p, (uint32_t)(p->rows - head) % height, 1, &l);
+    partials = ceil_div(l.kb, WEIGHT_GRADIENT_BLOCKS);
+    words = p->groups * (p->in * l.positions * CHANNEL_BLOCK_WORDS + p->out * l.kb * BLOCK_WORDS);
     sums = p->groups * taps * p->in * p->out * BLOCK;
-    calls = taps == 1 ? 1 : taps * p->in;
-    c->cycles = plan_port_cycles(&w->port, words, 1) + 4 * w->a->sync_chip_cycles +
-                p->groups * pieces *
-                    (calls * transpose_cycles(w->a, kb * p->in * taps / calls) +
-                     transpose_cycles(w->a, kb * p->out) +
-                     multiply_cycles(w->a, kb, taps * p->in, p->out * CHANNEL_BLOCK));
-    c->cycles += sums * pieces / SUM_ELEMENTS;
-    if (c->rows > 1)
-        c->cycles += plan_port_cycles(&w->port, pieces > 1 ? sums : sums / 2, 1);
-    c->bytes = words * 4 + pieces * sums * 2 +
-               p->groups * pieces * kb * (taps * p->in + p->out) * BLOCK_BYTES;
+    c->cycles = plan_port_cycles(&w->port, words, 1) + w->a->sync_chip_cycles +
+                p->groups * (l.transposes + transpose_cycles(w->a, l.kb * p->out) +
+                             partials * multiply_cycles(w->a, ceil_div(l.kb, partials),
+                                                        taps * p->in, p->out * CHANNEL_BLOCK));
+    if (partials > 1)
+        c->cycles += add_cycles(w->a, partials, sums);
+    c->cycles +=
+        plan_reduce_cycles(w->a, &w->port, c->rows, sums, partials > 1 ? ELEM_F32 : ELEM_F16);
+    c->bytes =
+        words * 4 + partials * sums * 2 + p->groups * l.kb * (taps * p->in + p->out) * BLOCK_BYTES;
 }
 
 static void try_cut(struct search *w, struct weight_gradient_plan c)
@@ -91,7 +123,8 @@ static void try_cut(struct search *w, struct weight_gradient_plan c)
                             .out = ceil_div(s->out, c.out),
                             .in = ceil_div(s->in, c.in),
                             .taps = ceil_div(s->win.h.kernel, c.taps),
-                            .rows = ceil_div(s->rows, c.rows) };
+                            .rows = ceil_div(s->rows, c.rows),
+                            .straddles = c.rows % s->pictures && s->pictures % c.rows };
     int fits, best_fits = w->best.bytes <= w->memory;
 
     cost_of(w, &p, &c);

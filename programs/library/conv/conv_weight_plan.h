@@ -2,8 +2,9 @@
  * programs/library/conv.
  *
  * The sums are over positions: rows of all pictures, numbered from 0. A tile has some groups, some
- * output blocks, input blocks and rows of the kernel of each, and some rows of the field, in pieces
- * of at most WEIGHT_GRADIENT_BLOCKS blocks of 16 positions, each of which is a partial sum.
+ * output blocks, input blocks and rows of the kernel of each, and some rows of the field. Those are
+ * added up to one partial sum, or more, each of at most WEIGHT_GRADIENT_BLOCKS blocks of 16
+ * positions.
  */
 #ifndef PROGRAMS_CONV_WEIGHT_PLAN_H
 #define PROGRAMS_CONV_WEIGHT_PLAN_H
@@ -17,7 +18,8 @@ enum { WEIGHT_GRADIENT_BLOCKS = 16 };
 
 struct weight_gradient_shape {
     uint32_t groups, in, out; /* in, out: blocks of 16 channels of a group */
-    uint32_t rows, columns;   /* of the field of outputs; rows: those of all pictures */
+    uint32_t pictures;
+    uint32_t rows, columns; /* of the field of outputs; rows: those of all pictures */
     struct windows win;
 };
 

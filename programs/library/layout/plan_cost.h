@@ -21,8 +21,9 @@ struct plan_port plan_port(const struct arch *a);
  * the schedule has gaps, which are counted. */
 uint64_t plan_port_cycles(const struct plan_port *p, uint64_t words, uint64_t fan_out);
 
-/* The stages of a reduction: `sources` tiles have `elements` elements each, and in every stage a
- * tile adds up what fan_in tiles have. The product of all fan-ins is at least `sources`. */
+/* The stages of a reduction: `sources` tiles have `elements` elements each, of type f16 or f32, and
+ * in every stage a tile adds up what fan_in tiles have, in f32. The product of all fan-ins is at
+ * least `sources`. */
 enum { PLAN_MAX_STAGES = 4 };
 struct reduce_plan {
     unsigned stages;
@@ -30,7 +31,14 @@ struct reduce_plan {
     struct plan_cost cost;
 };
 enum emu_status plan_reduce(const struct arch *a, uint32_t sources, uint64_t elements,
-                            uint32_t tiles, struct reduce_plan *out) EMU_MUST_CHECK;
+                            enum elem type, uint32_t tiles, struct reduce_plan *out) EMU_MUST_CHECK;
+/* Cycles of the cheapest stages; 0 if there is one source. For many cuts of one plan. */
+uint64_t plan_reduce_cycles(const struct arch *a, const struct plan_port *p, uint32_t sources,
+                            uint64_t elements, enum elem type);
+/* How many of so many elements a tile of a group of fan_in adds up: whole vectors of 16 bytes,
+ * which are added up fastest, or of 8 if there are too few of those. The last tile may have fewer.
+ */
+uint64_t plan_reduce_share(uint64_t elements, uint64_t fan_in, enum elem type);
 
 /* Cycles of copying so many bytes (a multiple of 8) on one tile. */
 uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes);

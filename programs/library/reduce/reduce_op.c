@@ -270,12 +270,22 @@ static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_part
     return take_partials(r, &cut, s, by_tile_and_columns);
 }
 
-/* Whether the first stage would only copy, because every tile has one row of each of its columns,
- * in the wanted type. With more than one row another stage follows. */
+/* Whether all partials begin and end between words: others cost copies when they are sent. */
+static int are_whole_words(const struct reduction *r)
+{
+    uint64_t edges = 0;
+
+    for (size_t i = 0; i < r->partial.count; i++)
+        edges |= r->partial.at[i].begin | r->partial.at[i].end;
+    return elem_bytes(tensor_elem(r->g, r->partial.at[0].t)) * (edges & 1) % 4 == 0;
+}
+
+/* Whether the first stage would only copy or convert, because every tile has one row of each of its
+ * columns. With more than one row another stage follows, which can read f16, too. */
 static int has_nothing_local(const struct reduction *r, uint32_t rows)
 {
     return rows > 1 && r->job.count == r->partial.count &&
-           elem_after(r) == tensor_elem(r->g, r->partial.at[0].t);
+           (elem_after(r) == tensor_elem(r->g, r->partial.at[0].t) || are_whole_words(r));
 }
 
 static enum emu_status local_stage(struct reduction *r, struct tensor t)
@@ -304,14 +314,13 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
 
 /* ---- stages between tiles ---- */
 
-/* Adds jobs for a group of partials of the same columns: its members share the columns, in whole
- * vectors of 8 bytes. If there are fewer shares than members, those whose turn it is have them. */
+/* Adds jobs for a group of partials of the same columns, which its members share. If there are fewer
+ * shares than members, those whose turn it is have them. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
 {
     const struct reduce_partial *p = &r->partial.at[first];
-    uint64_t columns = p->end - p->begin, vector = 8 / elem_bytes(tensor_elem(r->g, p->t));
-    uint64_t vectors = (columns + vector - 1) / vector;
-    uint64_t share = (vectors + parts - 1) / parts * vector;
+    uint64_t columns = p->end - p->begin;
+    uint64_t share = plan_reduce_share(columns, parts, tensor_elem(r->g, p->t));
     size_t shares = (size_t)((columns + share - 1) / share);
     size_t member = shares < parts ? graph_first_tile(r->g, (uint32_t)shares) % parts : 0;
 
@@ -336,7 +345,7 @@ static enum emu_status add_groups(struct reduction *r, size_t first, size_t coun
         return VEC_PUSH(&r->job, (struct reduce_job){ first, 1, p->begin, p->end, p->tile });
     /* A tile may hold several of the partials that reduce_partials() was given. */
     if (count != r->planned_count || p->end - p->begin != r->planned_columns)
-        TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
+        TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin, tensor_elem(r->g, p->t),
                         count > a->tiles ? (uint32_t)count : a->tiles, &r->plan));
     r->planned_count = count;
     r->planned_columns = p->end - p->begin;

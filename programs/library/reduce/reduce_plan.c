@@ -2,30 +2,38 @@
  * near the roots of the number of sources.
  *
  * In a stage with fan-in f one tile could add up the n elements of f tiles: f - 1 times n
- * elements would arrive there. If n is at least f, the members of a group share the work instead,
- * and each receives f - 1 times n / f elements. */
+ * elements would arrive there. The members of a group share the work instead, in whole vectors, and
+ * each receives f - 1 times n / f elements. */
 #include <string.h>
 
 #include "programs/library/layout/plan_cost.h"
 
-enum { F32_BYTES = 4 };
+uint64_t plan_reduce_share(uint64_t elements, uint64_t fan_in, enum elem type)
+{
+    uint64_t vector = 16 / elem_bytes(type), share;
+
+    if (elements < fan_in * vector)
+        vector /= 2;
+    share = ceil_div(ceil_div(elements, vector), fan_in) * vector;
+    return share < elements ? share : elements;
+}
 
 static uint64_t stage_cost(const struct arch *a, uint64_t latency, uint32_t fan_in,
-                           uint64_t elements, struct plan_cost *c)
+                           uint64_t elements, enum elem type, struct plan_cost *c)
 {
-    uint64_t share = elements >= fan_in ? ceil_div(elements, fan_in) : elements;
-    uint64_t words = share * F32_BYTES / 4 * (fan_in - 1);
+    uint64_t share = plan_reduce_share(elements, fan_in, type);
+    uint64_t words = ceil_div(share * elem_bytes(type), 4) * (fan_in - 1);
     uint64_t exchange = words + latency;
-    uint64_t reduce =
-        KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a,
-                      .partials = (uint32_t)(share * fan_in), .out = (uint32_t)share, .p = fan_in);
+    uint64_t reduce = KERNEL_CYCLES(
+        reduce, type == ELEM_F16 ? KERNEL_ROW(reduce_sum_f16_f32) : KERNEL_ROW(reduce_sum_f32_f32),
+        a, .partials = (uint32_t)(share * fan_in), .out = (uint32_t)share, .p = fan_in);
 
     c->exchange_partials += exchange;
     c->reduce += reduce;
     c->sync += a->sync_chip_cycles;
     c->total += exchange + reduce + a->sync_chip_cycles;
-    if (share * fan_in * F32_BYTES > c->tile_bytes)
-        c->tile_bytes = share * fan_in * F32_BYTES;
+    if (share * fan_in * elem_bytes(type) > c->tile_bytes)
+        c->tile_bytes = share * fan_in * elem_bytes(type);
     return share;
 }
 
@@ -43,7 +51,7 @@ static uint32_t root(uint32_t n, unsigned stages)
 }
 
 static void try_stages(const struct arch *a, uint64_t latency, uint32_t sources, uint64_t elements,
-                       unsigned stages, struct reduce_plan *best)
+                       enum elem type, unsigned stages, struct reduce_plan *best)
 {
     struct reduce_plan p = { .stages = stages };
     uint32_t left = sources;
@@ -54,26 +62,37 @@ static void try_stages(const struct arch *a, uint64_t latency, uint32_t sources,
         if (f == 1)
             return; /* fewer stages are enough */
         p.fan_in[i] = f;
-        elements = stage_cost(a, latency, f, elements, &p.cost);
+        elements = stage_cost(a, latency, f, elements, i ? ELEM_F32 : type, &p.cost);
         left = ceil_div(left, f);
     }
     if (!best->stages || p.cost.total < best->cost.total)
         *best = p;
 }
 
-enum emu_status plan_reduce(const struct arch *a, uint32_t sources, uint64_t elements,
-                            uint32_t tiles, struct reduce_plan *out)
+static struct reduce_plan best_stages(const struct arch *a, uint64_t latency, uint32_t sources,
+                                      uint64_t elements, enum elem type)
 {
-    uint64_t latency;
+    struct reduce_plan best = { 0 };
 
+    for (unsigned stages = 1; stages <= PLAN_MAX_STAGES && sources > 1; stages++)
+        try_stages(a, latency, sources, elements, type, stages, &best);
+    return best;
+}
+
+uint64_t plan_reduce_cycles(const struct arch *a, const struct plan_port *p, uint32_t sources,
+                            uint64_t elements, enum elem type)
+{
+    return best_stages(a, p->way + p->lag, sources, elements, type).cost.total;
+}
+
+enum emu_status plan_reduce(const struct arch *a, uint32_t sources, uint64_t elements,
+                            enum elem type, uint32_t tiles, struct reduce_plan *out)
+{
     memset(out, 0, sizeof(*out));
     if (!sources || !elements || sources > tiles)
         return FAIL(USAGE, "a reduction of %u partials over %u tiles: expected 1 to %u", sources,
                     tiles, tiles);
-    if (sources == 1)
-        return EMU_OK;
-    latency = plan_exchange_latency(a);
-    for (unsigned stages = 1; stages <= PLAN_MAX_STAGES; stages++)
-        try_stages(a, latency, sources, elements, stages, out);
+    if (sources > 1)
+        *out = best_stages(a, plan_exchange_latency(a), sources, elements, type);
     return EMU_OK;
 }
