@@ -271,6 +271,120 @@ static void test_dw_rate(void **state)
     }
 }
 
+/* ---- depthwise, what weights get ---- */
+
+struct weights_shape {
+    uint32_t kernel_h, kernel_w, stride, dilation, n, ho, wo;
+    uint32_t more_h, more_w; /* rows and columns of x that are not needed */
+};
+
+/* Every product and every sum of them may err by half a unit. */
+static void weights_compare(const struct kernel_fixture *rig, const struct weights_shape *s,
+                            uint32_t hp, uint32_t wp)
+{
+    const uint16_t *x = rig->call.arg[dw_weights__x].data, *dy = rig->call.arg[dw_weights__dy].data;
+    const float *out = rig->call.arg[dw_weights__out].data;
+
+    for (uint32_t i = 0; i < s->kernel_h * s->kernel_w * CHANNEL_BLOCK; i++) {
+        uint32_t c = i % CHANNEL_BLOCK, tap = i / CHANNEL_BLOCK, positions = s->n * s->ho * s->wo;
+        double sum = 0, size = 0;
+
+        for (uint32_t k = 0; k < positions; k++) {
+            uint32_t row = k / s->wo % s->ho * s->stride + tap / s->kernel_w * s->dilation;
+            uint32_t column = k % s->wo * s->stride + tap % s->kernel_w * s->dilation;
+            uint32_t at = (k / s->wo / s->ho * hp + row) * wp + column;
+            double p = f16_value(x[at * CHANNEL_BLOCK + c]) * f16_value(dy[k * CHANNEL_BLOCK + c]);
+
+            sum += p;
+            size += fabs(p);
+        }
+        if (fabs((double)out[i] - sum) > size * (0x1p-11 + positions * 0x1p-24) + 0x1p-24) {
+            fprintf(stderr, "out[%u] is %g, the sum is %g\n", i, (double)out[i], sum);
+            fail();
+        }
+    }
+}
+
+static void weights_call(struct kernel_fixture *rig, struct codelet_case *c,
+                         const struct weights_shape *s, int special)
+{
+    uint32_t hp = (s->ho - 1) * s->stride + (s->kernel_h - 1) * s->dilation + 1 + s->more_h;
+    uint32_t wp = (s->wo - 1) * s->stride + (s->kernel_w - 1) * s->dilation + 1 + s->more_w;
+    uint32_t x_size = s->n * hp * wp * CHANNEL_BLOCK, position = 2 * CHANNEL_BLOCK;
+    uint32_t dy_size = s->n * s->ho * s->wo * CHANNEL_BLOCK;
+    uint16_t *x, *dy;
+
+    c->seed++;
+    rig->random = c->seed;
+    x = random_halves(rig, x_size);
+    dy = random_halves(rig, dy_size);
+    c->layout = LAYOUT_NEAR1;
+    c->elements[dw_weights__x] = x_size;
+    c->elements[dw_weights__dy] = dy_size;
+    c->elements[dw_weights__out] = s->kernel_h * s->kernel_w * CHANNEL_BLOCK;
+    c->data[dw_weights__x] = special ? NULL : x;
+    c->data[dw_weights__dy] = special ? NULL : dy;
+    c->value[dw_weights__taps] = s->kernel_h * s->kernel_w;
+    c->value[dw_weights__columns] = s->kernel_w;
+    c->value[dw_weights__n] = s->n;
+    c->value[dw_weights__ho] = s->ho;
+    c->value[dw_weights__wo] = s->wo;
+    c->value[dw_weights__x_step] = s->stride * position / 16;
+    c->value[dw_weights__x_row] = (wp - s->wo) * s->stride * position;
+    c->value[dw_weights__x_picture] = (hp - s->ho * s->stride) * wp * position;
+    c->value[dw_weights__tap] = s->dilation * position;
+    c->value[dw_weights__tap_row] = (wp - s->kernel_w) * s->dilation * position;
+    c->phase[dw_weights__out] = c->seed % 2 * 8;
+    kernel_fixture_call(rig, c);
+    assert_int_equal(rig->cycles, rig->formula);
+    if (!special)
+        weights_compare(rig, s, hp, wp);
+    free(x);
+    free(dy);
+}
+
+static void test_dw_weights(void **state)
+{
+    static const struct weights_shape shape[] = {
+        { 3, 3, 1, 1, 1, 1, 1, 0, 0 },   { 3, 3, 1, 1, 1, 2, 14, 0, 0 },
+        { 3, 3, 2, 1, 4, 7, 7, 1, 1 },   { 5, 5, 1, 1, 2, 3, 9, 0, 2 },
+        { 5, 5, 2, 1, 1, 4, 4, 2, 0 },   { 1, 3, 1, 1, 3, 2, 5, 0, 0 },
+        { 1, 1, 1, 1, 2, 3, 4, 1, 3 },   { 2, 1, 3, 1, 1, 2, 6, 0, 0 },
+        { 1, 2, 1, 2, 1, 5, 3, 0, 0 },   { 3, 3, 1, 2, 2, 4, 1, 0, 0 },
+        { 7, 2, 2, 3, 1, 2, 2, 0, 1 },   { 4, 1, 1, 1, 2, 1, 3, 3, 0 },
+        { 3, 3, 1, 1, 1, 2, 112, 0, 0 },
+    };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "dw_weights_f16");
+    struct codelet_case c = codelet_case("gradients", 1);
+    const struct weights_shape *rate = &shape[EMU_COUNT_OF(shape) - 1];
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(shape); i++) {
+        weights_call(rig, &c, &shape[i], 0);
+        weights_call(rig, &c, &shape[i], 1);
+    }
+    for (uint32_t k = 0; k < 60; k++) {
+        struct weights_shape s = {
+            .kernel_h = 1 + kernel_random(rig) % 5,
+            .kernel_w = 1 + kernel_random(rig) % 5,
+            .stride = 1 + kernel_random(rig) % 3,
+            .dilation = 1 + kernel_random(rig) % 2,
+            .n = 1 + kernel_random(rig) % 3,
+            .ho = 1 + kernel_random(rig) % 5,
+            .wo = 1 + kernel_random(rig) % 8,
+            .more_h = kernel_random(rig) % 3,
+            .more_w = kernel_random(rig) % 3,
+        };
+
+        weights_call(rig, &c, &s, 0);
+    }
+    weights_call(rig, &c, rate, 0);
+    print_message("dw_weights_f16 3 x 3, 2 x 112: %llu cycles, %.2f MAC a cycle\n",
+                  (unsigned long long)rig->cycles,
+                  9 * 2 * 112 * CHANNEL_BLOCK / (double)rig->cycles);
+    kernel_fixture_free(rig);
+}
+
 /* ---- first layer ---- */
 
 /* Outputs of a block, and output i as a number: 16 in f16, or 8 in f32. */
@@ -554,8 +668,9 @@ int main(void)
         cmocka_unit_test(test_dw_pack),    cmocka_unit_test(test_dw3),
         cmocka_unit_test(test_dw5),        cmocka_unit_test(test_dw3s2),
         cmocka_unit_test(test_dw5s2),      cmocka_unit_test(test_dw_rate),
-        cmocka_unit_test(test_first),      cmocka_unit_test(test_window),
-        cmocka_unit_test(test_window_f32), cmocka_unit_test(test_first_f32),
+        cmocka_unit_test(test_dw_weights), cmocka_unit_test(test_first),
+        cmocka_unit_test(test_window),     cmocka_unit_test(test_window_f32),
+        cmocka_unit_test(test_first_f32),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,12 +8,13 @@
  * the order of conv_weights_home() but for the dimensions outside a block. Partial sums of all
  * tiles are added up in f32.
  *
- * Depthwise layers are groups of 16 channels of which only the diagonal is kept; first layers are
- * layers of 16 channels of which 4 are kept. */
+ * First layers are layers of 16 channels of which 4 are kept. Depthwise layers have a codelet and a
+ * plan of their own (dw_weight_gradient.h). */
 #include "programs/compiler/base/arena.h"
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_tensors.h"
 #include "programs/library/conv/conv_weight_plan.h"
+#include "programs/library/conv/dw_weight_gradient.h"
 #include "programs/library/ops_gradient.h"
 
 #include <string.h>
@@ -439,28 +440,6 @@ static void begin(struct weight_gradient *d, const struct conv_layer *l, uint32_
     d->s.columns = d->dy.w;
 }
 
-/* Of blocks of 16 x 16 the diagonals, [blocks][rows][columns][1][16]: in the layer's home. */
-static struct tensor diagonals(struct weight_gradient *d, const struct activation *x,
-                               const struct conv_layer *l, struct tensor t)
-{
-    struct graph *g = d->g;
-    const uint32_t n = channel_blocks(l->out_c) * l->kernel_h * l->kernel_w;
-    const uint32_t step = CHANNEL_BLOCK + 1;
-    struct conv_home home = conv_weights_home(d->nn, x, l, ELEM_F32, "gradient");
-    struct tensor part[2];
-
-    t = tensor_reshape(g, t, 2, (const uint32_t[]){ n, BLOCK });
-    part[0] = tensor_reshape(g, tensor_slice(g, t, 1, 0, BLOCK - 1), 3,
-                             (const uint32_t[]){ n, CHANNEL_BLOCK - 1, step });
-    part[0] = tensor_reshape(g, tensor_slice(g, part[0], 2, 0, 1), 2,
-                             (const uint32_t[]){ n, CHANNEL_BLOCK - 1 });
-    part[1] = tensor_slice(g, t, 1, BLOCK - 1, BLOCK);
-    t = tensor_concat(g, part, 2, 1);
-    program_add(g, d->nn->seq,
-                program_copy(g, tensor_flatten(g, t), tensor_flatten(g, home.blocks)));
-    return home.blocks;
-}
-
 /* Of a layer on 16 channels the first 4, in the form of a first layer. */
 static struct tensor first_channels(const struct weight_gradient *d, struct tensor t)
 {
@@ -509,10 +488,8 @@ static struct tensor gradient(struct weight_gradient *d, const struct conv_layer
     struct tensor t;
 
     shape.blocks = !picture && conv_is_first(&shape);
-    if (conv_method_of(&shape) == CONV_DEPTHWISE) {
-        begin(d, l, channel_blocks(l->out_c), 1, 1);
-        return diagonals(d, &x, l, whole_blocks(d));
-    }
+    if (conv_method_of(&shape) == CONV_DEPTHWISE)
+        return dw_weight_gradient(d->nn, &x, &d->dy, l);
     if (picture)
         d->x = op_picture_blocks(d->nn, x, "picture");
     begin(d, l, shape.groups, channel_blocks(shape.in_c / shape.groups),
