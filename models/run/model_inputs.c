@@ -241,30 +241,3 @@ enum emu_status model_saves_open(const struct request *q, const struct op_graph 
     }
     return EMU_OK;
 }
-
-enum emu_status model_labels_read(const char *path, char ***out, uint32_t *count, char **text)
-{
-    size_t bytes;
-    uint32_t lines = 0;
-    char *at;
-
-    *out = NULL;
-    *count = 0;
-    TRY(json_read_file(path, text, &bytes));
-    for (size_t k = 0; k < bytes; k++)
-        lines += (*text)[k] == '\n';
-    *out = emu_alloc(lines + 1, sizeof(**out));
-    if (!*out)
-        return FAIL(NO_MEMORY, "%s", path);
-    at = *text;
-    for (size_t k = 0; k < bytes; k++) {
-        if ((*text)[k] != '\n')
-            continue;
-        (*text)[k] = '\0';
-        (*out)[(*count)++] = at;
-        at = *text + k + 1;
-    }
-    if (at < *text + bytes)
-        (*out)[(*count)++] = at;
-    return EMU_OK;
-}

@@ -42,8 +42,4 @@ enum emu_status model_saves_open(const struct request *q, const struct op_graph 
  */
 enum emu_status model_output_check(const struct request *q, const char *path) EMU_MUST_CHECK;
 
-/* Names of classes, one a line; *out: owned list, *text: its owned text. */
-enum emu_status model_labels_read(const char *path, char ***out, uint32_t *count,
-                                  char **text) EMU_MUST_CHECK;
-
 #endif

@@ -84,8 +84,9 @@ static void print_classes(const struct model_answer *m, FILE *f)
         model_top(m, p, top);
         fprintf(f, "\nBest classes of %s\n", m->picture[p]);
         for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX; k++)
-            fprintf(f, "  %u. class %4u   score %.4f\n", k + 1, top[k],
-                    (double)m->scores[(size_t)p * m->facts.classes + top[k]]);
+            fprintf(f, "  %u. class %4u   score %.4f%s%s\n", k + 1, top[k],
+                    (double)m->scores[(size_t)p * m->facts.classes + top[k]],
+                    *class_name(m->classes, top[k]) ? "   " : "", class_name(m->classes, top[k]));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "models/run/class_names.h"
 #include "models/run/layer_cycles.h"
 #include "models/run/layer_range.h"
 #include "models/run/memory_facts.h"
@@ -20,9 +21,10 @@ struct model_answer {
     const struct layer_range *ranges; /* by row of layers; NULL: not asked for */
     const char *weights;              /* one line that says where they came from */
     const char *const *picture;       /* [batch] names */
-    const char *recipe;  /* one line: how pictures were prepared; NULL: there are none */
-    struct run *run;     /* NULL: the network was only compiled */
-    const float *scores; /* [batch][classes]; NULL without a run */
+    const char *recipe; /* one line: how pictures were prepared; NULL: there are none */
+    struct run *run;    /* NULL: the network was only compiled */
+    const struct class_names *classes; /* NULL, or empty: classes are numbers only */
+    const float *scores;               /* [batch][classes]; NULL without a run */
 };
 
 enum { MODEL_TOP = 5 };

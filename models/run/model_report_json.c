@@ -90,9 +90,11 @@ static json_t *top_json(const struct model_answer *m, uint32_t picture)
     model_top(m, picture, top);
     for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX && good; k++) {
         double score = m->scores[(size_t)picture * m->facts.classes + top[k]];
+        const char *name = class_name(m->classes, top[k]);
 
         good = !json_array_append_new(list,
-                                      json_pack("{s:I, s:o}", "class", (json_int_t)top[k], "score",
+                                      json_pack("{s:I, s:s*, s:o}", "class", (json_int_t)top[k],
+                                                "name", *name ? name : NULL, "score",
                                                 isfinite(score) ? json_real(score) : json_null()));
     }
     return or_nothing(list, good);

@@ -43,8 +43,7 @@ struct model_run {
     struct layer_range *ranges; /* owned; by row of layers; NULL: not asked for */
     struct memory_facts memory;
     float *scores;
-    char **label, *label_text; /* names of classes */
-    uint32_t labels;
+    struct class_names classes; /* --labels */
     struct progress progress;
     struct model_files files;
     int code; /* to exit with */
@@ -62,8 +61,7 @@ static void model_run_free(struct model_run *m)
     emu_free(m->in);
     emu_free(m->out);
     emu_free(m->scores);
-    emu_free(m->label);
-    emu_free(m->label_text);
+    class_names_free(&m->classes);
     layer_cycles_free(&m->layers);
     emu_free(m->ranges);
     session_free(m->session);
@@ -184,6 +182,7 @@ static struct model_answer answer_of(const struct model_run *m)
                                   .picture = m->in && m->in[0].names ? m->in[0].name : NULL,
                                   .recipe = recipe_text(m),
                                   .run = m->session ? session_run_image(m->session) : NULL,
+                                  .classes = &m->classes,
                                   .scores = m->scores };
 }
 
@@ -210,17 +209,6 @@ static void print_outputs(const struct model_run *m, const struct model_answer *
     }
 }
 
-static void print_labels(const struct model_run *m, const struct model_answer *a)
-{
-    for (uint32_t p = 0; a->scores && p < a->facts.batch && m->label; p++) {
-        uint32_t top[MODEL_TOP];
-
-        model_top(a, p, top);
-        if (top[0] < m->labels)
-            printf("input %u: %s\n", p, m->label[top[0]]);
-    }
-}
-
 /* Prints one screen, and the reports that were asked for. */
 static enum emu_status print_text(const struct model_run *m, const struct model_answer *a)
 {
@@ -236,7 +224,6 @@ static enum emu_status print_text(const struct model_run *m, const struct model_
         print_outputs(m, a);
     if (!m->q->report)
         model_summary(a, stdout);
-    print_labels(m, a);
     return EMU_OK;
 }
 
@@ -609,6 +596,15 @@ static enum emu_status compare(struct model_run *m)
     return s;
 }
 
+static enum emu_status read_class_names(struct model_run *m)
+{
+    uint32_t classes = model_source_facts(&m->source).classes;
+
+    if (!classes)
+        return FAIL(USAGE, "--labels: the network makes no list of scores");
+    return class_names_read(m->q->labels, classes, &m->classes);
+}
+
 static enum emu_status answer_request(struct model_run *m)
 {
     const struct request *q = m->q;
@@ -626,7 +622,7 @@ static enum emu_status answer_request(struct model_run *m)
     }
     TRY(model_files_open(q, m->source.graph, &m->files));
     if (q->labels)
-        TRY(model_labels_read(q->labels, &m->label, &m->labels, &m->label_text));
+        TRY(read_class_names(m));
     if (m->source.net) {
         TRY(model_source_recipe(&m->source, &m->recipe));
         TRY(picture_choose(q, &m->recipe));

@@ -188,7 +188,8 @@ static void print_picture(const struct model_answer *m, uint32_t p, FILE *f)
     for (uint32_t k = 0; k < 3 && top[k] != UINT32_MAX; k++)
         fprintf(f, "%s %u (%.4f)", k ? "," : " class", top[k],
                 (double)m->scores[(size_t)p * m->facts.classes + top[k]]);
-    fputc('\n', f);
+    fprintf(f, "%s%s\n", *class_name(m->classes, top[0]) ? "; the best is " : "",
+            class_name(m->classes, top[0]));
 }
 
 static void print_classes(const struct model_answer *m, FILE *f)

@@ -2,6 +2,7 @@
 #include "models/train/train_checkpoint.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -266,11 +267,15 @@ static enum emu_status read_progress(const struct safetensors *f, struct train_p
 {
     const struct safetensor *t = find(f, progress_name);
     struct train_progress was;
+    double scale;
 
     if (!t || t->type != SAFETENSORS_U64 || t->bytes != sizeof(was))
         return FAIL(BAD_FILE, "%s: no checkpoint of a training: it has no %s of %d U64", path,
                     progress_name, PROGRESS_NUMBERS);
     memcpy(&was, t->data, sizeof(was));
+    memcpy(&scale, &was.loss.scale_bits, sizeof(scale));
+    if (!(scale > 0 && scale <= LOSS_SCALE_MAX))
+        return FAIL(BAD_FILE, "%s: a damaged checkpoint: a loss scale of %g", path, scale);
     if (was.seed != p->seed || was.batch != p->batch)
         return FAIL(USAGE, "%s was made with --seed %" PRIu64 " --batch %" PRIu64, path, was.seed,
                     was.batch);
@@ -299,10 +304,25 @@ static enum emu_status read_averages(const struct safetensors *f, struct train_a
     return EMU_OK;
 }
 
-static enum emu_status read_log(const struct safetensors *f, struct train_log *log,
+/* Whether a training of so many steps can have written the row. Losses may be no number. */
+static int is_row(const struct train_row *r, uint64_t steps)
+{
+    enum { LOSS_MAX_EXPONENT = 130 /* sums of f32 have less */ };
+    const double whole[] = { r->step, r->epoch, r->cycles, r->pictures };
+    int good = (r->test == 0 || r->test == 1) && r->accuracy >= 0 && r->accuracy <= 1 &&
+               isfinite(r->rate) && r->step <= (double)steps && r->step >= (r->test == 0);
+
+    for (size_t k = 0; k < EMU_COUNT_OF(whole); k++)
+        good &= whole[k] >= 0 && whole[k] <= 0x1p64 && whole[k] == floor(whole[k]);
+    return good && (!isfinite(r->loss) || fabs(r->loss) <= ldexp(1, LOSS_MAX_EXPONENT));
+}
+
+/* Adds the rows of a file, which are one for each step and some of evaluations. */
+static enum emu_status read_log(const struct safetensors *f, uint64_t steps, struct train_log *log,
                                 const char *path)
 {
     const struct safetensor *t = find(f, log_name);
+    uint64_t of_steps = 0;
 
     if (!t || t->type != SAFETENSORS_F64 || t->rank != 2 || t->shape[1] != TRAIN_ROW_NUMBERS)
         return FAIL(BAD_FILE, "%s: no checkpoint of a training: it has no %s", path, log_name);
@@ -311,9 +331,17 @@ static enum emu_status read_log(const struct safetensors *f, struct train_log *l
         struct train_row r;
 
         memcpy(&r, (const char *)t->data + k * sizeof(r), sizeof(r));
+        if (!is_row(&r, steps))
+            return FAIL(BAD_FILE, "%s: a damaged checkpoint: row %" PRIu64 " of %s", path, k,
+                        log_name);
+        of_steps += r.test == 0;
         TRY(train_log_add(log, &r));
     }
-    return EMU_OK;
+    return of_steps == steps
+               ? EMU_OK
+               : FAIL(BAD_FILE,
+                      "%s: a damaged checkpoint: %s has %" PRIu64 " steps, %s says %" PRIu64, path,
+                      log_name, of_steps, progress_name, steps);
 }
 
 /* Steps, and how the loss scale was reached. */
@@ -326,30 +354,40 @@ static void set_counts(struct train_chip *chip, const struct train_progress *p)
     memcpy(&chip->loss_scale.now, &p->loss.scale_bits, sizeof(chip->loss_scale.now));
 }
 
+enum emu_status train_checkpoint_take(struct train_chip *chip, struct train_progress *p,
+                                      struct train_log *log, struct train_average *a,
+                                      const void *data, size_t bytes, const char *path)
+{
+    struct safetensors f = { 0 };
+    enum emu_status s = safetensors_open(data, bytes, path, &f);
+
+    if (s == EMU_OK)
+        s = read_progress(&f, p, path);
+    if (s == EMU_OK)
+        s = read_log(&f, p->steps, log, path);
+    if (s == EMU_OK)
+        s = read_states(chip, &f, path);
+    if (s == EMU_OK)
+        s = read_averages(&f, a, path);
+    if (s == EMU_OK) {
+        a->taken = p->averaged;
+        set_counts(chip, p);
+    }
+    safetensors_free(&f);
+    return s;
+}
+
 enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_progress *p,
                                       struct train_log *log, struct train_average *a,
                                       const char *path)
 {
-    struct safetensors f = { 0 };
     uint8_t *data;
     size_t bytes;
     enum emu_status s = feed_file_bytes(path, BYTES_MAX, &data, &bytes);
 
     if (s != EMU_OK)
         return emu_fail(s, "%s: %s", path, emu_error());
-    s = safetensors_open(data, bytes, path, &f);
-    if (s == EMU_OK)
-        s = read_progress(&f, p, path);
-    if (s == EMU_OK)
-        s = read_log(&f, log, path);
-    if (s == EMU_OK)
-        s = read_states(chip, &f, path);
-    if (s == EMU_OK)
-        s = read_averages(&f, a, path);
-    a->taken = p->averaged;
-    if (s == EMU_OK)
-        set_counts(chip, p);
-    safetensors_free(&f);
+    s = train_checkpoint_take(chip, p, log, a, data, bytes, path);
     emu_free(data);
     return s;
 }

@@ -29,10 +29,17 @@ struct train_progress {
 enum emu_status train_checkpoint_write(struct train_chip *chip, const struct train_progress *p,
                                        const struct train_log *log, const struct train_average *a,
                                        const char *path) EMU_MUST_CHECK;
-/* Reads a file into chip, p, log and a. Errors: EMU_IO; EMU_BAD_FILE: it is damaged, or of another
- * network; EMU_USAGE: of another recipe, seed or batch than p has. */
+/* Reads a file into chip, p, log and a, which may have a part of it after an error. Errors: EMU_IO;
+ * EMU_BAD_FILE: it is damaged, or of another network; EMU_USAGE: of another recipe, seed or batch
+ * than p has. */
 enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_progress *p,
                                       struct train_log *log, struct train_average *a,
+                                      const char *path) EMU_MUST_CHECK;
+
+/* The same of a file that was read; path is for messages. */
+enum emu_status train_checkpoint_take(struct train_chip *chip, struct train_progress *p,
+                                      struct train_log *log, struct train_average *a,
+                                      const void *data, size_t bytes,
                                       const char *path) EMU_MUST_CHECK;
 
 /* Writes parameters and running statistics only, for other programs; averages if there are any. */
