@@ -106,7 +106,7 @@ static enum emu_status print_answer(const struct request *q, const struct run *r
         if (steps)
             run_print_steps(run, tiles, stdout);
         if (steps)
-            TRY(run_print_bsp(run, stdout));
+            TRY(run_print_bsp(run, NULL, stdout));
         run_print(report, stdout);
         return EMU_OK;
     }

@@ -115,7 +115,7 @@ static enum emu_status add_bsp(struct profile *p, const struct request *q, const
 {
     struct bsp_cost c;
 
-    TRY(bsp_probe(image_arch(r->im), (unsigned)q->threads, &c));
+    TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, q->no_cache ? "" : q->cache, &c));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_g"), PROFILE_R(c.g));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_l"), PROFILE_R(c.l));
     return EMU_OK;
@@ -226,7 +226,7 @@ enum emu_status request_profile_unfit(const struct request *q, const struct arch
     f->trace = NULL;
     if (!f->store && !f->page)
         return EMU_OK;
-    s = profile_new(&p);
+    s = profile_new((unsigned)q->threads, &p);
     if (s == EMU_OK)
         s = fill_unfit(p, q, a, x);
     if (s == EMU_OK)
@@ -243,7 +243,7 @@ enum emu_status request_profile(const struct request *q, struct run *r,
 
     if (!f->store && !f->trace && !f->page)
         return EMU_OK;
-    s = profile_new(&p);
+    s = profile_new((unsigned)q->threads, &p);
     if (s == EMU_OK)
         s = fill(p, q, r, x);
     if (s == EMU_OK)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/disk_cache.h"
 #include "emu/job/run_image.h"
 #include "emu/profile/bill.h"
 
@@ -131,9 +132,20 @@ static enum emu_status build_and_run(const struct manifest_options *mo, const ch
     return s;
 }
 
+/* Where clashes fault the probe would, which receives into the element that it sends from; it takes
+ * as long on a machine that ignores them. */
+static struct arch without_faults(const struct arch *a)
+{
+    struct arch copy = *a;
+
+    copy.exchange_clash = ARCH_CLASH_IGNORE;
+    return copy;
+}
+
 enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cost *out)
 {
-    struct machine_sets *sets = sets_of(a);
+    const struct arch probed = without_faults(a);
+    struct machine_sets *sets = sets_of(&probed);
     size_t bytes;
     char *text = manifest_text(a, &bytes);
     const struct manifest_options o = { .machine = a->base,
@@ -147,4 +159,70 @@ enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cos
     emu_free(sets);
     free(text); /* allocated by open_memstream() */
     return s;
+}
+
+/* ---- what is kept ---- */
+
+static const char kind[] = "bsp";
+
+/* Of the program and of every field of the machine. Returns 0 when nothing can be kept. */
+static int key_of(const struct arch *a, struct hash128 *key)
+{
+    struct {
+        struct hash128 program, fields;
+    } both;
+    struct machine_sets *sets = sets_of(a);
+
+    if (!sets || !disk_cache_program(&both.program)) {
+        emu_free(sets);
+        return 0;
+    }
+    both.fields = hash128(sets->text, sizeof(sets->text));
+    *key = hash128(&both, sizeof(both));
+    emu_free(sets);
+    return 1;
+}
+
+static int find_kept(const struct disk_cache *c, struct hash128 key, struct bsp_cost *out)
+{
+    struct disk_cache_entry e;
+    int found;
+
+    if (!disk_cache_read(c, key, kind, &e))
+        return 0;
+    found = e.bytes == sizeof(*out);
+    if (found)
+        memcpy(out, e.body, sizeof(*out));
+    disk_cache_entry_free(&e);
+    return found;
+}
+
+/* A failure only costs the next run some time. */
+static void keep(const struct disk_cache *c, struct hash128 key, const struct arch *a,
+                 const struct bsp_cost *cost)
+{
+    struct disk_cache_writer w;
+    char label[DISK_CACHE_LABEL_MAX];
+
+    snprintf(label, sizeof(label), "g and l of %s, %u tiles", a->name, a->tiles);
+    if (disk_cache_begin(c, key, kind, label, &w) != EMU_OK)
+        return;
+    fwrite(cost, sizeof(*cost), 1, output_stream(w.out));
+    if (disk_cache_end(c, &w, EMU_OK) != EMU_OK)
+        return;
+}
+
+enum emu_status bsp_cost_of(const struct arch *a, unsigned threads, const char *cache,
+                            struct bsp_cost *out)
+{
+    const struct disk_cache c = disk_cache_of(cache);
+    struct hash128 key;
+    int keeps = *c.folder && key_of(a, &key);
+
+    if (keeps && find_kept(&c, key, out))
+        return EMU_OK;
+    TRY(bsp_probe(a, threads, out));
+    if (keeps)
+        keep(&c, key, a, out);
+    return EMU_OK;
 }

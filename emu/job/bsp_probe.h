@@ -19,4 +19,9 @@ struct bsp_cost {
 enum emu_status bsp_probe(const struct arch *a, unsigned threads,
                           struct bsp_cost *out) EMU_MUST_CHECK;
 
+/* The same from the cache, if this program has probed such a machine before; else it is kept there.
+ * cache: the folder, as disk_cache_of() takes it; "": none. */
+enum emu_status bsp_cost_of(const struct arch *a, unsigned threads, const char *cache,
+                            struct bsp_cost *out) EMU_MUST_CHECK;
+
 #endif

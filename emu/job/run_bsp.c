@@ -33,25 +33,25 @@ static size_t syncs_of(const struct record *r)
     return n;
 }
 
-static enum emu_status make_model(const struct run *r, struct model *m)
+static enum emu_status make_model(const struct run *r, const char *cache, struct model *m)
 {
     *m = (struct model){ .b = bill_of_group(r->record, 0),
                          .supersteps = supersteps_of(r->record),
                          .syncs = syncs_of(r->record) };
-    TRY(bsp_probe(image_arch(r->im), r->options.threads, &m->c));
+    TRY(bsp_cost_of(image_arch(r->im), r->options.threads, cache, &m->c));
     m->predicted =
         (double)m->b.largest_compute + m->c.g * (double)m->b.h_words + m->c.l * (double)m->syncs;
     m->measured = m->b.exchange + m->b.compute + m->b.sync;
     return EMU_OK;
 }
 
-enum emu_status run_print_bsp(const struct run *r, FILE *f)
+enum emu_status run_print_bsp(const struct run *r, const char *cache, FILE *f)
 {
     struct model m;
 
     if (!supersteps_of(r->record))
         return EMU_OK;
-    TRY(make_model(r, &m));
+    TRY(make_model(r, cache, &m));
     fprintf(f,
             "BSP model: w %" PRIu64 " + g %.2f x h %" PRIu64 " + l %.0f x %zu syncs = %.0f "
             "cycles; measured %" PRIu64 ", predicted is off by %+.1f %%\n",
@@ -64,7 +64,7 @@ enum emu_status run_bsp_json(const struct run *r, json_t **out)
 {
     struct model m;
 
-    TRY(make_model(r, &m));
+    TRY(make_model(r, NULL, &m));
     *out = json_pack("{s:I, s:f, s:I, s:f, s:I, s:I, s:f, s:I}", "w_cycles",
                      (json_int_t)m.b.largest_compute, "g_cycles_per_word", m.c.g, "h_words",
                      (json_int_t)m.b.h_words, "l_cycles", m.c.l, "supersteps",

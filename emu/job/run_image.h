@@ -42,9 +42,9 @@ enum emu_status run_put_steps(const struct run *r, const struct tile_list *tiles
                               json_t *report) EMU_MUST_CHECK;
 
 /* run_bsp.c: w + g h + l of all supersteps of sync group 0 beside what they took, on one line, or
- * as a new object; g and l are fitted by a probe on the machine of the run (bsp_probe.h), whose
- * errors these are. Of a run without supersteps nothing is printed. */
-enum emu_status run_print_bsp(const struct run *r, FILE *f) EMU_MUST_CHECK;
+ * as a new object; g and l are fitted by a probe on the machine of the run (bsp_cost_of(): cache),
+ * whose errors these are. Of a run without supersteps nothing is printed. */
+enum emu_status run_print_bsp(const struct run *r, const char *cache, FILE *f) EMU_MUST_CHECK;
 enum emu_status run_bsp_json(const struct run *r, json_t **out) EMU_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
--- profile.sql - the tables of a profile, version 2 (docs/profile.md). A program that reads a profile compares its tables with these.
--- Cycles are those of the tile clock, words have 4 bytes. Ids of names are only good within one file.
+-- profile.sql - the tables of a profile, version 3 (docs/profile.md). A program that reads a profile compares its tables with these.
+-- Cycles are those of the tile clock, words have 4 bytes. Ids of names are only good within one file. Packed: zstd of u32, little-endian, each less
+-- the one before it, which is 0 before the first.
 
 CREATE TABLE meta ( -- what ran, and how it ended
     key TEXT PRIMARY KEY NOT NULL,
@@ -48,7 +49,7 @@ CREATE TABLE tile_bytes ( -- what the memory of a tile is for
 CREATE TABLE tile_maps ( -- every range of bytes of a tile that has a purpose; `superstep report --tile` prints one
     tile INTEGER PRIMARY KEY NOT NULL,
     ranges INTEGER NOT NULL,
-    map BLOB NOT NULL -- zstd of u32, little-endian: [4][ranges] address, bytes, category, owner; the last two are ids of names
+    map BLOB NOT NULL -- packed: [4][ranges] address, bytes, category, owner; the last two are ids of names
 ) STRICT;
 
 CREATE TABLE owners ( -- whose bytes they are, on all tiles: variables, codelets, operations
@@ -82,7 +83,7 @@ CREATE TABLE program ( -- what sync group 0 does, in order; empty where the orde
 CREATE TABLE tile_variables ( -- objects in tile memory with their lifetimes, which may share bytes; empty as program is
     tile INTEGER PRIMARY KEY NOT NULL,
     variables INTEGER NOT NULL,
-    objects BLOB NOT NULL -- as a map: [5][variables] address, bytes, category, owner, lifetime; lifetime 0: all the time
+    objects BLOB NOT NULL -- packed: [5][variables] address, bytes, category, owner, lifetime; lifetime 0: all the time
 ) STRICT;
 
 CREATE TABLE lifetimes ( -- in use in the steps first .. last
@@ -159,7 +160,7 @@ CREATE TABLE supersteps ( -- of all sync groups, in the order in which they ende
 
 CREATE TABLE superstep_tiles ( -- what every tile of a superstep did
     superstep INTEGER PRIMARY KEY NOT NULL, -- id in supersteps
-    cycles BLOB NOT NULL -- zstd of u32, little-endian: [7][tiles] exchange, compute, wait, words in, words out, messages in, messages out; tiles of the group, ascending
+    cycles BLOB NOT NULL -- packed: [7][tiles] exchange, compute, wait, words in, words out, messages in, messages out; tiles of the group, ascending
 ) STRICT;
 
 CREATE TABLE exchanges ( -- who sent to whom; supersteps that exchange the same have one together
@@ -167,7 +168,7 @@ CREATE TABLE exchanges ( -- who sent to whom; supersteps that exchange the same 
     pairs INTEGER NOT NULL,
     words INTEGER NOT NULL,             -- received by all tiles
     messages INTEGER NOT NULL,
-    list BLOB NOT NULL -- as superstep_tiles.cycles: [4][pairs] receiver, sender, words, messages; by receiver, then by sender
+    list BLOB NOT NULL -- packed: [4][pairs] receiver, sender, words, messages; by receiver, then by sender
 ) STRICT;
 
 CREATE TABLE saturations ( -- supersteps that left results beyond the range of f16

@@ -8,19 +8,20 @@
 
 struct owner_sum;
 
-/* Numbers by an id of the image, from 0 on. */
-struct known_ids {
-    uint32_t *at; /* owned */
-    size_t count;
-};
+enum { PROFILE_KINDS = 64 };
 
 struct profile_memory {
     struct profile *p; /* borrowed */
     const struct image *im;
-    struct known_ids name;    /* of strings in the profile; 0: not there yet */
     struct owner_sum *owner;  /* owned; a hash table */
     size_t owners, owner_cap; /* owner_cap: a power of two */
-    uint32_t *plane;          /* owned: numbers of one tile */
+    uint32_t last;            /* entry of the last range */
+    struct profile_kind_bytes {
+        uint32_t category; /* a string of the image */
+        uint64_t bytes;    /* of the tile at work */
+    } kind[PROFILE_KINDS];
+    unsigned kinds;
+    uint32_t *plane; /* owned: numbers of one tile */
     size_t plane_cap;
 };
 

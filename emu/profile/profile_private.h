@@ -26,6 +26,27 @@ struct inserter {
     size_t columns;
 };
 
+/* A row whose last column is a list of numbers that waits to be packed, or the blob that it has
+ * become. */
+enum { PACKED_COLUMNS = 5 };
+struct packed_row {
+    const char *table; /* borrowed: a literal */
+    struct profile_value v[PACKED_COLUMNS];
+    size_t columns;     /* before the last one */
+    size_t first, n;    /* in profile_packer.number */
+    size_t blob, bytes; /* in profile_packer.blob */
+};
+
+struct profile_packer {
+    unsigned threads; /* 0: all cores */
+    uint32_t *number; /* owned, like the following: differences */
+    size_t numbers, number_cap;
+    struct packed_row *row;
+    size_t rows, row_cap;
+    void *blob;
+    size_t blob_cap;
+};
+
 struct profile {
     sqlite3 *db;
     const struct store_kind *kind;
@@ -38,11 +59,7 @@ struct profile {
     uint32_t *bucket; /* owned; ids */
     size_t buckets;   /* a power of two */
     int lock;         /* owned: descriptor of a sweep that is locked; 0: none */
-    struct {          /* of profile_put_numbers(), kept from list to list */
-        ZSTD_CCtx *zstd;
-        void *blob; /* owned, like zstd */
-        size_t room;
-    } packer;
+    struct profile_packer packer;
 };
 
 /* An error of SQLite as a status with a message. */
@@ -52,6 +69,11 @@ enum emu_status store_sql(struct profile *p, const char *sql) EMU_MUST_CHECK;
 enum emu_status store_make_tables(struct profile *p) EMU_MUST_CHECK;
 /* Whether the tables are those of the kind to the letter. EMU_BAD_FILE. */
 enum emu_status store_check_tables(struct profile *p) EMU_MUST_CHECK;
+/* profile_pack.c: adds the rows that wait (profile_put_numbers()). Errors: those of rows. */
+enum emu_status profile_pack(struct profile *p) EMU_MUST_CHECK;
+void profile_pack_free(struct profile_packer *k);
+/* Numbers from the differences that are stored, in place. */
+void profile_sum_up(uint32_t *number, size_t n);
 /* A database in memory. *out is to be freed in any case. */
 enum emu_status store_new(const struct store_kind *kind, struct profile **out) EMU_MUST_CHECK;
 

@@ -82,8 +82,7 @@ void profile_free(struct profile *p)
     emu_free(p->name);
     emu_free(p->bucket);
     emu_free(p->path);
-    ZSTD_freeCCtx(p->packer.zstd);
-    emu_free(p->packer.blob);
+    profile_pack_free(&p->packer);
     emu_free(p);
 }
 
@@ -101,7 +100,7 @@ enum emu_status store_make_tables(struct profile *p)
     return store_sql(p, (const char *)f->data);
 }
 
-enum emu_status profile_new(struct profile **out)
+enum emu_status profile_new(unsigned threads, struct profile **out)
 {
     enum emu_status s = store_new(&store_profile, out);
 
@@ -109,8 +108,10 @@ enum emu_status profile_new(struct profile **out)
         s = store_sql(*out, "PRAGMA journal_mode = OFF");
     if (s == EMU_OK)
         s = store_make_tables(*out);
-    if (s == EMU_OK)
+    if (s == EMU_OK) {
+        (*out)->packer.threads = threads;
         return EMU_OK;
+    }
     profile_free(*out);
     *out = NULL;
     return s;
@@ -187,40 +188,6 @@ void profile_put(struct profile *p, const char *table, const struct profile_valu
     if (rc != SQLITE_DONE)
         keep(p, store_failed(p, rc));
     sqlite3_reset(t->row);
-}
-
-enum { NUMBERS_COLUMNS = 5, LEVEL = 1 /* of zstd */ };
-
-/* A profile has thousands of lists: memory that is taken and returned for each costs as much as
- * packing them. */
-static enum emu_status reach_packer(struct profile *p, size_t room)
-{
-    if (!p->packer.zstd)
-        p->packer.zstd = ZSTD_createCCtx();
-    if (room > p->packer.room) {
-        emu_free(p->packer.blob);
-        p->packer.blob = emu_alloc(room, 1);
-        p->packer.room = p->packer.blob ? room : 0;
-    }
-    return p->packer.zstd && p->packer.room ? EMU_OK : FAIL(NO_MEMORY, "numbers of a profile");
-}
-
-enum emu_status profile_put_numbers(struct profile *p, const char *table,
-                                    const struct profile_value *v, size_t n, const uint32_t *number,
-                                    size_t numbers)
-{
-    struct profile_value row[NUMBERS_COLUMNS];
-    size_t bytes = numbers * sizeof(*number), packed;
-
-    EMU_ASSERT(n < NUMBERS_COLUMNS);
-    TRY(reach_packer(p, ZSTD_compressBound(bytes)));
-    memcpy(row, v, n * sizeof(*v));
-    packed =
-        ZSTD_compressCCtx(p->packer.zstd, p->packer.blob, p->packer.room, number, bytes, LEVEL);
-    EMU_ASSERT(!ZSTD_isError(packed)); /* there is room */
-    row[n] = PROFILE_B(p->packer.blob, packed);
-    profile_put(p, table, row, n + 1);
-    return EMU_OK;
 }
 
 static size_t place_of(const struct profile *p, const char *text)
@@ -328,6 +295,7 @@ enum emu_status profile_write(struct profile *p, FILE *f)
     unsigned char *data;
 
     TRY(p->status);
+    TRY(profile_pack(p));
     PROFILE_ROW(p, "meta", PROFILE_T("schema_version"), PROFILE_I(PROFILE_VERSION));
     TRY(p->status);
     for (size_t i = 0; i < p->tables; i++)
@@ -541,8 +509,8 @@ const char *profile_path(const struct profile *p)
 enum emu_status profile_query(struct profile *p, const char *sql, profile_visit *visit, void *ctx)
 {
     struct profile_cursor c = { .p = p };
-    enum emu_status s = EMU_OK;
-    int rc = sqlite3_prepare_v2(p->db, sql, -1, &c.row, NULL);
+    enum emu_status s = profile_pack(p); /* what waits is part of the tables */
+    int rc = s == EMU_OK ? sqlite3_prepare_v2(p->db, sql, -1, &c.row, NULL) : SQLITE_DONE;
 
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
         rc = sqlite3_step(c.row);
@@ -614,6 +582,7 @@ enum emu_status profile_numbers(const struct profile_cursor *c, unsigned column,
 
     if (!blob || ZSTD_decompress(out, n * sizeof(*out), blob, bytes) != n * sizeof(*out))
         return FAIL(BAD_FILE, "%.200s: a damaged profile: cycles of tiles", c->p->path);
+    profile_sum_up(out, n);
     return EMU_OK;
 }
 

@@ -3,6 +3,7 @@
  * and queries are those of sweeps, too, whose file grows point by point (sweep_store.h).
  *
  *   profile_store.c    rows in, a file out; a file in, queries
+ *   profile_pack.c     lists of numbers as blobs
  *   profile_add.c      what the machine knows: image and record; profile_memory.c
  *
  * Who writes calls profile_new, profile_row and profile_write; rows keep the first error, which
@@ -22,12 +23,13 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 2, SWEEP_VERSION = 1, SWEEP_APPLICATION = 0x73777031 };
+enum { PROFILE_VERSION = 3, SWEEP_VERSION = 1, SWEEP_APPLICATION = 0x73777031 };
 
 /* ---- writing ---- */
 
-/* An empty profile. EMU_NO_MEMORY. Free with profile_free (NULL allowed). */
-enum emu_status profile_new(struct profile **out) EMU_MUST_CHECK;
+/* An empty profile. threads: that pack lists of numbers; 0: all cores. EMU_NO_MEMORY. Free with
+ * profile_free (NULL allowed). */
+enum emu_status profile_new(unsigned threads, struct profile **out) EMU_MUST_CHECK;
 void profile_free(struct profile *p);
 
 /* A column of a row. Texts and blobs are copied. */
@@ -52,7 +54,8 @@ void profile_put(struct profile *p, const char *table, const struct profile_valu
     profile_put(p, table, (const struct profile_value[]){ __VA_ARGS__ },                           \
                 sizeof((const struct profile_value[]){ __VA_ARGS__ }) /                            \
                     sizeof(struct profile_value))
-/* The same with a last column: numbers as a packed blob. EMU_NO_MEMORY. */
+/* The same with a last column: numbers as a packed blob. The other columns are integers. numbers
+ * are copied. Errors: those of rows, EMU_NO_MEMORY. */
 enum emu_status profile_put_numbers(struct profile *p, const char *table,
                                     const struct profile_value *v, size_t n, const uint32_t *number,
                                     size_t numbers) EMU_MUST_CHECK;

@@ -217,7 +217,7 @@ static enum emu_status print_text(const struct model_run *m, const struct model_
     else if (m->q->plan)
         model_report_plans(a, stdout);
     if (m->q->report && a->run)
-        TRY(run_print_bsp(a->run, stdout));
+        TRY(run_print_bsp(a->run, m->q->no_cache ? "" : m->q->cache, stdout));
     if (m->ranges)
         model_report_ranges(a, stdout);
     if (a->run && run_has_values(a->run))

@@ -193,7 +193,7 @@ static enum emu_status look_at(void *ctx, const char *title, const struct run *r
     if (l->q->steps) {
         printf("%s:\n", title);
         run_print_steps(r, NULL, stdout);
-        TRY(run_print_bsp(r, stdout));
+        TRY(run_print_bsp(r, NULL, stdout));
         printf("\n");
     }
     if (tiles <= l->tiles)

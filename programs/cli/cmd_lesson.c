@@ -226,7 +226,7 @@ static enum emu_status predict(const struct request *q, const struct run *r, con
 {
     struct numbers v = { .count = 0 };
 
-    TRY(bsp_probe(image_arch(r->im), (unsigned)q->threads, m));
+    TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, NULL, m));
     TRY(read_numbers(q, r, report, &v));
     for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
         TRY(cost_of(l, &l->cost[i], &v, m, &part[i]));

@@ -199,7 +199,7 @@ enum emu_status program_profile_rows(struct profile *p, const struct compiled *c
 enum emu_status program_profile_pack(const struct compiled *c, void **data, size_t *bytes)
 {
     struct profile *p;
-    enum emu_status s = profile_new(&p);
+    enum emu_status s = profile_new(0, &p);
     char *text = NULL;
     FILE *f;
 

@@ -6,9 +6,13 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "emu/arch/arch.h"
 #include "emu/arch/arch_geometry.h"
+#include "emu/base/alloc.h"
+#include "emu/base/disk_cache.h"
 #include "emu/job/bsp_probe.h"
 
 static struct bsp_cost probe(const struct arch *a, unsigned threads)
@@ -52,6 +56,8 @@ static void small_machines(void **state)
         d = probe(&b, 2);
         near(d.g, 1);
         near(d.l, c.l + 77);
+        b.exchange_clash = ARCH_CLASH_FAULT; /* which the probe itself would meet */
+        near(probe(&b, 1).l, d.l);
     }
 }
 
@@ -77,12 +83,64 @@ static void one_tile(void **state)
     assert_true(c.l >= a.sync_chip_cycles);
 }
 
+static struct bsp_cost kept(const struct arch *a, const char *folder)
+{
+    struct bsp_cost c;
+
+    if (bsp_cost_of(a, 1, folder, &c) != EMU_OK)
+        fail_msg("%s", emu_error());
+    return c;
+}
+
+/* The key of the only entry of a cache. */
+static struct hash128 only_key(const struct disk_cache *c)
+{
+    struct disk_cache_item *item;
+    unsigned long long hi, lo;
+    size_t n;
+
+    assert_int_equal(disk_cache_list(c, &item, &n), EMU_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(sscanf(item[0].name, "%16llx%16llx.bsp", &hi, &lo), 2);
+    emu_free(item);
+    return (struct hash128){ .lo = lo, .hi = hi };
+}
+
+/* What was probed is kept for every machine, and then it is not probed again: another answer in the
+ * cache is believed. */
+static void the_cache(void **state)
+{
+    struct arch a = machine("toy4", NULL), b = machine("toy4", "sync_chip_cycles=100");
+    char dir[] = "/tmp/test_bsp_probe_XXXXXX", command[64];
+    const struct bsp_cost other = { 3, 5 };
+    struct disk_cache_writer w;
+    struct disk_cache cache;
+    enum emu_status s;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    cache = disk_cache_of(dir);
+    near(kept(&a, dir).l, probe(&a, 1).l);
+    s = disk_cache_begin(&cache, only_key(&cache), "bsp", "", &w);
+    assert_int_equal(s, EMU_OK);
+    fwrite(&other, sizeof(other), 1, output_stream(w.out));
+    assert_int_equal(disk_cache_end(&cache, &w, EMU_OK), EMU_OK);
+    near(kept(&a, dir).g, 3);
+    near(kept(&a, dir).l, 5);
+    near(kept(&b, dir).l, probe(&b, 1).l);
+    near(kept(&a, "").l, probe(&a, 1).l);
+    near(kept(&a, "/dev/null").l, probe(&a, 1).l); /* nothing can be kept there */
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_machines),
         cmocka_unit_test(a_chip),
         cmocka_unit_test(one_tile),
+        cmocka_unit_test(the_cache),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
