@@ -99,6 +99,14 @@ ends 1 "fault.exchange CLASH_SEND" run --set exchange_clash=fault "$tmp/clash.bs
 ends 1 "at event 21 (cycle 141) while it sends its word at" run --set exchange_clash=fault "$tmp/clash.bsp.json"
 ends 2 'expected "ignore" or "fault" (a stall' run --set exchange_clash=stall "$tmp/clash.bsp.json"
 
+# What the compiler placed is a finding like any other, and it can compile the program so that it has none.
+clashing="-m toy64 -D steps=2 -D rows=3 -D width=34 --check"
+ends 1 "status check" run stencil -q $clashing
+ends 1 "compiled with --set exchange_clash=fault sends" run stencil -q $clashing
+ends 1 '"status": "check"' run stencil -q --json $clashing
+ends 0 "status ok" run stencil -q $clashing --set exchange_clash=fault
+ends 0 '"g_cycles": 1' lab stencil -q --json -m toy64 --set exchange_clash=fault
+
 ends 0 "status ok: faulted as expected" lab mistake_silent
 ends 0 "mistake_silent.bsp.json:6: asm:8" lab mistake_silent
 ends 0 "status ok: reported as expected" lab mistake_race

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/cli/commands.h"
 #include "emu/job/case_run.h"
 #include "emu/step/observe.h"
 #include "emu/step/tile_place.h"
@@ -164,4 +165,38 @@ enum emu_status request_look_check(const struct request *q, const struct image *
         TRY(read_show(im, q->show.item[i], &p, &type));
     }
     return q->trace_run ? read_trace(q, im, &trace) : EMU_OK;
+}
+
+/* ---- findings ---- */
+
+static void print_findings(struct run *r)
+{
+    static const char *const list[] = { "checks", "check_unheard", "check_clashes" };
+    json_t *o = run_report(r, "check", NULL, 0, 0);
+
+    for (size_t i = 0; i < EMU_COUNT_OF(list); i++) {
+        json_t *found = json_object_get(o, list[i]);
+
+        if (json_array_size(found))
+            run_print(found, stderr);
+    }
+    json_decref(o);
+}
+
+int request_findings(const struct request *q, struct run *r, int listed)
+{
+    struct exchange_clashes c;
+
+    if (!run_check_findings(r))
+        return 0;
+    if (!listed)
+        print_findings(r);
+    c = exchange_clashes(machine_exchange(r->machine));
+    if (c.total)
+        fprintf(stderr,
+                "superstep %s: --check: %" PRIu64 " words come into the memory element from which "
+                "their tile sends or fetches then; compiled with --set exchange_clash=fault sends "
+                "into and out of one array wait for each other, and what still clashes faults\n",
+                q->command->name, c.words);
+    return 1;
 }

@@ -1,4 +1,4 @@
-/* request_look.h - a look into tiles during and after a run: --show and --trace. */
+/* request_look.h - a look into tiles during and after a run: --show, --trace, --check. */
 #ifndef EMU_REQUEST_LOOK_H
 #define EMU_REQUEST_LOOK_H
 
@@ -23,5 +23,10 @@ void request_trace_end(struct look_trace *t); /* NULL allowed */
  * Does nothing when there are none. Errors: EMU_USAGE. */
 enum emu_status request_show(const struct request *q, const struct run *r, json_t *answer,
                              FILE *f) EMU_MUST_CHECK;
+
+/* After a run of a compiled program with --check: whether there are findings (0 without it). Says
+ * on stderr, one line each, what they are, unless the answer has them (listed), and how the program
+ * would have no clashes. */
+int request_findings(const struct request *q, struct run *r, int listed);
 
 #endif

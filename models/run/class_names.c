@@ -66,11 +66,10 @@ static enum emu_status take(const void *data, size_t bytes, const char *path, ui
     if (!out->name)
         return FAIL(NO_MEMORY, "%s", path);
     TRY(cut(out->text, bytes, path, out));
-    return out->count == classes ? EMU_OK
-                                 : FAIL(BAD_FILE,
-                                        "%s: %" PRIu32 " names, but the network has %" PRIu32
-                                        " classes",
-                                        path, out->count, classes);
+    return out->count == classes
+               ? EMU_OK
+               : FAIL(BAD_FILE, "%s: %" PRIu32 " names, but the network has %" PRIu32 " classes",
+                      path, out->count, classes);
 }
 
 enum emu_status class_names_take(const void *data, size_t bytes, const char *path, uint32_t classes,

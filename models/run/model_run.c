@@ -282,27 +282,6 @@ static enum emu_status write_profile(struct model_run *m)
 
 /* ---- warnings ---- */
 
-/* --check: what the machine reported on stderr, one line each, as far as it kept them. Clashes are
- * no mistake of the network. */
-static void print_checks(struct model_run *m)
-{
-    json_t *o = run_report(session_run_image(m->session), "ok", NULL, 0, 0);
-    json_int_t reports = json_integer_value(json_object_get(o, "check_reports"));
-    json_int_t phases = json_integer_value(json_object_get(o, "check_clash_phases"));
-    json_int_t words = json_integer_value(json_object_get(o, "check_clash_words"));
-
-    if (reports) {
-        m->code = EXIT_FAULTED;
-        run_print(json_object_get(o, "checks"), stderr);
-    }
-    if (phases)
-        run_print(json_object_get(o, "check_clashes"), stderr);
-    progress_report(&m->progress, "check",
-                    "%" JSON_INTEGER_FORMAT " reports, %s clashes of %s words", reports,
-                    count_text((uint64_t)phases).at, count_text((uint64_t)words).at);
-    json_decref(o);
-}
-
 /* The layer that computes in a superstep; borrowed. */
 static const char *layer_of_superstep(const struct model_run *m, uint64_t superstep)
 {
@@ -357,8 +336,11 @@ static enum emu_status run_machine(struct model_run *m)
     TRY(s);
     progress_report(&m->progress, "execute", "%s cycles",
                     count_text(session_cycles(m->session)).at);
+    if (request_findings(m->q, session_run_image(m->session), 0))
+        m->code = EXIT_FAULTED;
     if (m->q->check)
-        print_checks(m);
+        progress_report(&m->progress, "check", "%s findings",
+                        count_text(run_check_findings(session_run_image(m->session))).at);
     if (run_has_values(session_run_image(m->session))) {
         TRY(read_outputs(m));
         warn_of_range(m);

@@ -13,6 +13,7 @@
 #include "emu/base/progress.h"
 #include "emu/bsp/machine.h"
 #include "emu/cli/interrupt.h"
+#include "emu/cli/request_look.h"
 #include "emu/job/run_image.h"
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
@@ -390,22 +391,6 @@ static void judge(struct streaming *x, enum emu_status s)
         fprintf(stderr, "superstep stream: interrupted after %" PRIu64 " pictures\n", x->put);
 }
 
-static enum emu_status print_checks(struct streaming *x)
-{
-    json_t *o = run_report(session_run_image(stream_session(x->stream)), "ok", NULL, 0, 0);
-
-    if (!o)
-        return FAIL(NO_MEMORY, "the answer");
-    if (json_integer_value(json_object_get(o, "check_reports"))) {
-        x->code = EXIT_FAULTED;
-        run_print(json_object_get(o, "checks"), stderr);
-    }
-    if (json_object_get(o, "check_clashes"))
-        run_print(json_object_get(o, "check_clashes"), stderr);
-    json_decref(o);
-    return EMU_OK;
-}
-
 static enum emu_status run(struct streaming *x)
 {
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
@@ -423,8 +408,8 @@ static enum emu_status run(struct streaming *x)
     TRY(feed_report(x->feed, stderr));
     if (x->code == EXIT_BAD)
         return EMU_OK;
-    if (x->options.session.check)
-        TRY(print_checks(x));
+    if (request_findings(x->q, session_run_image(stream_session(x->stream)), 0))
+        x->code = EXIT_FAULTED;
     TRY(print_answer(x));
     return program_profile(x->q, stream_compiled(x->stream), stream_session(x->stream),
                            &x->profile);

@@ -78,7 +78,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
         if (q->steps)
             run_print_steps(run, NULL, stdout);
         if (q->steps)
-            st = run_print_bsp(run, stdout);
+            st = run_print_bsp(run, NULL, stdout);
         run_print(o, stdout);
         if (q->report)
             compiled_report(c, stdout);
@@ -106,13 +106,6 @@ static enum emu_status prepare(const struct request *q, struct compiled *c, stru
     return output_finish(&files->image, st);
 }
 
-/* Of the checking mode. Clashes are no mistake of the program: the compiler placed its words, and
- * cannot always meet all wishes. */
-static int has_findings(const struct run *r)
-{
-    return run_check_findings(r) > exchange_clashes(machine_exchange(r->machine)).total;
-}
-
 /* Runs the program, and prints the answer even when the results are wrong. */
 static enum emu_status run_and_print(const struct request *q, const struct compiled *c,
                                      struct session *s, void *state, json_t *answer, int *code)
@@ -132,7 +125,7 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
     if (wrong == EMU_FAULT)
         request_failed(q, program(q)->name);
     status = wrong == EMU_OK ? "ok" : "failed";
-    if (wrong == EMU_OK && has_findings(session_run_image(s)))
+    if (wrong == EMU_OK && request_findings(q, session_run_image(s), 1))
         status = "check";
     *code = strcmp(status, "ok") ? EXIT_FAULTED : EXIT_RAN;
     return print_answer(q, s, answer, c, status);

@@ -50,14 +50,13 @@ static struct small *small_once(void)
     EMU_ASSERT(op_graph_new("small", &s.g) == EMU_OK);
     in[0] = value(s.g, "x", OP_INPUT, BATCH, NUMBERS);
     in[1] = value(s.g, "w", OP_PARAM, NUMBERS, CLASSES);
-    EMU_ASSERT(op_graph_input(s.g, in[0]) == EMU_OK && op_node(s.g, &gemm, &scores) == EMU_OK &&
-               op_graph_output(s.g, scores) == EMU_OK &&
-               train_optimiser_of("sgd", &optimiser) == EMU_OK &&
-               train_step_make(s.g, &optimiser, &step) == EMU_OK &&
-               op_lower_check(s.g) == EMU_OK && !s.g->problems &&
-               train_chip_new(arch_preset("toy4"), s.g, &step, &o, &s.chip) == EMU_OK &&
-               train_chip_begin(&s.chip, &so) == EMU_OK &&
-               train_average_new(s.g, 0.5, &s.average) == EMU_OK);
+    EMU_ASSERT(
+        op_graph_input(s.g, in[0]) == EMU_OK && op_node(s.g, &gemm, &scores) == EMU_OK &&
+        op_graph_output(s.g, scores) == EMU_OK && train_optimiser_of("sgd", &optimiser) == EMU_OK &&
+        train_step_make(s.g, &optimiser, &step) == EMU_OK && op_lower_check(s.g) == EMU_OK &&
+        !s.g->problems && train_chip_new(arch_preset("toy4"), s.g, &step, &o, &s.chip) == EMU_OK &&
+        train_chip_begin(&s.chip, &so) == EMU_OK &&
+        train_average_new(s.g, 0.5, &s.average) == EMU_OK);
     return &s;
 }
 
@@ -87,8 +86,7 @@ static void check_again(struct small *s, struct train_progress p, struct train_l
 {
     uint8_t *a, *b;
     size_t n = written(s, &p, log, &a), m;
-    enum emu_status st =
-        train_checkpoint_take(&s->chip, &p, log, &s->average, a, n, "written");
+    enum emu_status st = train_checkpoint_take(&s->chip, &p, log, &s->average, a, n, "written");
 
     EMU_ASSERT(st == EMU_OK);
     m = written(s, &p, log, &b);
@@ -102,8 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct small *s = small_once();
     struct train_progress p = { .seed = 1, .batch = BATCH };
     struct train_log log = { .row = NULL };
-    enum emu_status st =
-        train_checkpoint_take(&s->chip, &p, &log, &s->average, data, size, "fuzz");
+    enum emu_status st = train_checkpoint_take(&s->chip, &p, &log, &s->average, data, size, "fuzz");
 
     EMU_ASSERT(st == EMU_OK || st == EMU_BAD_FILE || st == EMU_USAGE);
     if (st == EMU_OK) {

@@ -1,4 +1,5 @@
-/* test_class_names.c - names of classes from text files: what is taken, what is refused and where. */
+/* test_class_names.c - names of classes from text files: what is taken, what is refused and where.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
