@@ -45,6 +45,15 @@ END
 tile good 'ld32 $m1, $m0, 0\n' '"u32": [7]'
 tile race 'st32 $mzero, $m0, 0\n' '"u32": [7]'
 tile unwritten 'ld32 $m1, $m0, 0\n' '"bytes": 4'
+# a source without a case: from its first label, as .worker or .supervisor before it says
+printf '/* .supervisor */\n.worker\nfirst: setzi $m0, 5\n add $m1, $m0, 7\n exitz $mzero\n.supervisor\nsecond: br $m10\n' >"$tmp/worker.S"
+printf '  .supervisor\nstart: setzi $m1, 7\n ld32 $m2, $m15, 3\n.worker\nother: exitz $mzero\n' >"$tmp/supervisor.S"
+ends 0 "w0  m0 0x00000005  m1 0x0000000c (12)" tile "$tmp/worker.S"
+ends 0 '"as": "worker"' tile --json "$tmp/worker.S"
+ends 0 "mk2, as worker 0: 35 cycles, 3 instructions" tile "$tmp/worker.S"
+ends 1 "as the supervisor" tile "$tmp/supervisor.S"
+ends 1 "supervisor.S:3, address 0xc" tile "$tmp/supervisor.S"
+ends 1 "toy4, as the supervisor" tile "$tmp/supervisor.S" -m toy4
 for case in good race unwritten; do
     ends 0 '"status": "pass"' tile --json "$tmp/$case.json"
 done

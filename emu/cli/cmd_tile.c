@@ -3,17 +3,34 @@
 #include "emu/cli/emu_commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/job/case_run.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/look_file.h"
+#include "emu/cli/tile_source.h"
 
 static int is_source(const char *path)
 {
     size_t n = strlen(path);
 
     return n > 2 && (!strcmp(path + n - 2, ".S") || !strcmp(path + n - 2, ".s"));
+}
+
+static enum emu_status read_source(const struct request *q, const char *path,
+                                   const struct manifest_options *o, struct manifest **out)
+{
+    struct arch a;
+    char *text;
+    enum emu_status s;
+
+    TRY(request_arch(q, "mk2", &a));
+    s = tile_source_case(&a, path, q->raw, &text);
+    if (s == EMU_OK)
+        s = manifest_read_text(text, strlen(text), path, o, out);
+    free(text); /* allocated by json_dumps() */
+    return s;
 }
 
 static enum emu_status read_case(const struct request *q, struct manifest **out)
@@ -27,10 +44,7 @@ static enum emu_status read_case(const struct request *q, struct manifest **out)
         return FAIL(USAGE, "%s",
                     path ? "one case at a time" : "which case? superstep tile FILE.json");
     if (is_source(path))
-        return FAIL(USAGE,
-                    "%s is assembly; a case says how to enter it: {\"source\": \"%s\", \"entry\": "
-                    "LABEL, \"as\": \"worker\"}, docs/case_format.md",
-                    path, path);
+        return read_source(q, path, &o, out);
     return q->bytes ? manifest_read_text(q->bytes, q->byte_count, look_file_name(q), &o, out)
                     : manifest_read(path, &o, out);
 }

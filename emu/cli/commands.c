@@ -70,14 +70,17 @@ const struct command emu_commands[] = {
           "(--tile).\v"
           "`asm --raw` turns the assembly of a unit into the same words again." },
     { .name = "tile",
-      .help = "run one codelet on one tile from a case file",
+      .help = "run one codelet on one tile, from a case file or a source",
       .uses = USE_TILE,
       .run = cmd_tile,
       .noun = "one case",
       .max = 1,
-      .args = "FILE.json",
+      .args = "FILE.json|FILE.S",
       .doc =
-          "Run one codelet on one tile and print registers, memory and cycles as JSON.\v"
+          "Run one codelet on one tile and print the registers and memory that changed, and "
+          "cycles. A "
+          "source is entered at its first label, as a worker or, behind .supervisor, as the "
+          "supervisor.\v"
           "Exit status: 0 pass, 1 fail, fault, timeout or reports of --check, 2 bad usage or bad "
           "file." },
     { .name = "machines",

@@ -11,6 +11,7 @@
 #include "emu/base/alloc.h"
 #include "models/train/train_checkpoint.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BATCH = 2, NUMBERS = 4, CLASSES = 3 };
@@ -93,6 +94,15 @@ static void check_again(struct small *s, struct train_progress p, struct train_l
     EMU_ASSERT(n == m && !memcmp(a, b, n));
     emu_free(a);
     emu_free(b);
+}
+
+/* Compiling may take longer than an input may. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    small_once();
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
