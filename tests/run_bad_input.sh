@@ -293,7 +293,7 @@ refuse "sum_worker.json is a case, which has no image: superstep run FILE" compi
 refuse "--steps does nothing for a case; it is for manifests" run tests/cases/sum_worker.json --steps
 refuse "this is a machine: superstep run WHAT --machine FILE" run "$tmp/machine.json"
 refuse "this is a manifest: superstep run FILE" tile programs/lab/ring.bsp.json
-refuse "the first: programs/lab/ring.S:32:8: undefined symbol" tile programs/lab/ring.S
+expect 2 "superstep tile: 2 errors, the first: programs/lab/ring.S:32:8: undefined symbol" tile programs/lab/ring.S
 refuse "nosuch.S: No such file" tile "$tmp/nosuch.S"
 refuse "empty:1:" run "$tmp/empty"
 refuse "nosuch.img: No such file" run "$tmp/nosuch.img"
