@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -257,6 +258,15 @@ static int open_or_create(struct results *r)
     return fd;
 }
 
+/* Two processes would write over each other's lines. Where there are no locks there is none: the
+ * results are good without. */
+static enum emu_status lock(const struct results *r)
+{
+    return r->regular && flock(r->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK
+               ? FAIL(USAGE, "%.400s: another stream is writing it", r->path)
+               : EMU_OK;
+}
+
 static enum emu_status open_file(struct results *r, int resumes)
 {
     struct stat st;
@@ -271,6 +281,7 @@ static enum emu_status open_file(struct results *r, int resumes)
     r->regular = S_ISREG(st.st_mode) && !to_stdout;
     if (resumes && !r->regular)
         return FAIL(USAGE, "%.400s: not a file; its results cannot be resumed", r->path);
+    TRY(lock(r));
     return resumes ? scan(r) : EMU_OK;
 }
 

@@ -28,8 +28,9 @@ struct results_options {
 struct results;
 
 /* path: a file; "-" is stdout. Creates the file if there is none, but changes nothing before
- * results_begin(): without that call results_close() leaves everything as it was. Errors: EMU_USAGE
- * for an unknown ending or resume of stdout; EMU_BAD_FILE for resume of a file in another format;
+ * results_begin(): without that call results_close() leaves everything as it was. A file is locked
+ * until then. Errors: EMU_USAGE for an unknown ending, resume of stdout, or a file that another
+ * process is writing; EMU_BAD_FILE for resume of a file in another format;
  * EMU_IO, EMU_NO_MEMORY.
  *
  * A command that writes results should ignore SIGXFSZ and SIGPIPE, so that a limit on file sizes

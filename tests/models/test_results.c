@@ -438,6 +438,25 @@ static void test_resume(void **state)
 }
 
 /* Files that are something else stay as they are. */
+/* A file is written by one stream at a time. */
+static void test_lock(void **state)
+{
+    const struct results_options o = { 0 };
+    struct results *r, *other;
+    struct test_folder d;
+
+    (void)state;
+    folder_new(&d);
+    r = open_results(path_in(&d, "r.csv"), 0);
+    assert_int_equal(results_open(path_in(&d, "r.csv"), &o, &other), EMU_USAGE);
+    assert_null(other);
+    assert_non_null(strstr(emu_error(), "r.csv: another stream is writing it"));
+    assert_int_equal(results_close(r), EMU_OK);
+    r = open_results(path_in(&d, "r.csv"), 1);
+    assert_int_equal(results_close(r), EMU_OK);
+    folder_remove(&d);
+}
+
 static void test_resume_other(void **state)
 {
     static const char *const text[][2] = {
@@ -598,8 +617,8 @@ int main(void)
         cmocka_unit_test(test_full_device), cmocka_unit_test(test_limit),
         cmocka_unit_test(test_pipe),        cmocka_unit_test(test_killed),
         cmocka_unit_test(test_resume),      cmocka_unit_test(test_resume_other),
-        cmocka_unit_test(test_made_by),     cmocka_unit_test(test_not_begun),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_lock),        cmocka_unit_test(test_made_by),
+        cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
