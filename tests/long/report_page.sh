@@ -99,7 +99,7 @@ pictures summary
 if [ "${LARGE:-}" ]; then
     page oom run efficientnet-b4 --batch 25 --engine timing --no-calibration
 else
-    page oom run matmul -m toy16
+    page oom run matmul -m toy16 -D m=512 -D n=512 -D k=512
 fi
 has "It does not fit"
 tile=$(query oom '.needs[0].tile')

@@ -57,7 +57,7 @@ function drawCompare(a, b) {
     const write = (v, r) => isNaN(v) ? "not run" : r.bytes ? kib(v) : group(v);
     fillTable("compare-totals", [["what", "what", "text"], ["a", "A"], ["b", "B"], ["difference", "B less A"], ["percent", "of A"]], totalsOf(a, b), (field, r) => {
         const d = r.b - r.a;
-        return field == "what" ? r.what : field == "difference" ? isNaN(d) ? "" : r.bytes ? signedKib(d) : signed(d) : field == "percent" ? isFinite(d / r.a) ? (100 * d / r.a).toFixed(1) + " %" : "" : write(r[field], r);
+        return field == "what" ? r.what : field == "difference" ? isNaN(d) ? "" : r.bytes ? signedKib(d) : signed(d) : field == "percent" ? isFinite(d / r.a) ? signedPercent(d, r.a) : "" : write(r[field], r);
     });
     fillTable("compare-options", [["what", "what", "text"], ["a", "A", "text"], ["b", "B", "long"]], changesOf(a, b), (field, r) => r[field]);
     const layers = layerDifferences(a, b), largest = most(layers.map(r => Math.abs(r.difference)));

@@ -3,6 +3,7 @@
 const $ = id => document.getElementById(id);
 const group = n => Math.round(n).toLocaleString("en-US");
 const percent = (n, all) => (100 * n / (all || 1)).toFixed(1) + " %";
+const signedPercent = (n, all) => (100 * n / (all || 1) >= 0.05 ? "+" : 100 * n / (all || 1) <= -0.05 ? "−" : "") + percent(Math.abs(n), all);
 const kib = n => n < 1024 ? n + " bytes" : n < 1048576 ? (n / 1024).toFixed(1) + " KiB" : (n / 1048576).toFixed(1) + " MiB";
 const plural = (n, one, many) => group(n) + " " + (n == 1 ? one : many || one + "s");
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -60,6 +60,10 @@ async function begin() {
         watch.disconnect(); traffic.seen = true; loadTraffic(state.run);
     }, { rootMargin: "300px" }).observe($("traffic"));
     await showRun(runs[want.run == "B" && runs[1] ? 1 : 0], want);
+    if (want.view && (!$(want.view) || $(want.view).hidden)) { // this run has no such view
+        document.querySelectorAll("section").forEach(s => s.style.display = "");
+        drawAgain();
+    }
     navigation();
     document.documentElement.dataset.ready = Math.round(performance.now()); // for tests: all views are drawn
 }

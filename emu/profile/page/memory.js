@@ -39,7 +39,7 @@ function drawMemory(run) {
     g.fillStyle = css("--soft"); g.fillText((memoryView.order ? "tile " : "fullest: tile ") + memoryView.tiles[0].tile, left, h - 3);
     g.textAlign = "right"; g.fillText(plural(memoryView.tiles.length, "tile") + (memoryView.order ? "" : ", emptiest: tile " + memoryView.tiles[memoryView.tiles.length - 1].tile), w, h - 3); g.textAlign = "left";
     const chosen = run.tiles[run.tileAt.get(state.tile)];
-    if (chosen) $("memory-says").textContent = "Tile " + chosen.tile + ": " + kib(chosen.used_bytes) + " used, " + percent(chosen.used_bytes, run.memory) + "; " +
+    if (chosen) $("memory-says").textContent = "Tile " + chosen.tile + ": " + kib(chosen.used_bytes) + (run.unfit ? " needed, " : " used, ") + percent(chosen.used_bytes, run.memory) + "; " +
         chosen.categories.map((n, k) => n ? run.categories[k] + " " + kib(n) : "").filter(x => x).join(", ") + ".";
 }
 

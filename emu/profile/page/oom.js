@@ -30,7 +30,7 @@ function drawOom(run) {
     });
     g.fillStyle = "#0002"; g.fillRect(x, 20, Math.max(worst.need_bytes - peak, 0) * scale, 24); // gaps
     g.strokeStyle = css("--ink"); g.lineWidth = 2; g.setLineDash([5, 3]); g.beginPath();
-    g.moveTo(run.memory * scale, 14); g.lineTo(run.memory * scale, 52); g.stroke(); g.setLineDash([]);
+    g.moveTo(run.memory * scale, 20); g.lineTo(run.memory * scale, 52); g.stroke(); g.setLineDash([]);
     const text = "memory of a tile: " + kib(run.memory);
     g.fillStyle = css("--ink"); g.textAlign = run.memory * scale > g.measureText(text).width ? "right" : "left"; g.fillText(text, run.memory * scale, 66); g.textAlign = "left";
     legend("oom-key", list.map(([name, bytes]) => [name + " " + kib(bytes), categoryColour(name, run.categories.indexOf(name))]).concat([["gaps, and what other moments add", "#0002"]]));

@@ -52,7 +52,7 @@ function billRows(run) {
         ["l: " + group(l) + " cycles × " + plural(syncs, "sync"), group(l * syncs) + " cycles"],
         ["predicted: w + g h + l", group(model) + " cycles"],
         ["measured, without waiting for other groups and the host", group(measured) + " cycles"],
-        ["predicted is off by", (100 * (model - measured) / (measured || 1)).toFixed(1) + " %"]];
+        ["predicted is off by", signedPercent(model - measured, measured)]];
 }
 
 function drawSummary(run) {
