@@ -23,13 +23,18 @@ ACTIONS = """(async () => {
         out[name] = [t[n >> 1], t[n - 1]];
     }
     const key = (id, k) => $(id).dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true }));
-    const wheel = (id, i) => $(id).dispatchEvent(new WheelEvent("wheel", { deltaY: i % 2 ? 120 : -120, bubbles: true, cancelable: true }));
+    const wheel = (id, i) => {
+        const box = $(id).getBoundingClientRect(), at = { clientX: box.left + 200, clientY: box.top + 100 };
+        $(id).dispatchEvent(new WheelEvent("wheel", { deltaY: i % 2 ? 120 : -120, bubbles: true, cancelable: true, ...at }));
+    };
     await times("all views", 3, () => drawAgain());
     await times("time zoomed", 12, () => key("time-bars", "+"));
     await times("time moved", 12, () => key("time-bars", "ArrowRight"));
     await times("time whole", 3, () => key("time-bars", "0"));
     await times("time wheel", 12, i => wheel("time-bars", i));
     await times("memory wheel", 8, i => wheel("memory-bars", i));
+    wheel("traffic-matrix", 0); // before its numbers are there
+    if (!$("traffic").hidden) { traffic.seen = true; await loadTraffic(state.run); }
     await times("traffic wheel", 8, i => wheel("traffic-matrix", i));
     await times("tile chosen", 8, i => chooseTile(state.run.tiles[i % state.run.tiles.length].tile));
     return out;
@@ -68,7 +73,7 @@ class Chromium:
             text, self.rest = self.rest.split(b"\0", 1)
             answer = json.loads(text)
             if answer.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
-                self.errors.append(json.dumps(answer["params"])[:300])
+                self.errors.append(json.dumps(answer["params"])[:1500])
             if answer.get("id") == self.number:
                 return answer["result"]
 

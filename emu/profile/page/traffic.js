@@ -52,6 +52,7 @@ function cellsOf(run) {
 }
 
 function drawTraffic(run) {
+    if (!traffic.pairs) return; // they are on their way
     const width = $("traffic-matrix").clientWidth, few = traffic.tiles <= FEW_TILES, left = 70, side = Math.min(560, (few ? width / 2 : width - 160) - left);
     const [g, w, h] = canvas("traffic-matrix", side + 40), { cells, per, sum } = cellsOf(run), cell = side / cells, top = Math.max(most(sum), 1);
     traffic.cell = cell; traffic.per = per; traffic.cells = cells; traffic.sums = sum; traffic.left = left;
@@ -134,7 +135,7 @@ function moveCell(dx, dy) {
 
 function resetTraffic(run, by) {
     $("traffic").hidden = !run.steps.some(s => s.exchange_id);
-    Object.assign(traffic, { step: by == "step", tiles: +run.machine.tiles, size: +run.machine.tiles, x: 0, y: 0, row: 0, column: 0 });
+    Object.assign(traffic, { pairs: null, step: by == "step", tiles: +run.machine.tiles, size: +run.machine.tiles, x: 0, y: 0, row: 0, column: 0 });
     choice("traffic-buttons", ["all supersteps", "the chosen superstep"], by == "step" ? 1 : 0, i => { traffic.step = i == 1; loadTraffic(state.run); });
 }
 
@@ -143,13 +144,14 @@ function setUpTraffic() {
     const cellAt = e => [Math.floor((e.offsetX - traffic.left) / traffic.cell), Math.floor((e.offsetY - 20) / traffic.cell)];
     const pick = e => {
         const [x, y] = cellAt(e);
-        if (x < 0 || y < 0 || x >= traffic.cells || y >= traffic.cells) return false;
+        if (!traffic.pairs || x < 0 || y < 0 || x >= traffic.cells || y >= traffic.cells) return false;
         traffic.column = x; traffic.row = y;
         return true;
     };
     c.addEventListener("click", e => { if (pick(e)) drawTraffic(state.run); });
     c.addEventListener("wheel", e => { if (!pick(e)) return; e.preventDefault(); zoomTraffic(e.deltaY > 0 ? 1.5 : 0.66); }, { passive: false });
     c.addEventListener("keydown", e => {
+        if (!traffic.pairs) return;
         const d = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key];
         if (d) moveCell(d[0], d[1]);
         else if (e.key == "+" || e.key == "-") zoomTraffic(e.key == "+" ? 0.5 : 2);
