@@ -24,8 +24,8 @@ run() { "$program" "$1" "${network[@]}" "${@:2}" >"$tmp/answer" 2>"$tmp/messages
 reused() { grep -q '^cache.* reused' "$tmp/messages"; }
 compiled() { grep -q '^emit' "$tmp/messages"; }
 same() { cmp -s "$tmp/$1" "$tmp/$2"; }
-# entries N: so many networks, any schedules, and nothing else
-entries() { [ "$(files | grep -c '\.network$')" -eq "$1" ] && ! files | grep -qv '\.\(network\|schedule\)$'; }
+# entries N: so many networks, any schedules, g and l of the machine, and nothing else
+entries() { [ "$(files | grep -c '\.network$')" -eq "$1" ] && ! files | grep -qv '\.\(network\|schedule\|bsp\)$'; }
 files() { find "$SUPERSTEP_CACHE" -type f; }
 silent() { [ ! -s "$tmp/messages" ]; }
 

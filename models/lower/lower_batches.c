@@ -57,8 +57,7 @@ static void receive(struct lowering *l)
         raw = tensor_flatten(l->g, in->raw);
         program_add(l->g, l->seq, program_stream(l->g, in->stream, raw));
         if (in->raw.view != in->view.view)
-            program_add(l->g, l->seq,
-                        program_copy(l->g, raw, tensor_flatten(l->g, in->view)));
+            program_add(l->g, l->seq, program_copy(l->g, raw, tensor_flatten(l->g, in->view)));
     }
     graph_pop(l->g);
 }
@@ -100,8 +99,7 @@ void lower_keep_statistics(struct lowering *l, struct program seq)
         const struct op_update *u = &l->og->update[k];
 
         if (is_statistic(l, u))
-            program_add(l->g, seq,
-                        program_copy(l->g, l->at[u->state].state_row, l->statistic[k]));
+            program_add(l->g, seq, program_copy(l->g, l->at[u->state].state_row, l->statistic[k]));
     }
 }
 

@@ -58,8 +58,7 @@ static enum emu_status passes_of_scopes(const struct train_chip *t, uint8_t **ou
     }
     pass[0] = PASS_UPDATE;
     for (uint32_t k = 0; k < n->groups.count; k++) {
-        pass[n->group[k].scope] =
-            (uint8_t)pass_of_node(&n->graph->node[n->groups.at[k].node[0]]);
+        pass[n->group[k].scope] = (uint8_t)pass_of_node(&n->graph->node[n->groups.at[k].node[0]]);
         is_node[n->group[k].scope] = 1;
     }
     for (uint32_t s = 1; s < scopes; s++) {

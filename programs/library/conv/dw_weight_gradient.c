@@ -1,5 +1,5 @@
-/* dw_weight_gradient.c - the gradient of a depthwise convolution's weights: for each channel and tap
- * the sum over all positions of dy times the input that the tap reads.
+/* dw_weight_gradient.c - the gradient of a depthwise convolution's weights: for each channel and
+ * tap the sum over all positions of dy times the input that the tap reads.
  *
  * A tile has some blocks of 16 channels, some rows of the kernel, and a box of positions: pictures,
  * rows and columns. It fetches dy there and what the taps read, with halo and border, and leaves a
@@ -91,8 +91,8 @@ static void try_cut(struct search *s, struct cut c)
     const struct windows *win = &d->win;
     uint32_t blocks = ceil_div(channel_blocks(d->dy.c), c.blocks);
     uint32_t rows = ceil_div(win->h.kernel, c.taps);
-    struct call k = call_of(win, rows, ceil_div(d->dy.n, c.n), ceil_div(d->dy.h, c.h),
-                            ceil_div(d->dy.w, c.w));
+    struct call k =
+        call_of(win, rows, ceil_div(d->dy.n, c.n), ceil_div(d->dy.h, c.h), ceil_div(d->dy.w, c.w));
     uint64_t read = (uint64_t)reach(&win->h, rows, k.ho) * reach(&win->w, k.columns, k.wo);
     uint64_t words = blocks * k.n * (read + (uint64_t)k.ho * k.wo) * CHANNEL_BLOCK_WORDS;
     uint64_t sums = (uint64_t)blocks * k.taps * CHANNEL_BLOCK;
@@ -255,9 +255,9 @@ struct tensor dw_weight_gradient(struct nn *nn, const struct activation *x,
         graph_fail(nn->g, s, "%s", emu_error());
         return t;
     }
-    t = tensor_reshape(nn->g, d.partials, 2,
-                       (const uint32_t[]){ boxes, blocks * l->kernel_h * l->kernel_w *
-                                                      CHANNEL_BLOCK });
+    t = tensor_reshape(
+        nn->g, d.partials, 2,
+        (const uint32_t[]){ boxes, blocks * l->kernel_h * l->kernel_w * CHANNEL_BLOCK });
     if (boxes > 1)
         t = op_reduce(nn->g, nn->seq, REDUCE_SUM, t, ELEM_F32, "add");
     return tensor_reshape(nn->g, t, 5, shape);

@@ -62,7 +62,9 @@ static uint64_t dw_weights_slots(const void *shape, unsigned w)
     const struct codelet_call *call = shape;
     uint64_t taps = call->arg[dw_weights__taps].value, third = w / DW_HALVES, mine;
     uint64_t row = 3 + 3 * (call->arg[dw_weights__wo].value - 1) + 3;
-    uint64_t tap = 5 + call->arg[dw_weights__n].value * (2 + call->arg[dw_weights__ho].value * row + 3) + 5 + 2;
+    uint64_t tap =
+        5 + call->arg[dw_weights__n].value * (2 + call->arg[dw_weights__ho].value * row + 3) + 5 +
+        2;
 
     if (taps <= third)
         return 17 + 1;

@@ -314,8 +314,8 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
 
 /* ---- stages between tiles ---- */
 
-/* Adds jobs for a group of partials of the same columns, which its members share. If there are fewer
- * shares than members, those whose turn it is have them. */
+/* Adds jobs for a group of partials of the same columns, which its members share. If there are
+ * fewer shares than members, those whose turn it is have them. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
 {
     const struct reduce_partial *p = &r->partial.at[first];
