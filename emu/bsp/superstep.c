@@ -15,6 +15,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/bsp/machine_internal.h"
+#include "emu/exchange/exchange_known.h"
 #include "emu/exchange/host_header.h"
 
 enum { HOST_LINE = 64 /* bytes */, PREFETCH_CODE = 3 * HOST_LINE };
@@ -366,31 +367,37 @@ static const struct exchange_fault *fabric_fault(const struct machine *m, uint32
     return m->tile[tile].fault.kind == FAULT_EXERR && x && x->tile == tile ? x : NULL;
 }
 
+static void prefetch_bytes(const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += HOST_LINE)
+        __builtin_prefetch((const char *)from + at);
+}
+
 /* What the tiles after the i-th need first: a tile that comes to its turn is in none of the host's
- * caches. */
+ * caches. Each step follows what the one before it has fetched. */
 static void prefetch(const struct machine *m, uint32_t i, uint32_t n)
 {
     const struct tile *t;
-    const char *barrel;
 
-    if (i + 2 < n) {
-        t = &m->tile[m->runnable[i + 2]];
-        barrel = (const char *)&m->barrel[m->runnable[i + 2]];
-        for (size_t at = 0; at < sizeof(struct barrel); at += HOST_LINE)
-            __builtin_prefetch(barrel + at);
+    if (i + 3 < n) {
+        t = &m->tile[m->runnable[i + 3]];
+        prefetch_bytes(&m->barrel[m->runnable[i + 3]], sizeof(struct barrel));
+        prefetch_bytes(exchange_log_of(m->exchange, m->runnable[i + 3]),
+                       sizeof(struct exchange_log));
         __builtin_prefetch(t->pc);
         __builtin_prefetch(t->npc);
         __builtin_prefetch(t->xcsr);
         __builtin_prefetch(&t->mem);
         __builtin_prefetch(&t->cycle);
     }
+    if (i + 2 < n)
+        exchange_prefetch_part(m->exchange, m->runnable[i + 2]);
     if (i + 1 < n) {
-        const uint8_t *code;
+        uint32_t tile = m->runnable[i + 1];
 
-        t = &m->tile[m->runnable[i + 1]];
-        code = t->mem + (t->pc[LANE_SUPER] - t->mem_base);
-        for (size_t at = 0; at < PREFETCH_CODE; at += HOST_LINE)
-            __builtin_prefetch(code + at);
+        t = &m->tile[tile];
+        prefetch_bytes(t->mem + (exchange_next_code(m->exchange, tile, t) - t->mem_base),
+                       PREFETCH_CODE);
     }
 }
 

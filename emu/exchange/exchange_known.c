@@ -5,9 +5,10 @@
  * exchange and nobody else has sent or listened. Otherwise the code is executed into the logs, as
  * it would have been before, and the phase is resolved.
  */
-#include "emu/exchange/exchange_private.h"
+#include "emu/exchange/exchange_known.h"
 
 #include "emu/base/alloc.h"
+#include "emu/exchange/exchange_private.h"
 
 enum emu_status exchange_add_parts(struct exchange *x, uint32_t tile,
                                    const struct exchange_part *part, size_t n)
@@ -70,6 +71,23 @@ uint32_t exchange_skip_part(struct exchange_log *log, struct tile *t, uint64_t u
     t->cycle += p->events;
     t->pc[LANE_SUPER] += p->bytes;
     return p->instructions;
+}
+
+void exchange_prefetch_part(struct exchange *x, uint32_t tile)
+{
+    const struct exchange_log *log = exchange_log_of(x, tile);
+
+    if (log->next_part < log->parts)
+        __builtin_prefetch(&log->part[log->next_part]);
+}
+
+uint32_t exchange_next_code(struct exchange *x, uint32_t tile, const struct tile *t)
+{
+    const struct exchange_log *log = exchange_log_of(x, tile);
+    const struct exchange_part *next = log->part + log->next_part;
+    uint32_t pc = t->pc[LANE_SUPER];
+
+    return log->next_part < log->parts && next->addr == pc ? pc + next->bytes : pc;
 }
 
 /* Executes what was skipped. */
