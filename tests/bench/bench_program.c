@@ -1,8 +1,11 @@
 /* bench_program.c - whole networks from the command line: seconds to compile them, to execute their
- * images on either engine, to run them again from the cache, and the memory that takes.
+ * images on either engine, to run them again from the cache, and the memory that takes; of the
+ * first one also what one thread takes, what watching costs, and a run that is compiled for the
+ * timing engine only.
  *
  * usage: bench_program SUPERSTEP. The program may be that of another tree: only its command line is
- * used, and what it does not know has no row.
+ * used, and what it does not know has no row. SUPERSTEP_LONG=1: B4-G16 at batch 26, too, which
+ * takes minutes and 5 GB.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +53,51 @@ static void cost_rows(struct cost c, const char *network, const char *what)
     bench_row("GiB", c.gib, "%s, %s: resident", network, what);
 }
 
-/* Rows of one network. The folder is empty; the cache is left in it. Returns 0 when it does not
- * compile or its image does not run. */
-static int bench(const char *program, const struct network *n, const char *folder)
+/* What all threads gain over one. */
+static void gain_row(struct cost one, struct cost all, const char *network, const char *what)
+{
+    if (!one.failed && !all.failed)
+        bench_row("x", one.seconds / all.seconds, "%s, %s: gain of all threads", network, what);
+}
+
+/* A network that is compiled for a run on the timing engine, and nothing else. */
+static void bench_timing_only(const char *program, const struct network *n)
+{
+    cost_rows(run((const char *const[ARGUMENTS]){ program, "run", n->name, "--batch", n->batch,
+                                                  "-q", "--no-calibration", "--no-cache",
+                                                  "--engine", "timing" }),
+              n->title, "compiled for the timing engine and run");
+}
+
+/* Rows of a network whose image is there, compiled and executed by all threads as said. */
+static void bench_more(const char *program, const struct network *n, const char *image,
+                       struct cost compile, struct cost execute)
+{
+    char other[80];
+    struct cost one;
+
+    snprintf(other, sizeof(other), "%s.other", image);
+    one =
+        run((const char *const[ARGUMENTS]){ program, "compile", n->name, "--batch", n->batch, "-q",
+                                            "--no-calibration", "--no-cache", "-j1", "-o", other });
+    cost_rows(one, n->title, "compile, one thread");
+    gain_row(one, compile, n->title, "compile");
+    one = run((const char *const[ARGUMENTS]){ program, "run", image, "-q", "-j1" });
+    cost_rows(one, n->title, "execute its image, one thread");
+    gain_row(one, execute, n->title, "execute its image");
+    cost_rows(
+        run((const char *const[ARGUMENTS]){ program, "run", image, "-q", "--digests", other }),
+        n->title, "execute its image with --digests");
+    cost_rows(
+        run((const char *const[ARGUMENTS]){ program, "run", image, "-q", "--steps", "--tiles" }),
+        n->title, "execute its image with --steps --tiles");
+    unlink(other);
+    bench_timing_only(program, n);
+}
+
+/* Rows of one network; more: all there are. The folder is empty; the cache is left in it. Returns 0
+ * when it does not compile or its image does not run. */
+static int bench(const char *program, const struct network *n, const char *folder, int more)
 {
     char image[64];
     struct cost compile, execute;
@@ -74,6 +119,8 @@ static int bench(const char *program, const struct network *n, const char *folde
     cost_rows(run((const char *const[ARGUMENTS]){ program, "run", n->name, "--batch", n->batch,
                                                   "-q", "--no-calibration", "--cache", folder }),
               n->title, "run from the cache");
+    if (more)
+        bench_more(program, n, image, compile, execute);
     unlink(image);
     return !compile.failed && !execute.failed;
 }
@@ -92,12 +139,15 @@ int main(int argc, char **argv)
         return 2;
     }
     for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++) {
-        if (!bench(argv[1], &networks[i], folder)) {
+        if (!bench(argv[1], &networks[i], folder, i == 0)) {
             fprintf(stderr, "bench_program: %s failed\n", networks[i].title);
             ok = 0;
         }
         run((const char *const[ARGUMENTS]){ argv[1], "cache", "--clear", "--cache", folder });
     }
+    if (getenv("SUPERSTEP_LONG"))
+        bench_timing_only(argv[1],
+                          &(struct network){ "B4-G16 at batch 26", "efficientnet-b4-g16", "26" });
     rmdir(folder);
     return !ok;
 }
