@@ -10,7 +10,7 @@
 browser=$(command -v chromium || command -v chromium-browser) || skip "chromium is not installed"
 build
 shots=${SHOTS:-build/pages}
-mkdir -p "$shots"
+mkdir -p "$shots" && shots=$(realpath "$shots")
 
 # commas NUMBER: as the page writes it
 commas() { sed -E ':a;s/^([0-9]+)([0-9]{3})/\1,\2/;ta' <<<"$1"; }
@@ -33,7 +33,7 @@ has() { grep -qF -- "$1" "$tmp/dom" || fail "$name: the page does not say '$1'";
 # pictures VIEW...: one of each
 pictures() {
     for view; do
-        look "view=$view" --screenshot="$PWD/$shots/$name-${view//[&=]/-}.png" >"$tmp/out"
+        look "view=$view" --screenshot="$shots/$name-${view//[&=]/-}.png" >"$tmp/out"
         [ -s "$shots/$name-${view//[&=]/-}.png" ] || fail "$name: no picture of $view"
     done
 }
