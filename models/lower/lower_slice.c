@@ -73,6 +73,45 @@ static enum emu_status find_origin(struct lowering *l, const struct op_node *n, 
 
 /* ---- views ---- */
 
+/* A constant that lies in memory in the order of dimensions of t. */
+static struct tensor spread_fill(struct lowering *l, struct tensor t, const struct op_shape *s,
+                                 double fill)
+{
+    struct op_shape in_order = *s;
+    unsigned order[OP_RANK_MAX], back[OP_RANK_MAX];
+    struct op_tensor numbers;
+    enum emu_status st;
+
+    tensor_memory_order(l->g, t, order);
+    for (unsigned k = 0; k < s->rank; k++) {
+        in_order.dim[k] = s->dim[order[k]];
+        back[order[k]] = k;
+    }
+    in_order.type = OP_TYPE_F32;
+    st = op_tensor_new(&in_order, &numbers);
+    if (st != EMU_OK) {
+        graph_fail(l->g, st, "%s", emu_error());
+        return t;
+    }
+    for (uint64_t k = 0; k < op_shape_count(&in_order); k++)
+        numbers.f[k] = fill;
+    t = lower_numbers(l, tensor_elem(l->g, t), &numbers, "fill");
+    op_tensor_free(&numbers);
+    return tensor_transpose(l->g, t, back);
+}
+
+/* What lies around t. One number that is sent everywhere takes a call of the exchange for every run
+ * that reads it: where there are many operations, one tile's code would get too long. */
+static struct tensor fill_of(struct lowering *l, struct tensor t, const struct op_shape *s,
+                             double fill)
+{
+    enum { FEW = 256 };
+
+    return graph_takes_turns(l->g) && op_shape_count(s) > FEW
+               ? spread_fill(l, t, s, fill)
+               : lower_filled(l, tensor_elem(l->g, t), s, fill);
+}
+
 /* What a list of indices picks along one dimension; neighbours become one part. */
 static struct tensor pick(struct lowering *l, struct tensor t, unsigned dim, const int64_t *index,
                           uint32_t count, double fill)
@@ -95,7 +134,7 @@ static struct tensor pick(struct lowering *l, struct tensor t, unsigned dim, con
             end++;
         one.dim[dim] = end - k;
         if (index[k] < 0) {
-            part[parts++] = lower_filled(l, tensor_elem(l->g, t), &one, fill);
+            part[parts++] = fill_of(l, t, &one, fill);
         } else if (step == 1) {
             part[parts++] =
                 tensor_slice(l->g, t, dim, (uint32_t)index[k], (uint32_t)index[end - 1] + 1);

@@ -593,7 +593,7 @@ enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struc
     enum emu_status s = new_network(og, o->real, out);
 
     l.seq = program_sequence(g);
-    if (og->updates) /* a step of training has thousands of small operations */
+    if (og->updates || og->f32_nodes) /* of thousands of small operations */
         graph_take_turns(g);
     if (s == EMU_OK) {
         l.out = *out;

@@ -458,7 +458,7 @@ struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shap
     struct tensor t = graph_constant(
         l->g, e, s->rank, (const uint32_t[OP_RANK_MAX]){ 1, 1, 1, 1, 1, 1, 1, 1 }, &bits, "fill");
 
-    graph_map(l->g, t, 0);
+    graph_map(l->g, t, graph_first_tile(l->g, 1));
     return lower_broadcast(l, t, s);
 }
 

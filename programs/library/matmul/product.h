@@ -42,9 +42,11 @@ static inline uint32_t product_blocks(enum elem e, uint32_t n)
 enum emu_status plan_product(const struct arch *a, const struct product_shape *s, uint32_t tiles,
                              struct product_plan *out) EMU_MUST_CHECK;
 
-/* The tile of part i of so many, which are spread evenly over the compute tiles; if there are more
- * parts than tiles, neighbours share a tile. */
-uint32_t product_tile(const struct graph *g, uint32_t i, uint32_t parts);
+/* The tile of part i of so many, which are spread evenly over the compute tiles, beginning at
+ * `first`; if there are more parts than tiles, neighbours share a tile. */
+uint32_t product_tile(const struct graph *g, uint32_t first, uint32_t i, uint32_t parts);
+/* Where they begin: those that do not need all tiles take turns (graph_take_turns()). */
+uint32_t product_first_tile(struct graph *g, uint32_t parts);
 
 /* An operand [batch][rows][terms], with elements, for a product, which reads rows. If terms are
  * neighbours in memory that is t. If rows are, all tiles fetch blocks of t and transpose them, in a

@@ -37,7 +37,7 @@ static void map_shares(struct graph *g, struct tensor t, const struct product_pl
             tensor_slice(g, t, 0, cut_at(p->nb, p->sn, n), cut_at(p->nb, p->sn, n + 1));
 
         part = tensor_slice(g, part, 1, cut_at(p->kb, p->sk, k), cut_at(p->kb, p->sk, k + 1));
-        graph_map(g, part, product_tile(g, i, p->sk * p->sn));
+        graph_map(g, part, product_tile(g, 0, i, p->sk * p->sn));
     }
 }
 

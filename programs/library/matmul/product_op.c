@@ -15,7 +15,7 @@ struct product {
     struct graph *g;
     struct program seq;
     struct product_plan plan;
-    uint32_t block;
+    uint32_t block, first; /* first: the tile of the first share */
     struct tensor a, b;    /* [batch][m][terms], [batch][n][terms]; terms may be filled up */
     struct tensor zeros;   /* [tiles][block] */
     struct tensor results; /* [sk][batch][nb][m][block] */
@@ -51,7 +51,7 @@ static struct share share_at(const struct product *p, uint32_t i)
     const struct product_plan *c = &p->plan;
     uint32_t in = i % c->sn, im = i / c->sn % c->sm, ik = i / (c->sn * c->sm) % c->sk;
 
-    return (struct share){ .tile = product_tile(p->g, i, shares_of(c)),
+    return (struct share){ .tile = product_tile(p->g, p->first, i, shares_of(c)),
                            .index = ik,
                            .batch = range_of(c->shape.batch, c->sb, i / (c->sn * c->sm * c->sk)),
                            .m = range_of(c->shape.m, c->sm, im),
@@ -259,6 +259,7 @@ static struct tensor build(struct product *p, const char *name)
         return p->a;
     }
     p->block = product_block(s->elem);
+    p->first = product_first_tile(g, shares_of(&p->plan));
     p->zeros = new_zeros(g, s->elem);
     p->a = product_rows(g, p->seq, p->a, p->zeros, "rows");
     p->b = product_rows(g, p->seq, p->b, p->zeros, "columns");

@@ -9,9 +9,16 @@
 #include "programs/library/layout/plan_cost.h"
 #include "programs/library/layout/tile_parts.h"
 
-uint32_t product_tile(const struct graph *g, uint32_t i, uint32_t parts)
+uint32_t product_tile(const struct graph *g, uint32_t first, uint32_t i, uint32_t parts)
 {
-    return (uint32_t)((uint64_t)i * graph_compute_tiles(g) / parts);
+    uint64_t tiles = graph_compute_tiles(g);
+
+    return (uint32_t)((first + i * tiles / parts) % tiles);
+}
+
+uint32_t product_first_tile(struct graph *g, uint32_t parts)
+{
+    return parts < graph_compute_tiles(g) ? graph_first_tile(g, parts) : 0;
 }
 
 struct turn {
@@ -77,16 +84,17 @@ static void turn_part(const struct turn *t, uint32_t batch, uint32_t kb, uint32_
 static struct tensor turn(struct turn *t, const uint32_t *shape, uint32_t kb)
 {
     uint32_t strips = shape[0] * kb, tiles = graph_compute_tiles(t->g);
-    uint32_t units = (shape[1] + t->block - 1) / t->block, cuts = tiles / strips;
+    uint32_t units = (shape[1] + t->block - 1) / t->block, cuts = tiles / strips, first;
     struct tensor all;
 
     cuts = cuts > units ? units : cuts ? cuts : 1;
+    first = product_first_tile(t->g, strips * cuts);
     for (uint32_t i = 0; i < strips * cuts; i++) {
         uint32_t strip = i / cuts, begin = cut_at(units, cuts, i % cuts) * t->block;
         uint32_t end = cut_at(units, cuts, i % cuts + 1) * t->block;
 
         turn_part(t, strip / kb, strip % kb, begin, end < shape[1] ? end : shape[1],
-                  product_tile(t->g, i, strips * cuts));
+                  product_tile(t->g, first, i, strips * cuts));
     }
     all = tensor_transpose(t->g, t->to, (const unsigned[]){ 0, 2, 1, 3 });
     return tensor_reshape(t->g, all, 3, (const uint32_t[]){ shape[0], shape[1], kb * t->block });
