@@ -304,7 +304,7 @@ static enum emu_status add_all(struct weight_gradient *d)
 
         for (uint32_t k = 0; k < rows; k++) {
             uint64_t part = (uint64_t)d->partial.at[k].part * d->shares + i;
-            uint32_t tile = (uint32_t)((first + part * tiles / parts) % tiles);
+            uint32_t tile = (first + weight_gradient_tile(part, parts, tiles)) % tiles;
 
             for (uint32_t u = r.groups.begin; u < r.groups.end; u++)
                 TRY(add_group(d, &r, u, k, tile));

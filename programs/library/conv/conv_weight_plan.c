@@ -28,6 +28,11 @@ struct search {
     struct weight_gradient_plan best;
 };
 
+uint32_t weight_gradient_tile(uint64_t part, uint64_t parts, uint32_t tiles)
+{
+    return (uint32_t)((part * tiles / parts + tiles / 4) % tiles);
+}
+
 uint32_t weight_gradient_pitch(const struct weight_gradient_shape *s)
 {
     return plane_size(&s->win.w, s->columns);

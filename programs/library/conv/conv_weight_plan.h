@@ -28,6 +28,11 @@ struct weight_gradient_plan {
     uint64_t cycles, bytes;               /* of the busiest tile; bytes: temporary */
 };
 
+/* The tile of part `part` of `parts`, of a gradient of weights on so many tiles: a quarter of them
+ * further on than its place in order, where what it reads lies often. Data that lies on its tile
+ * already must be copied, which costs more than the exchange. */
+uint32_t weight_gradient_tile(uint64_t part, uint64_t parts, uint32_t tiles);
+
 /* Positions from one row of outputs to the next in a plane. */
 uint32_t weight_gradient_pitch(const struct weight_gradient_shape *s);
 /* Blocks of 16 positions that so many rows take. */

@@ -6,6 +6,7 @@
  * partial sum for each of its taps; those of all boxes are added up in f32. All cuts are tried. */
 #include "programs/compiler/base/arena.h"
 #include "programs/library/conv/conv_cost.h"
+#include "programs/library/conv/conv_weight_plan.h"
 #include "programs/library/conv/dw_weight_gradient.h"
 #include "programs/library/conv/field_partition.h"
 
@@ -142,7 +143,7 @@ static struct share share_at(const struct dw_gradient *d, uint32_t i)
         .n = nn_part(d->dy.n, c->n, box / c->w / c->h),
         .h = nn_part(d->dy.h, c->h, box / c->w % c->h),
         .w = nn_part(d->dy.w, c->w, box % c->w),
-        .tile = (uint32_t)((uint64_t)i * graph_compute_tiles(d->g) / all),
+        .tile = weight_gradient_tile(i, all, graph_compute_tiles(d->g)),
         .box = box,
     };
 }
