@@ -163,29 +163,39 @@ static struct tensor take_dy(const struct weight_gradient *d, const struct field
     return tensor_flatten(g, tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }));
 }
 
+/* What a tile multiplies: operands of one group of a share. */
+struct operands {
+    const struct share *share;
+    uint32_t group, tile;
+    struct windows win; /* with the share's rows of taps */
+    int one; /* one tap and one piece: x and dy are neighbours, and so transposed at once */
+    struct tensor x, dy, xt; /* x: if they are one */
+};
+
 /* Fetches the input blocks of a piece in planes, and zeros behind them, which the last block of
  * positions of a tap may reach; x: gets them. *each: positions of a block of channels. */
-static enum emu_status take_x(struct weight_gradient *d, const struct field_part *p,
-                              struct nn_range in, const struct planes *l, uint32_t kb,
+static enum emu_status take_x(struct weight_gradient *d, const struct operands *o,
+                              const struct field_part *p, const struct planes *l, uint32_t kb,
                               uint32_t *each, struct tensor *x)
 {
     struct graph *g = d->g;
-    uint32_t size = planes_size(l), blocks = nn_size(in), end, n;
+    uint32_t in = o->group * d->s.in, size = planes_size(l), blocks, last = 0, end, n;
     int single = l->win.h.kernel * l->win.w.kernel == 1;
-    struct tensor t = planes_input(d->nn, &d->x, l, p, in, p->n.begin), rest;
-    uint32_t last = planes_tap(l, l->win.h.kernel - 1, l->win.w.kernel - 1);
+    struct nn_range range = { in + o->share->in.begin, in + o->share->in.end };
+    struct tensor t = planes_input(d->nn, &d->x, l, p, range, p->n.begin), rest;
 
+    blocks = nn_size(range);
     for (uint32_t k = 0; k < l->win.h.kernel * l->win.w.kernel; k++) {
         uint32_t tap = planes_tap(l, k / l->win.w.kernel, k % l->win.w.kernel);
 
         last = tap > last ? tap : last;
     }
-    /* With one tap, blocks of channels are made whole blocks of positions: one run for all. */
+    /* With one tap, blocks of channels are made whole blocks of positions. */
     *each = single ? kb * CHANNEL_BLOCK : size;
     end = (blocks - 1) * *each + last + kb * CHANNEL_BLOCK;
     end = end > blocks * *each ? end : blocks * *each;
     n = end * CHANNEL_BLOCK;
-    *x = on_tile(d, n, p->tile, "input");
+    *x = o->one ? o->x : on_tile(d, n, p->tile, "input");
     t = tensor_reshape(g, t, 2, (const uint32_t[]){ blocks, size * CHANNEL_BLOCK });
     if (single && size > *each)
         t = tensor_slice(g, t, 1, 0, *each * CHANNEL_BLOCK);
@@ -200,6 +210,12 @@ static enum emu_status take_x(struct weight_gradient *d, const struct field_part
     return fetch(d, nn_zeros(d->nn, p->border, 1, &n), rest);
 }
 
+static void turn(const struct weight_gradient *d, uint32_t tile, struct tensor x, struct tensor y)
+{
+    VERTEX(transpose16_f16, d->g, d->cs_turn, tile, .x = x, .y = y,
+           .blocks = (uint32_t)tensor_elements(d->g, y) / BLOCK);
+}
+
 /* Transposes what each tap and block of channels reads, `each` positions apart in x, kb blocks of
  * positions of it. y [taps][blocks][all kb][16][16]: gets it from block `first` on. */
 static void turn_x(const struct weight_gradient *d, const struct planes *l, uint32_t tile,
@@ -207,39 +223,27 @@ static void turn_x(const struct weight_gradient *d, const struct planes *l, uint
                    uint32_t first)
 {
     struct graph *g = d->g;
-    uint32_t columns = l->win.w.kernel, taps = l->win.h.kernel * columns;
-    uint32_t all = (uint32_t)tensor_elements(g, y) / BLOCK / taps / blocks;
-    /* Blocks of channels that are transposed at once. */
-    uint32_t run = taps == 1 && kb == all ? blocks : 1;
+    uint32_t columns = l->win.w.kernel, n = l->win.h.kernel * columns * blocks, size = kb * BLOCK;
+    uint32_t all = (uint32_t)tensor_elements(g, y) / BLOCK / n;
 
-    for (uint32_t i = 0; i < taps * blocks; i += run) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t tap = planes_tap(l, i / blocks / columns, i / blocks % columns);
         uint32_t from = (i % blocks * each + tap) * CHANNEL_BLOCK, to = (i * all + first) * BLOCK;
 
-        VERTEX(transpose16_f16, g, d->cs_turn, tile,
-               .x = tensor_slice(g, x, 0, from, from + run * kb * BLOCK),
-               .y = tensor_slice(g, y, 0, to, to + run * kb * BLOCK), .blocks = run * kb);
+        turn(d, tile, tensor_slice(g, x, 0, from, from + size),
+             tensor_slice(g, y, 0, to, to + size));
     }
 }
 
 /* ---- steps ---- */
 
-/* What a tile multiplies: operands of one group of a share. */
-struct operands {
-    const struct share *share;
-    uint32_t group, tile;
-    struct windows win; /* with the share's rows of taps */
-    struct tensor xt, dy;
-};
-
-/* Fetches a piece of both operands and transposes the input; first: its first block of positions.
- */
+/* Fetches a piece of both operands; first: its first block of positions. */
 static enum emu_status take_piece(struct weight_gradient *d, const struct operands *o,
                                   const struct piece *piece, uint32_t first)
 {
     const uint32_t tiles = graph_compute_tiles(d->g);
     const struct share *r = o->share;
-    uint32_t out = o->group * d->s.out, in = o->group * d->s.in, outs = nn_size(r->out), each;
+    uint32_t out = o->group * d->s.out, outs = nn_size(r->out), each;
     struct field_part p = { .tile = o->tile,
                             .border = (o->tile + tiles / 2) % tiles,
                             .n = { piece->n, piece->n + 1 },
@@ -249,12 +253,12 @@ static enum emu_status take_piece(struct weight_gradient *d, const struct operan
     struct planes l = planes_of(&o->win, nn_size(p.h), d->dy.w);
     struct tensor x;
 
-    TRY(take_x(d, &p, (struct nn_range){ in + r->in.begin, in + r->in.end }, &l, piece->blocks,
-               &each, &x));
+    TRY(take_x(d, o, &p, &l, piece->blocks, &each, &x));
     TRY(fetch(d, take_dy(d, &p, piece->blocks),
               tensor_slice(d->g, o->dy, 0, first * outs * BLOCK,
                            (first + piece->blocks) * outs * BLOCK)));
-    turn_x(d, &l, o->tile, nn_size(r->in), piece->blocks, each, x, o->xt, first);
+    if (!o->one)
+        turn_x(d, &l, o->tile, nn_size(r->in), piece->blocks, each, x, o->xt, first);
     return graph_status(d->g);
 }
 
@@ -265,26 +269,30 @@ static enum emu_status add_group(struct weight_gradient *d, const struct share *
     struct graph *g = d->g;
     const struct partial *sum = &d->partial.at[row];
     uint32_t kb = sum->blocks, outs = nn_size(r->out), first = 0, size = share_size(d, r);
-    uint32_t at = r->at + (group - r->groups.begin) * size;
+    uint32_t at = r->at + (group - r->groups.begin) * size, nb = size / (outs * BLOCK);
+    uint32_t of_x = nb * kb * BLOCK, of_dy = outs * kb * BLOCK;
     struct operands o = { .share = r, .group = group, .tile = tile, .win = d->s.win };
-    struct tensor dyt, out;
+    struct tensor turned = on_tile(d, of_x + of_dy, tile, "transposed"), raw, dyt, out;
 
+    o.one = nb == nn_size(r->in) && sum->pieces == 1;
+    raw = on_tile(d, o.one ? of_x + of_dy : of_dy, tile, "operands");
+    o.x = o.one ? tensor_slice(g, raw, 0, 0, of_x) : raw;
+    o.dy = o.one ? tensor_slice(g, raw, 0, of_x, of_x + of_dy) : raw;
+    o.xt = tensor_slice(g, turned, 0, 0, of_x);
+    dyt = tensor_slice(g, turned, 0, of_x, of_x + of_dy);
     o.win.h.kernel = nn_size(r->taps);
     o.win.h.pad -= (int32_t)(r->taps.begin * o.win.h.dilation);
-    o.xt = on_tile(d, size / outs * kb, tile, "transposed input");
-    o.dy = on_tile(d, kb * outs * BLOCK, tile, "dy");
     for (uint32_t k = 0; k < sum->pieces; k++) {
         const struct piece *piece = &d->piece.at[sum->first + k];
 
         TRY(take_piece(d, &o, piece, first));
         first += piece->blocks;
     }
-    dyt = on_tile(d, kb * outs * BLOCK, tile, "transposed dy");
-    VERTEX(transpose16_f16, g, d->cs_turn, tile, .x = o.dy, .y = dyt, .blocks = kb * outs);
+    turn(d, tile, raw, o.one ? turned : dyt);
     out = tensor_slice(g, tensor_index(g, d->partials, row), 0, at, at + size);
     graph_map(g, out, tile);
     VERTEX(matmul_f16, g, d->cs_multiply, tile, .in = dyt, .weights = o.xt, .out = out, .kb = kb,
-           .nb = size / (outs * BLOCK), .f = outs * CHANNEL_BLOCK);
+           .nb = nb, .f = outs * CHANNEL_BLOCK);
     return graph_status(g);
 }
 

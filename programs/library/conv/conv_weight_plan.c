@@ -17,7 +17,8 @@ struct part {
 /* What the rows of a part cost. */
 struct load {
     uint64_t kb, positions; /* blocks of positions of dy; positions of a block of x in planes */
-    uint64_t transposes;    /* cycles, of x */
+    uint64_t pieces;
+    uint64_t transposes; /* cycles, of x */
 };
 
 struct search {
@@ -78,7 +79,7 @@ static void add_rows(const struct search *w, const struct part *p, uint32_t rows
                      struct load *l)
 {
     uint32_t pieces = ceil_div(rows, weight_gradient_piece(w->s));
-    uint64_t taps = p->taps * w->s->win.w.kernel, calls = taps == 1 ? 1 : taps * p->in, kb;
+    uint64_t calls = p->taps * w->s->win.w.kernel * p->in, kb;
     struct windows win = w->s->win;
     struct planes planes;
 
@@ -91,7 +92,8 @@ static void add_rows(const struct search *w, const struct part *p, uint32_t rows
     pictures *= pieces;
     l->kb += pictures * kb;
     l->positions += pictures * planes_size(&planes);
-    l->transposes += pictures * calls * transpose_cycles(w->a, kb * p->in * taps / calls);
+    l->pieces += pictures;
+    l->transposes += pictures * calls * transpose_cycles(w->a, kb);
 }
 
 /* Cycles and bytes of a cut, of which p is the largest part. */
@@ -99,7 +101,7 @@ static void cost_of(const struct search *w, const struct part *p, struct weight_
 {
     const struct weight_gradient_shape *s = w->s;
     uint32_t height = s->rows / s->pictures, head = p->straddles ? height / 2 : 0;
-    uint64_t words, sums, taps = p->taps * s->win.w.kernel, partials;
+    uint64_t words, sums, taps = p->taps * s->win.w.kernel, partials, turn;
     struct load l = { 0 };
 
     head = head < p->rows ? head : (uint32_t)p->rows / 2;
@@ -108,11 +110,13 @@ static void cost_of(const struct search *w, const struct part *p, struct weight_
     add_rows(w, p, (uint32_t)(p->rows - head) % height, 1, &l);
     partials = ceil_div(l.kb, WEIGHT_GRADIENT_BLOCKS);
     words = p->groups * (p->in * l.positions * CHANNEL_BLOCK_WORDS + p->out * l.kb * BLOCK_WORDS);
+    turn = taps == 1 && l.pieces == 1 ? transpose_cycles(w->a, l.kb * (p->in + p->out))
+                                      : l.transposes + transpose_cycles(w->a, l.kb * p->out);
     sums = p->groups * taps * p->in * p->out * BLOCK;
-    c->cycles = plan_port_cycles(&w->port, words, 1) + w->a->sync_chip_cycles +
-                p->groups * (l.transposes + transpose_cycles(w->a, l.kb * p->out) +
-                             partials * multiply_cycles(w->a, ceil_div(l.kb, partials),
-                                                        taps * p->in, p->out * CHANNEL_BLOCK));
+    c->cycles =
+        plan_port_cycles(&w->port, words, 1) + w->a->sync_chip_cycles +
+        p->groups * (turn + partials * multiply_cycles(w->a, ceil_div(l.kb, partials), taps * p->in,
+                                                       p->out * CHANNEL_BLOCK));
     if (partials > 1)
         c->cycles += add_cycles(w->a, partials, sums);
     c->cycles +=
