@@ -29,6 +29,7 @@ static void training_free(struct training *t)
     for (unsigned k = 0; k < TRAINING_CURVES; k++)
         output_discard(t->curve[k]);
     output_discard(t->parameters);
+    train_average_free(&t->average); /* borrows the chip's graph */
     train_chip_free(&t->chip);
     train_chip_free(&t->test_chip);
     train_source_free(&t->source);
@@ -41,7 +42,6 @@ static void training_free(struct training *t)
     op_tensor_free(&t->targets);
     emu_free(t->labels);
     train_log_free(&t->log);
-    train_average_free(&t->average);
 }
 
 /* ---- options ---- */
