@@ -121,6 +121,14 @@ static void loop_of_calls(struct timing_trial *t)
     program_add(t->g, t->main, program_repeat(t->g, STEPS, body));
 }
 
+/* Compiled; free with timing_trial_free(). */
+static void looping_trial_new(struct timing_trial *t)
+{
+    timing_trial_new(t);
+    loop_of_calls(t);
+    timing_trial_compile(t);
+}
+
 static void records_are_equal_on_any_threads(void **state)
 {
     static const unsigned threads[] = { 1, 2, 3, 16 };
@@ -128,9 +136,7 @@ static void records_are_equal_on_any_threads(void **state)
     struct session *values;
 
     (void)state;
-    timing_trial_new(&t);
-    loop_of_calls(&t);
-    timing_trial_compile(&t);
+    looping_trial_new(&t);
     values = run_with(&t, 1, 0);
     for (size_t i = 0; i < EMU_COUNT_OF(threads); i++)
         expect_same(&t, values, threads[i]);
@@ -145,9 +151,7 @@ static void calls_are_measured_once(void **state)
     struct session *s;
 
     (void)state;
-    timing_trial_new(&t);
-    loop_of_calls(&t);
-    timing_trial_compile(&t);
+    looping_trial_new(&t);
     s = run_with(&t, 1, 1);
     counts = replay_counts(session_run_image(s)->replay);
     assert_true(counts.keys >= TILES); /* of other lengths */
@@ -169,9 +173,7 @@ static void exchanges_are_not_executed(void **state)
     struct session *s;
 
     (void)state;
-    timing_trial_new(&t);
-    loop_of_calls(&t);
-    timing_trial_compile(&t);
+    looping_trial_new(&t);
     s = run_with(&t, 1, 1);
     assert_int_equal(exchanges_known(s), STEPS);
     session_free(s);
@@ -189,9 +191,7 @@ static void exchanges_are_known_whole_or_not(void **state)
     char text[200];
 
     (void)state;
-    timing_trial_new(&t);
-    loop_of_calls(&t);
-    timing_trial_compile(&t);
+    looping_trial_new(&t);
     values = run_with(&t, 1, 0);
     for (uint32_t tile = 0; tile < TILES; tile++) {
         uint32_t parts = t.c->image->tile[tile].parts;
@@ -218,9 +218,7 @@ static void parts_are_what_records_hold(void **state)
     size_t n;
 
     (void)state;
-    timing_trial_new(&t);
-    loop_of_calls(&t);
-    timing_trial_compile(&t);
+    looping_trial_new(&t);
     values = run_with(&t, 1, 0);
     part = (struct exchange_part *)image_parts_of(t.c->image, t.c->image->tile[1].parts, &n);
     assert_int_equal(n, 1);
@@ -244,9 +242,7 @@ static void memory_has_no_values(void **state)
     struct session *s;
 
     (void)state;
-    timing_trial_new(&t);
-    loop_of_calls(&t);
-    timing_trial_compile(&t);
+    looping_trial_new(&t);
     s = run_with(&t, 1, 1);
     assert_int_equal(session_read(s, t.x, out), EMU_USAGE);
     assert_false(run_has_values(session_run_image(s)));
