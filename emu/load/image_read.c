@@ -4,7 +4,7 @@
  * for files too; the message of a failure begins with file, offset and item. Only blobs are
  * different: their chunks are decompressed by all threads, directly into place.
  */
-#include "emu/load/image_internal.h"
+#include "emu/load/image_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,37 +17,10 @@
 
 #include "emu/base/alloc.h"
 
-enum { TILE_RECORD_WORDS = 10, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM = -1 };
+enum { TILE_RECORD_WORDS = 10, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16 };
 
-/* Where a chunk goes first; other places copy it from there. */
-struct chunk_place {
-    uint8_t *at; /* in the arena; NULL: nowhere */
-    uint32_t bytes;
-};
-
-/* The parts of section BLOB. */
-struct blob_table {
-    const uint32_t *bytes, *ref; /* of every blob; of every page of every blob, 0: zeros */
-    const uint8_t *hash;         /* HASH_BYTES of every chunk */
-    uint32_t blobs, chunks;
-    struct chunk_place *place; /* owned, one per chunk */
-    uint8_t *wanted;           /* owned, by number of the blob from 0; NULL: all are */
-};
-
-struct image_reader {
-    struct section_source src;
-    struct image_section section; /* the one being looked at, or DATA */
-    struct image_section tile, segm, blob, part;
-    struct blob_table table;
-    struct image_index hashes;
-    struct image *im;
-    int for_timing;
-};
-
-/* "file: offset: section, item: why" with EMU_BAD_IMAGE. */
-EMU_PRINTF(4, 5)
-static enum emu_status refuse(const struct image_reader *r, const struct image_section *s,
-                              long long item, const char *fmt, ...)
+enum emu_status image_refuse(const struct image_reader *r, const struct image_section *s,
+                             long long item, const char *fmt, ...)
 {
     char why[700], number[32] = "", type[5];
     va_list ap;
@@ -62,13 +35,12 @@ static enum emu_status refuse(const struct image_reader *r, const struct image_s
                 (unsigned long long)s->offset, type, number, why);
 }
 
-/* What a builder function said about an item of a section. */
-static enum emu_status refused(const struct image_reader *r, const struct image_section *s,
-                               long long item, enum emu_status status)
+enum emu_status image_refused(const struct image_reader *r, const struct image_section *s,
+                              long long item, enum emu_status status)
 {
     if (status == EMU_OK || status == EMU_NO_MEMORY)
         return status;
-    return refuse(r, s, item, "%s", emu_error());
+    return image_refuse(r, s, item, "%s", emu_error());
 }
 
 static enum emu_status read_machine(struct image_reader *r)
@@ -77,8 +49,9 @@ static enum emu_status read_machine(struct image_reader *r)
     struct arch a;
 
     TRY(section_read(&r->src, IMAGE_MACH, IMAGE_MACHINE_BYTES_MAX, s));
-    TRY(refused(r, s, NO_ITEM, arch_load_text((const char *)s->raw.data, s->bytes, "machine", &a)));
-    return refused(r, s, NO_ITEM, image_new(&a, &r->im));
+    TRY(image_refused(r, s, NO_ITEM,
+                      arch_load_text((const char *)s->raw.data, s->bytes, "machine", &a)));
+    return image_refused(r, s, NO_ITEM, image_new(&a, &r->im));
 }
 
 static enum emu_status read_text(struct image_reader *r)
@@ -89,161 +62,22 @@ static enum emu_status read_text(struct image_reader *r)
 
     TRY(section_read(&r->src, IMAGE_TEXT, IMAGE_SECTION_BYTES_MAX, s));
     if (s->bytes < at)
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected a count", s->bytes);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected a count", s->bytes);
     memcpy(&count, s->raw.data, sizeof(count));
     for (uint32_t i = 1; i <= count && i; i++) {
         const char *text = (const char *)s->raw.data + at;
 
         if (!memchr(text, '\0', s->bytes - at))
-            return refuse(r, s, i, "expected %u strings, each with a NUL", count);
-        TRY(refused(r, s, i, image_string(r->im, text, &id)));
+            return image_refuse(r, s, i, "expected %u strings, each with a NUL", count);
+        TRY(image_refused(r, s, i, image_string(r->im, text, &id)));
         if (id != i)
-            return refuse(r, s, i, "equals string %u, expected every string once", id);
+            return image_refuse(r, s, i, "equals string %u, expected every string once", id);
         at += strlen(text) + 1;
     }
     if (at != s->bytes)
-        return refuse(r, s, NO_ITEM, "%zu bytes after the last string, expected none",
-                      s->bytes - at);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes after the last string, expected none",
+                            s->bytes - at);
     return EMU_OK;
-}
-
-/* ---- lists ---- */
-
-static const struct list_kind {
-    uint32_t type;
-    size_t item_bytes;
-    uint32_t since; /* version of the format */
-} list_kinds[IMAGE_LIST_SECTIONS] = {
-    { IMAGE_MAPS, sizeof(struct image_range), 0 },
-    { IMAGE_SYMB, sizeof(struct image_symbol), 0 },
-    { IMAGE_LINE, sizeof(struct image_line), 0 },
-    { IMAGE_KEYS, sizeof(struct image_key), IMAGE_FORMAT_WITHOUT_KEYS + 1 },
-    { IMAGE_XCHG, sizeof(struct exchange_part), IMAGE_FORMAT_WITHOUT_PARTS + 1 },
-};
-
-/* A section of lists on its way into the image. */
-struct list_section {
-    struct stored_section stored;
-    struct image_section section;
-    enum emu_status status;
-    char error[900]; /* messages belong to threads, so it is kept */
-};
-
-static enum emu_status add_list(struct image *im, uint32_t type, const uint8_t *items, size_t n,
-                                uint32_t *id)
-{
-    const void *p = items;
-
-    switch (type) {
-    case IMAGE_MAPS:
-        return image_map(im, p, n, id);
-    case IMAGE_SYMB:
-        return image_symbols(im, p, n, id);
-    case IMAGE_KEYS:
-        return image_keys(im, p, n, id);
-    case IMAGE_XCHG:
-        return image_parts(im, p, n, id);
-    default:
-        return image_lines(im, p, n, id);
-    }
-}
-
-static enum emu_status add_lists(const struct image_reader *r, const struct list_kind *kind,
-                                 const struct image_section *s)
-{
-    uint32_t lists, id, n;
-    uint64_t at;
-
-    if (s->bytes < sizeof(lists))
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected a count", s->bytes);
-    memcpy(&lists, s->raw.data, sizeof(lists));
-    at = sizeof(lists) + 4 * (uint64_t)lists;
-    if (at > s->bytes)
-        return refuse(r, s, NO_ITEM, "%u lists, expected at most what %zu bytes can count", lists,
-                      s->bytes);
-    for (uint32_t i = 0; i < lists; i++) {
-        memcpy(&n, s->raw.data + 4 + 4 * (size_t)i, sizeof(n));
-        if (n * (uint64_t)kind->item_bytes > s->bytes - at)
-            return refuse(r, s, (long long)i + 1, "%u entries, expected at most %llu", n,
-                          (unsigned long long)(s->bytes - at) / kind->item_bytes);
-        TRY(refused(r, s, (long long)i + 1, add_list(r->im, kind->type, s->raw.data + at, n, &id)));
-        if (id != i + 1)
-            return refuse(r, s, (long long)i + 1, "equals list %u, expected every list once", id);
-        at += n * (uint64_t)kind->item_bytes;
-    }
-    if (at != s->bytes)
-        return refuse(r, s, NO_ITEM, "%llu bytes after the last list, expected none",
-                      (unsigned long long)(s->bytes - at));
-    return EMU_OK;
-}
-
-static enum emu_status unpack_lists(const struct image_reader *r, const struct list_kind *kind,
-                                    struct list_section *l)
-{
-    void *zstd = ZSTD_createDCtx();
-    enum emu_status s = zstd ? EMU_OK : FAIL(NO_MEMORY, "a decompressor");
-
-    if (s == EMU_OK)
-        s = section_unpack(r->src.name, zstd, &l->stored, &l->section);
-    ZSTD_freeDCtx(zstd);
-    TRY(s);
-    return add_lists(r, kind, &l->section);
-}
-
-static void keep_outcome(struct list_section *l, enum emu_status s)
-{
-    l->status = s;
-    if (s != EMU_OK)
-        snprintf(l->error, sizeof(l->error), "%s", emu_error());
-}
-
-/* Lists of each kind have a pool of their own, and stay where they were unpacked: all kinds at
- * once.
- */
-static void unpack_all_lists(struct image_reader *r, struct list_section *l, unsigned kinds)
-{
-    size_t bytes = 0;
-
-    for (unsigned k = 0; k < kinds; k++)
-        bytes += l[k].stored.raw_bytes;
-    r->im->keeps_lists = 1;
-#pragma omp parallel for schedule(dynamic, 1) if (bytes > IMAGE_GROUP_BYTES)
-    for (unsigned k = 0; k < kinds; k++) {
-        keep_outcome(&l[k], unpack_lists(r, &list_kinds[k], &l[k]));
-    }
-    r->im->keeps_lists = 0;
-    for (unsigned k = 0; k < kinds; k++)
-        r->im->section[k] = l[k].section.raw.data;
-}
-
-/* What is wrong with a section is found before what is wrong with the next one. */
-static enum emu_status read_lists(struct image_reader *r)
-{
-    struct list_section *l = emu_alloc(IMAGE_LIST_SECTIONS, sizeof(*l));
-    enum emu_status s = l ? EMU_OK : FAIL(NO_MEMORY, "lists of an image");
-    unsigned kinds = 0;
-
-    while (s == EMU_OK && kinds < IMAGE_LIST_SECTIONS &&
-           r->src.version >= list_kinds[kinds].since) {
-        s = section_fetch(&r->src, list_kinds[kinds].type, IMAGE_SECTION_BYTES_MAX,
-                          &l[kinds].stored);
-        if (s == EMU_OK)
-            kinds++;
-        else
-            keep_outcome(&l[kinds], s);
-    }
-    if (l)
-        unpack_all_lists(r, l, kinds);
-    for (unsigned k = 0; l && k < IMAGE_LIST_SECTIONS; k++) {
-        if (l[k].status == EMU_OK)
-            continue;
-        s = emu_fail(l[k].status, "%s", l[k].error);
-        break;
-    }
-    for (unsigned k = 0; l && k < IMAGE_LIST_SECTIONS; k++)
-        byte_buffer_free(&l[k].stored.copy);
-    emu_free(l);
-    return s;
 }
 
 /* ---- records ---- */
@@ -254,8 +88,8 @@ static enum emu_status read_records(struct image_reader *r, uint32_t type, size_
 {
     TRY(section_read(&r->src, type, IMAGE_SECTION_BYTES_MAX, s));
     if (s->bytes % record_bytes)
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected a multiple of %zu", s->bytes,
-                      record_bytes);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected a multiple of %zu", s->bytes,
+                            record_bytes);
     *n = s->bytes / record_bytes;
     return EMU_OK;
 }
@@ -269,7 +103,7 @@ static enum emu_status read_streams(struct image_reader *r)
     TRY(read_records(r, IMAGE_STRM, sizeof(stream), s, &n));
     for (size_t i = 0; i < n; i++) {
         memcpy(&stream, s->raw.data + i * sizeof(stream), sizeof(stream));
-        TRY(refused(r, s, (long long)i, image_add_stream(r->im, &stream)));
+        TRY(image_refused(r, s, (long long)i, image_add_stream(r->im, &stream)));
     }
     return EMU_OK;
 }
@@ -283,11 +117,11 @@ static enum emu_status add_scopes(struct image_reader *r, uint32_t scopes, uint3
 
     for (uint32_t i = 0; i < scopes; i++, at += sizeof(scope)) {
         memcpy(&scope, at, sizeof(scope));
-        TRY(refused(r, s, (long long)i, image_add_scope(r->im, &scope)));
+        TRY(image_refused(r, s, (long long)i, image_add_scope(r->im, &scope)));
     }
     for (uint32_t i = 0; i < owners; i++, at += sizeof(owner)) {
         memcpy(&owner, at, sizeof(owner));
-        TRY(refused(r, s, (long long)i, image_add_owner(r->im, &owner)));
+        TRY(image_refused(r, s, (long long)i, image_add_owner(r->im, &owner)));
     }
     return EMU_OK;
 }
@@ -299,11 +133,11 @@ static enum emu_status read_scopes(struct image_reader *r)
 
     TRY(section_read(&r->src, IMAGE_SCOP, IMAGE_SECTION_BYTES_MAX, s));
     if (s->bytes < sizeof(count))
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
     memcpy(count, s->raw.data, sizeof(count));
     if (s->bytes != 8 + 8 * ((uint64_t)count[0] + count[1]))
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u scopes and %u owners",
-                      s->bytes, count[0], count[1]);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u scopes and %u owners",
+                            s->bytes, count[0], count[1]);
     return add_scopes(r, count[0], count[1]);
 }
 
@@ -326,24 +160,25 @@ static enum emu_status add_tiles(struct image_reader *r)
     for (size_t i = 0; i < tiles; i++) {
         memcpy(w, r->tile.raw.data + i * tile_record_bytes(r), tile_record_bytes(r));
         if (w[4] > segments - at)
-            return refuse(r, &r->tile, (long long)i, "%u segments, expected at most the %zu left",
-                          w[4], segments - at);
-        TRY(refused(r, &r->tile, (long long)i,
-                    image_add_tile(r->im,
-                                   &(struct image_tile){ .tile = w[0],
-                                                         .chip = w[1],
-                                                         .group = w[2],
-                                                         .entry = w[3],
-                                                         .map = w[5],
-                                                         .symbols = w[6],
-                                                         .lines = w[7],
-                                                         .keys = w[8],
-                                                         .parts = w[9] },
-                                   s + at, w[4])));
+            return image_refuse(r, &r->tile, (long long)i,
+                                "%u segments, expected at most the %zu left", w[4], segments - at);
+        TRY(image_refused(r, &r->tile, (long long)i,
+                          image_add_tile(r->im,
+                                         &(struct image_tile){ .tile = w[0],
+                                                               .chip = w[1],
+                                                               .group = w[2],
+                                                               .entry = w[3],
+                                                               .map = w[5],
+                                                               .symbols = w[6],
+                                                               .lines = w[7],
+                                                               .keys = w[8],
+                                                               .parts = w[9] },
+                                         s + at, w[4])));
         at += w[4];
     }
     if (at != segments)
-        return refuse(r, &r->segm, (long long)at, "belongs to no tile, expected %zu segments", at);
+        return image_refuse(r, &r->segm, (long long)at, "belongs to no tile, expected %zu segments",
+                            at);
     return EMU_OK;
 }
 
@@ -371,13 +206,13 @@ static enum emu_status split_table(struct image_reader *r)
     const void *words;
 
     if (s->bytes < 8)
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
     words = s->raw.data + 8;
     memcpy(&t->blobs, s->raw.data, 4);
     memcpy(&t->chunks, s->raw.data + 4, 4);
     if (4 * (uint64_t)t->blobs > s->bytes - 8)
-        return refuse(r, s, NO_ITEM, "%u blobs, expected at most what %zu bytes can list", t->blobs,
-                      s->bytes);
+        return image_refuse(r, s, NO_ITEM, "%u blobs, expected at most what %zu bytes can list",
+                            t->blobs, s->bytes);
     t->bytes = words;
     for (uint32_t i = 0; i < t->blobs; i++) {
         refs += pages_of(t->bytes[i]);
@@ -385,11 +220,12 @@ static enum emu_status split_table(struct image_reader *r)
     }
     need = 8 + 4 * (t->blobs + refs) + HASH_BYTES * (uint64_t)t->chunks;
     if (need != s->bytes)
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected %llu for %u blobs and %u chunks",
-                      s->bytes, (unsigned long long)need, t->blobs, t->chunks);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected %llu for %u blobs and %u chunks",
+                            s->bytes, (unsigned long long)need, t->blobs, t->chunks);
     if (total > room)
-        return refuse(r, s, NO_ITEM, "blobs of %llu bytes, expected at most the %llu of all tiles",
-                      (unsigned long long)total, (unsigned long long)room);
+        return image_refuse(r, s, NO_ITEM,
+                            "blobs of %llu bytes, expected at most the %llu of all tiles",
+                            (unsigned long long)total, (unsigned long long)room);
     t->ref = t->bytes + t->blobs;
     t->hash = (const uint8_t *)(t->ref + refs);
     return EMU_OK;
@@ -408,13 +244,13 @@ static enum emu_status place_chunks(struct image_reader *r, uint32_t blob, const
         if (!ref[p])
             continue;
         if (ref[p] - 1 > *next || ref[p] > t->chunks)
-            return refuse(r, &r->blob, blob, "page %zu: chunk %u, expected at most %u", p, ref[p],
-                          *next < t->chunks ? *next + 1 : t->chunks);
+            return image_refuse(r, &r->blob, blob, "page %zu: chunk %u, expected at most %u", p,
+                                ref[p], *next < t->chunks ? *next + 1 : t->chunks);
         if (ref[p] - 1 == *next)
             t->place[(*next)++] = (struct chunk_place){ data + p * IMAGE_PAGE_BYTES, n };
         else if (t->place[ref[p] - 1].bytes != n)
-            return refuse(r, &r->blob, blob, "page %zu: chunk %u of %u bytes, expected %u", p,
-                          ref[p], t->place[ref[p] - 1].bytes, n);
+            return image_refuse(r, &r->blob, blob, "page %zu: chunk %u of %u bytes, expected %u", p,
+                                ref[p], t->place[ref[p] - 1].bytes, n);
     }
     return EMU_OK;
 }
@@ -432,15 +268,15 @@ static enum emu_status reserve_blobs(struct image_reader *r)
     for (uint32_t i = 1; i <= t->blobs; i++) {
         uint32_t bytes = t->bytes[i - 1];
 
-        TRY(refused(r, &r->blob, i, image_blob_room(r->im, bytes)));
+        TRY(image_refused(r, &r->blob, i, image_blob_room(r->im, bytes)));
         TRY(pool_append_blank(&r->im->blob, &r->im->arena, bytes, &data));
         r->im->blob_bytes += bytes;
         TRY(place_chunks(r, i, ref, data, &next));
         ref += pages_of(bytes);
     }
     if (next != t->chunks)
-        return refuse(r, &r->blob, NO_ITEM, "%u chunks, expected the %u that blobs name", t->chunks,
-                      next);
+        return image_refuse(r, &r->blob, NO_ITEM, "%u chunks, expected the %u that blobs name",
+                            t->chunks, next);
     return EMU_OK;
 }
 
@@ -461,8 +297,9 @@ static enum emu_status note_hash(struct image_reader *r, uint32_t chunk)
 
     while ((other = index_next(&r->hashes, h.lo, &cursor)) != INDEX_NONE) {
         if (hash128_equal(chunk_hash(&r->table, other), h))
-            return refuse(r, &r->blob, NO_ITEM, "chunks %u and %u have one hash, expected two",
-                          other + 1, chunk + 1);
+            return image_refuse(r, &r->blob, NO_ITEM,
+                                "chunks %u and %u have one hash, expected two", other + 1,
+                                chunk + 1);
     }
     TRY(index_reserve(&r->hashes));
     index_add(&r->hashes, h.lo, chunk);
@@ -554,17 +391,19 @@ static enum emu_status fill_group(const struct image_reader *r, uint32_t first,
     for (uint32_t c = first; c < end; c++)
         want += t->place[c].bytes;
     if (s->bytes != want)
-        return refuse(r, s, NO_ITEM, "%zu bytes, expected the %zu of chunks %u to %u", s->bytes,
-                      want, first + 1, end);
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected the %zu of chunks %u to %u",
+                            s->bytes, want, first + 1, end);
     for (uint32_t c = first; c < end; at += t->place[c++].bytes) {
         const uint8_t *from = s->raw.data + at;
 
         if (!t->place[c].at)
             continue;
         if (!hash128_equal(hash128(from, t->place[c].bytes), chunk_hash(t, c)))
-            return refuse(r, s, (long long)c + 1, "expected bytes with the hash of section BLOB");
+            return image_refuse(r, s, (long long)c + 1,
+                                "expected bytes with the hash of section BLOB");
         if (bytes_are_zero(from, t->place[c].bytes))
-            return refuse(r, s, (long long)c + 1, "all zeros, expected chunk 0 to stand for them");
+            return image_refuse(r, s, (long long)c + 1,
+                                "all zeros, expected chunk 0 to stand for them");
         memcpy(t->place[c].at, from, t->place[c].bytes);
     }
     return EMU_OK;
@@ -682,7 +521,7 @@ static enum emu_status finish_blobs(struct image_reader *r, size_t *at, uint64_t
             continue;
         TRY(pool_index_item(pool, i, hash[i - 1], &equal));
         if (equal != i)
-            return refuse(r, &r->blob, i, "equals blob %u, expected every blob once", equal);
+            return image_refuse(r, &r->blob, i, "equals blob %u, expected every blob once", equal);
     }
     return EMU_OK;
 }
@@ -729,14 +568,14 @@ static enum emu_status read_inputs(struct image_reader *r, uint32_t type, uint32
         in.elem_bytes = w[2];
         in.parts = w[3];
         if (in.parts > parts - at)
-            return refuse(r, s, (long long)i, "%u parts, expected at most the %zu left", in.parts,
-                          parts - at);
-        TRY(refused(r, s, (long long)i, add(r->im, &in, part + at)));
+            return image_refuse(r, s, (long long)i, "%u parts, expected at most the %zu left",
+                                in.parts, parts - at);
+        TRY(image_refused(r, s, (long long)i, add(r->im, &in, part + at)));
         at += in.parts;
     }
     if (at != parts)
-        return refuse(r, &r->part, (long long)at, "belongs to no %s, expected %zu parts",
-                      type == IMAGE_INPT ? "input" : "output", at);
+        return image_refuse(r, &r->part, (long long)at, "belongs to no %s, expected %zu parts",
+                            type == IMAGE_INPT ? "input" : "output", at);
     return EMU_OK;
 }
 
@@ -748,7 +587,7 @@ static enum emu_status read_notes(struct image_reader *r)
     TRY(read_records(r, IMAGE_NOTE, sizeof(note), &r->section, &n));
     for (size_t i = 0; i < n; i++) {
         memcpy(&note, r->section.raw.data + i * sizeof(note), sizeof(note));
-        TRY(refused(r, &r->section, (long long)i, image_add_note(r->im, &note)));
+        TRY(image_refused(r, &r->section, (long long)i, image_add_note(r->im, &note)));
     }
     return EMU_OK;
 }
@@ -770,8 +609,8 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(split_table(r));
     groups = t->chunks / IMAGE_GROUP_CHUNKS + (t->chunks % IMAGE_GROUP_CHUNKS != 0);
     if (r->src.sections != section_source_fixed(&r->src) + groups)
-        return refuse(r, &r->blob, NO_ITEM, "%u chunks in a file of %u sections, expected %u",
-                      t->chunks, r->src.sections, section_source_fixed(&r->src) + groups);
+        return image_refuse(r, &r->blob, NO_ITEM, "%u chunks in a file of %u sections, expected %u",
+                            t->chunks, r->src.sections, section_source_fixed(&r->src) + groups);
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
     TRY(read_host_sections(r));
@@ -788,7 +627,7 @@ static enum emu_status read_all(struct image_reader *r)
     TRY(section_source_start(&r->src));
     TRY(read_machine(r));
     TRY(read_text(r));
-    TRY(read_lists(r));
+    TRY(image_read_lists(r));
     TRY(read_streams(r));
     TRY(read_scopes(r));
     TRY(read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));
