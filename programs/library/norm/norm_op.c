@@ -207,6 +207,20 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t rel
  * this many, whatever the cycles. */
 enum { PARTS_MAX = 16 };
 
+/* As many relays as are wanted, or fewer, so that a tile without a part of a bundle is left for
+ * each of the sums that are made of them: other tiles would have to copy what they have. If groups
+ * are not strided, tiles of other bundles are there for them. */
+static uint32_t relays_with_room(const struct norm *m, uint32_t relays, uint32_t parts,
+                                 uint32_t most)
+{
+    uint32_t bundles = m->x.n * m->bundles;
+    uint32_t room = (graph_compute_tiles(m->g) - most) / bundles;
+
+    if (!m->layer.strided || relays + parts <= room || room < 2 * parts)
+        return relays;
+    return room - parts;
+}
+
 static void choose_parts(struct norm *m, uint32_t most, uint32_t least)
 {
     uint32_t touches = 1;
@@ -221,12 +235,13 @@ static void choose_parts(struct norm *m, uint32_t most, uint32_t least)
         uint32_t end = relays ? relays / 2 : least;
 
         for (uint32_t parts = 1; parts <= end && parts * touches <= PARTS_MAX; parts++) {
-            uint64_t c = parts_cycles(m, most, relays, parts, touches);
+            uint32_t r = relays ? relays_with_room(m, relays, parts, most) : 0;
+            uint64_t c = parts_cycles(m, most, r, parts, touches);
 
             if (c >= best)
                 continue;
             best = c;
-            m->relays = relays;
+            m->relays = r;
             m->parts = parts;
         }
     }
