@@ -14,13 +14,13 @@ tool=build/obj/release/long/torch_dump
 build $tool
 
 compare() { # network, padding, norm, resolution
-    printf '%-20s %-6s %-6s %4s  ' "$@"
+    printf '%-20s %-6s %-16s %4s  ' "$@"
     $tool "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || fail "$*"
 }
 
 # The two pictures of Superstep.
 compare_machine() { # network, padding, norm
-    printf '%-20s %-6s %-6s       ' "$@"
+    printf '%-20s %-6s %-16s       ' "$@"
     padding=()
     [ "$2" = torch ] && padding=(--torch-padding)
     "$superstep" models "$1" --padding "$2" --norm "$3" -o "$tmp/weights" 2>/dev/null || { fail "models $1"; return; }
@@ -36,6 +36,7 @@ compare efficientnet-b0 torch batch 224
 compare efficientnet-b0 same group 97
 compare efficientnet-b3-g16 same batch 150
 compare efficientnet-b6-g16 torch group 64
+compare efficientnet-b6-g16 torch group-contiguous 64
 compare efficientnet-b7 torch batch 96
 compare resnet-50 torch batch 224
 compare_machine efficientnet-b4 same batch

@@ -1,7 +1,7 @@
 """Runs weights and pictures through torch in float64 and compares.
 
-torch_compare.py NETWORK same|torch batch|group FILE            every block and the scores with what torch_dump wrote
-torch_compare.py NETWORK same|torch batch|group WEIGHTS LOGITS  the scores with those of `superstep run --weights WEIGHTS --logits LOGITS`
+torch_compare.py NETWORK same|torch batch|group|group-contiguous FILE            every block and the scores with what torch_dump wrote
+torch_compare.py NETWORK same|torch batch|group|group-contiguous WEIGHTS LOGITS  the scores with those of `superstep run --weights WEIGHTS --logits LOGITS`
 
 The networks are written down here anew, from the published definitions, so that a mistake in models/net shows. Where torchvision is
 installed, its own model must take the weights and give the same scores."""
@@ -48,8 +48,13 @@ class Net:
 
     def norm(self, x, p):
         w = self.w
-        if self.norm_kind == 'group':
+        if self.norm_kind == 'group-contiguous':
             return F.group_norm(x, 4, w[p + '.weight'], w[p + '.bias'], 1e-3)
+        if self.norm_kind == 'group':  # channel c is of group c mod 4
+            n, c, *side = x.shape
+            y = F.group_norm(x.reshape(n, c // 4, 4, *side).transpose(1, 2).reshape(x.shape), 4, None, None, 1e-3)
+            y = y.reshape(n, 4, c // 4, *side).transpose(1, 2).reshape(x.shape)
+            return y * w[p + '.weight'].reshape(-1, 1, 1) + w[p + '.bias'].reshape(-1, 1, 1)
         return F.batch_norm(x, w[p + '.running_mean'], w[p + '.running_var'], w[p + '.weight'], w[p + '.bias'], False, 0,
                             self.bn_eps)
 

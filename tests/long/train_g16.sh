@@ -5,14 +5,14 @@
 #   PYTHON=PROGRAM  the Python that has them (default /usr/bin/python3)
 #   STEPS=N         how many (default 200)
 #   BATCH=N         pictures of a step (default 2)
-#   RATE=R          constant (default 0.0005: with two pictures 0.01 throws the network off, torch's too)
+#   RATE=R          constant (default 0.0001: with two pictures 0.01 throws the network off, torch's too)
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
 . "$(dirname "$0")/common.sh"
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch, torchvision, sklearn' 2>/dev/null || skip "$python has no torch, torchvision or scikit-learn"
 build
 twin="$python -W ignore tests/long/train_g16_twin.py"
-batch=${BATCH:-2} rate=${RATE:-0.0005}
+batch=${BATCH:-2} rate=${RATE:-0.0001}
 $twin make "$batch" "$tmp" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 2; }
 begun=$SECONDS
 "$superstep" train "$tmp/net.onnx" --data "$tmp" --batch "$batch" --limit "${STEPS:-200}" --epochs 1 --schedule constant --rate "$rate" \

@@ -10,7 +10,7 @@ import torch.nn as nn
 from train_step_twin import DEVIATION, MEAN, network
 from train_twin import TRAIN, digits, order_of
 
-SIDE = 64
+SIDE, TWINS, HALF_UNIT = 64, 4, 2.0 ** -11
 
 
 def pictures():
@@ -30,11 +30,16 @@ def make(batch, folder):
                       training=torch.onnx.TrainingMode.PRESERVE)
 
 
-def train(batch, steps, rate):
-    """Losses of the same steps in f32."""
+def train(batch, steps, rate, twin):
+    """Losses of the same steps in f32. Twin 0 begins with the parameters as they are, others with parameters that are up to half a unit of
+    f16 away: a training amplifies such differences, whoever makes them."""
     x, y = pictures()
     order, losses = order_of(0, TRAIN), []
     net = network('efficientnet-b0-g16', SIDE).train()
+    noise = torch.Generator().manual_seed(twin)
+    with torch.no_grad():
+        for p in net.parameters():
+            p.mul_(1 + bool(twin) * HALF_UNIT * (2 * torch.rand(p.shape, generator=noise) - 1))
     sgd = torch.optim.SGD(net.parameters(), lr=rate, momentum=0.9)
     for k in range(steps):
         pick = order[k * batch:(k + 1) * batch]
@@ -47,14 +52,23 @@ def train(batch, steps, rate):
     return losses
 
 
+def mean(losses):
+    return sum(losses) / len(losses)
+
+
 def compare(batch, rate, path):
+    """The first five losses may be twice as far from torch's as those of its twins; the mean of the last ones lies among theirs, or as far
+    outside as they are wide."""
     got = [float(r['loss']) for r in csv.DictReader(open(path)) if r['part'] == 'train']
-    want = train(batch, len(got), rate)
-    early, end = max(abs(a - b) for a, b in zip(got[:5], want[:5])), min(40, len(got) // 2)
-    late = [sum(x[-end:]) / end for x in (got, want)]
-    print(f'EfficientNet-B0-G16 at {SIDE} x {SIDE}: {len(got)} steps of {batch} pictures; first 5 losses off by at most {early:.4f}; first '
-          f'{end} {sum(got[:end]) / end:.4f}, torch {sum(want[:end]) / end:.4f}; last {end} {late[0]:.4f}, torch {late[1]:.4f}')
-    if early > 0.02 or abs(late[0] - late[1]) > 0.1 * sum(want[:end]) / end:
+    end = min(40, len(got) // 2)
+    twins = [train(batch, len(got), rate, k) for k in range(TWINS)]
+    early = [max(abs(a - b) for a, b in zip(losses[:5], twins[0])) for losses in (got, *twins[1:])]
+    late = [mean(losses[-end:]) for losses in twins]
+    width = max(late) - min(late)
+    print(f'EfficientNet-B0-G16 at {SIDE} x {SIDE}: {len(got)} steps of {batch} pictures, rate {rate:g}; first 5 losses off by at most '
+          f'{early[0]:.4f}, of {TWINS} trainings in torch {max(early[1:]):.4f}; mean of the first {end} {mean(got[:end]):.4f}, '
+          f'torch {mean(twins[0][:end]):.4f}; of the last {end} {mean(got[-end:]):.4f}, torch {min(late):.4f} to {max(late):.4f}')
+    if early[0] > 2 * max(early[1:]) or not min(late) - width <= mean(got[-end:]) <= max(late) + width:
         sys.exit('FAILED')
 
 

@@ -1,11 +1,13 @@
 #!/bin/bash
 # One step of training beside torch in f64: the loss and the gradient of every parameter, from the same weights, pictures and masks.
-# Executed on the chip with all values, 16.32: the gradient is what SGD's momentum is after the first step. And the same graph in f64
-# (train_step_reference.c) at sizes that no chip holds, where only the order of sums differs.
+# Executed on the chip with all values: the gradient is what SGD's momentum is after the first step. f16 makes a gradient that is half noise
+# of some networks at their drawn weights, whoever computes it; so the bound is what torch itself is off by when its layers' numbers are
+# rounded. And the same graph in f64 (train_step_reference.c) at sizes that no chip holds, where only the order of sums differs.
 # Needs torch and torchvision of the system's Python (python3-torch, python3-torchvision). All of them take more than an hour.
 #
 #   PYTHON=PROGRAM  the Python that has them (default /usr/bin/python3)
 #   CHIP=LIST       NETWORK@SIDExBATCH[,TILES]: executed (default: two that take a minute)
+#   FORMATS=LIST    of --format (default 16.32, with f32 partial sums)
 #   F64=LIST        NETWORK@SIDExBATCH: in f64 (default: none)
 #   ALL=1           every network: CHIP and F64 as below
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
@@ -37,9 +39,11 @@ for what in ${CHIP-masks@32x8,256 encoder@32x8,256}; do
     options=(--batch "$batch" --exchange memory)
     [ -z "$tiles" ] || options=(--batch "$batch" --set "tiles=$tiles")
     [ "$name" != masks ] || options+=(--dropout 0.3)
-    "$superstep" train "$tmp/net.onnx" --data "$tmp" --limit 1 --epochs 1 --rate 1e-3 --checkpoint "$tmp/checkpoint" -q \
-        --json "${options[@]}" >"$tmp/answer" || { fail "train $what"; continue; }
-    $twin chip "$name" "$side" "$batch" "$tmp" || fail "$name is not that of torch"
+    for format in ${FORMATS:-16.32}; do
+        "$superstep" train "$tmp/net.onnx" --data "$tmp" --limit 1 --epochs 1 --rate 1e-3 --loss-scale 64 --partials f32 \
+            --format "$format" --checkpoint "$tmp/checkpoint" -q --json "${options[@]}" >"$tmp/answer" || { fail "train $what"; continue; }
+        $twin chip "$name" "$side" "$batch" "$tmp" "$format" || fail "$name is not that of torch"
+    done
 done
 for what in ${F64:-}; do
     take "$what" || continue

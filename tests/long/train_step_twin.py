@@ -14,7 +14,7 @@ import torchvision
 
 from train_twin import MASK, mix, order_of
 
-CLASSES, PICTURES, KEEP = 10, 16, 0.7
+CLASSES, PICTURES, KEEP, SCALE = 10, 16, 0.7, 64
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -178,15 +178,38 @@ def mask_of(shape, keep, operation, seed=1, step=0):
     return torch.tensor(kept[:count], dtype=torch.float64).reshape(shape) / keep
 
 
-def torch_step(name, side, batch):
-    """Loss and gradients by name."""
+class Rounded(torch.autograd.Function):
+    """Numbers, and the gradients that come back, rounded to a type."""
+
+    @staticmethod
+    def forward(ctx, x, dtype):
+        ctx.dtype = dtype
+        return x.to(dtype).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.to(ctx.dtype).to(g.dtype), None
+
+
+def torch_step(name, side, batch, dtype=None):
+    """Loss and gradients by name, in f64; with a type, what every layer computes and every gradient of that is rounded to it: the least that
+    a machine of this type is off by, however exact its sums are."""
     data, label = first_batch(side, batch)
+    data = torch.tensor(data)
     net = network(name, side).double().train()
     if name == 'masks':
         net.mask = mask_of((batch, 96), KEEP, 0)
-    loss = nn.functional.cross_entropy(net(torch.tensor(data)), torch.tensor(label))
+    if dtype:
+        data = data.to(dtype).double()
+        with torch.no_grad():
+            for p in net.parameters():
+                p.copy_(p.to(dtype) if p.dim() > 1 else p)
+        for m in net.modules():
+            if not list(m.children()) and not isinstance(m, (nn.Identity, nn.Flatten)):
+                m.register_forward_hook(lambda module, args, out: Rounded.apply(out, dtype))
+    loss = nn.functional.cross_entropy(net(data), torch.tensor(label)) * SCALE
     loss.backward()
-    return loss.item(), {key: p.grad.numpy().ravel() for key, p in net.named_parameters()}
+    return loss.item() / SCALE, {key: p.grad.numpy().ravel() / SCALE for key, p in net.named_parameters()}
 
 
 def of_chip(path):
@@ -206,25 +229,33 @@ def of_reference(program, folder):
     return float(lines[0]), got
 
 
-def compare(name, side, batch, what, got, limit):
-    """got: loss and gradients. limit: relative rms of all gradients, tenfold of a loss; the least cosine of a tensor follows."""
-    want = torch_step(name, side, batch)
-    size = {key: np.linalg.norm(g) for key, g in want[1].items()}
-    largest, rows = max(size.values()), []
-    for key, g in want[1].items():
-        if key not in got[1] or got[1][key].size != g.size:
+def distance(want, got):
+    """Of gradients: relative rms of all, and the cosines of tensors with their names, ascending."""
+    size = {key: np.linalg.norm(g) for key, g in want.items()}
+    largest, cosines = max(size.values()), []
+    for key, g in want.items():
+        if key not in got or got[key].size != g.size:
             raise SystemExit(f'{key} is not there, or of another size')
-        if size[key] < 1e-9 * largest:
-            continue  # a shift before a norm: its gradient is 0
-        have = got[1][key]
-        rows.append((g @ have / size[key] / max(np.linalg.norm(have), 1e-300), np.linalg.norm(have - g) / size[key], key))
-    rows.sort()
-    every = [np.concatenate([of[key] for key in want[1]]) for of in (want[1], got[1])]
-    rms = np.linalg.norm(every[1] - every[0]) / np.linalg.norm(every[0])
-    print(f'{name}, {batch} of {side} x {side}, {what}: {len(every[0])} parameters; loss {got[0]:.6f}, torch {want[0]:.6f}; gradient: '
-          f'relative rms {rms:.2e}, of {len(rows)} tensors the least cosine {rows[0][0]:.6f} ({rows[0][2]}), median '
-          f'{rows[len(rows) // 2][0]:.6f}', flush=True)
-    if rms > limit or 1 - rows[0][0] > 8 * limit * limit or abs(got[0] - want[0]) > 0.2 * limit * want[0]:
+        if size[key] >= 1e-9 * largest:  # otherwise a shift before a norm: its gradient is 0
+            cosines.append((g @ got[key] / size[key] / max(np.linalg.norm(got[key]), 1e-300), key))
+    every = [np.concatenate([of[key] for key in want]) for of in (want, got)]
+    return np.linalg.norm(every[1] - every[0]) / np.linalg.norm(every[0]), sorted(cosines)
+
+
+def compare(name, side, batch, what, got, dtype=None):
+    """got: loss and gradients. They may be twice as far from torch in f64 as torch is with numbers rounded to the type, in rms and in the
+    median angle of tensors; without a type, 1e-5."""
+    want = torch_step(name, side, batch)
+    rms, cosines = distance(want[1], got[1])
+    bound, median = 1e-5, 1e-10
+    print(f'{name}, {batch} of {side} x {side}, {what}: {sum(g.size for g in want[1].values())} parameters; loss {got[0]:.6f}, torch '
+          f'{want[0]:.6f}; gradient: relative rms {rms:.2e}, of {len(cosines)} tensors the least cosine {cosines[0][0]:.6f} '
+          f'({cosines[0][1]}), median {cosines[len(cosines) // 2][0]:.6f}', flush=True)
+    if dtype:
+        least, rounded = distance(want[1], torch_step(name, side, batch, dtype)[1])
+        bound, median = 2 * least, 4 * (1 - rounded[len(rounded) // 2][0])
+        print(f'    torch with numbers of this type: relative rms {least:.2e}, median cosine {rounded[len(rounded) // 2][0]:.6f}', flush=True)
+    if not rms <= bound or 1 - cosines[len(cosines) // 2][0] > median + 1e-10 or abs(got[0] - want[0]) > 0.2 * bound * want[0]:
         raise SystemExit('FAILED')
 
 
@@ -233,6 +264,7 @@ if __name__ == '__main__':
     if kind == 'make':
         make(name, side, batch, folder)
     elif kind == 'chip':
-        compare(name, side, batch, 'chip', of_chip(f'{folder}/checkpoint'), 0.05)
+        compare(name, side, batch, f'chip, {sys.argv[6]}', of_chip(f'{folder}/checkpoint'),
+                torch.float32 if sys.argv[6] == 'f32' else torch.float16)
     else:
-        compare(name, side, batch, 'step in f64', of_reference(sys.argv[6], folder), 1e-5)
+        compare(name, side, batch, 'step in f64', of_reference(sys.argv[6], folder))
