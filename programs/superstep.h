@@ -2,6 +2,7 @@
  * pkg-config finds it.
  *
  *   programs.h       graphs of tensors, the compiler, operations, sessions, a command line
+ *   graph_file.h     graphs as files
  *   arch.h           machines and their numbers
  *   bill.h           where the cycles of a run went
  *   image_file.h     compiled programs as files
@@ -19,6 +20,7 @@
 #include "emu/job/run_file.h"
 #include "emu/load/image_file.h"
 #include "emu/profile/bill.h"
+#include "programs/compiler/graph_file.h"
 #include "programs/programs.h"
 
 #endif

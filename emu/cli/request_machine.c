@@ -6,12 +6,17 @@
 
 #include "emu/cli/commands.h"
 
+static enum emu_status set_fields(const struct request *q, struct arch *a)
+{
+    for (size_t i = 0; i < q->set.count; i++)
+        TRY(arch_set(a, q->set.item[i]));
+    return arch_check(a);
+}
+
 enum emu_status request_machine(const struct request *q, const char *fallback, struct arch *out)
 {
     TRY(arch_from_name_or_file(q->machine ? q->machine : fallback, out));
-    for (size_t i = 0; i < q->set.count; i++)
-        TRY(arch_set(out, q->set.item[i]));
-    return arch_check(out);
+    return set_fields(q, out);
 }
 
 enum emu_status request_check_arch(const struct arch *a)
@@ -36,9 +41,17 @@ static void warn_of_unread(const struct request *q)
     }
 }
 
+enum emu_status request_arch_from(const struct request *q, struct arch *a)
+{
+    if (q->machine)
+        TRY(arch_from_name_or_file(q->machine, a));
+    TRY(set_fields(q, a));
+    warn_of_unread(q);
+    return request_check_arch(a);
+}
+
 enum emu_status request_arch(const struct request *q, const char *fallback, struct arch *out)
 {
-    TRY(request_machine(q, fallback, out));
-    warn_of_unread(q);
-    return request_check_arch(out);
+    TRY(arch_from_name_or_file(q->machine ? q->machine : fallback, out));
+    return request_arch_from(q, out);
 }

@@ -21,6 +21,7 @@
 #include "programs/cli/cmd_exercise.h"
 #include "programs/cli/cmd_lab.h"
 #include "programs/cli/cmd_lesson.h"
+#include "programs/cli/graph_program.h"
 #include "programs/cli/program_request.h"
 
 const struct named_program *const *const front_programs[] = { lab_programs, NULL };
@@ -85,6 +86,10 @@ static enum emu_status look(struct request *q, const struct option_list *candida
     if (strcmp(first, "-") && !strpbrk(first, "./") && access(first, F_OK))
         return program_refuse(first, front_programs);
     TRY(look_file(q, first, &thing));
+    if (graph_program_is(q)) {
+        q->known = &graph_program;
+        thing = THING_PROGRAM;
+    }
     if (thing == USE_CASE) {
         q->use = USE_CASE;
         if (q->command->uses & USE_STEP)
@@ -207,10 +212,11 @@ const struct command front_commands[] = {
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.json|FILE.img|FILE.S|-",
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.graph|FILE.json|FILE.img|FILE.S|-",
       .doc =
           "Run a program on a whole machine: a network or a program that `superstep --help` "
-          "lists or a network in an ONNX file (compiled first), a manifest, a case, which is for "
+          "lists, a network in an ONNX file or a graph file (compiled first), a manifest, a case, "
+          "which is for "
           "one tile, an image, or a "
           "source file, which runs on all tiles from its label main on; - reads one of these "
           "files from standard input. "
@@ -228,7 +234,7 @@ const struct command front_commands[] = {
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.bsp.json|FILE.S|- -o FILE.img",
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.graph|FILE.bsp.json|FILE.S|- -o FILE.img",
       .doc = "Compile or assemble a whole-machine program and write its image. `superstep compile "
              "WHAT --help` says what WHAT takes.\v"
              "Exit status: 0, 1 too little memory, 2 bad usage or bad file.",
@@ -242,7 +248,7 @@ const struct command front_commands[] = {
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.bsp.json|FILE.img|FILE.S",
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.graph|FILE.bsp.json|FILE.img|FILE.S",
       .doc = "Step through a program that `superstep run` would run: to a superstep, a layer, a "
              "cycle, an instruction, a fault; by supersteps, phases and bundles, forwards and "
              "back; with registers, memory, code, breakpoints, and who wrote what. `help` at its "

@@ -8,6 +8,8 @@
 #include "emu/cli/step_session.h"
 #include "programs/cli/cmd_lesson.h"
 #include "programs/cli/cmd_mistake.h"
+#include "programs/cli/graph_program.h"
+#include "programs/cli/program_ports.h"
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
 
@@ -15,11 +17,22 @@
 struct outputs {
     struct output_file *image, *digests;
     struct profile_files profile;
+    struct port_files ports;
 };
 
 static const struct named_program *program(const struct request *q)
 {
     return q->known;
+}
+
+static int is_file(const struct request *q)
+{
+    return q->known == &graph_program;
+}
+
+static const char *program_name(const struct request *q)
+{
+    return is_file(q) ? q->what : program(q)->name;
 }
 
 /* ---- the answer ---- */
@@ -56,7 +69,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    bad = json_object_set_new(o, "program", json_string(program(q)->name)) ||
+    bad = json_object_set_new(o, "program", json_string(program_name(q))) ||
           json_object_set_new(o, "bill", bill_of_run(run)) ||
           json_object_set(o, "answer", answer) ||
           json_object_set_new(o, "memory", compiled_report_json(c));
@@ -123,7 +136,7 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
     if (wrong != EMU_OK && wrong != EMU_FAULT)
         return wrong;
     if (wrong == EMU_FAULT)
-        request_failed(q, program(q)->name);
+        request_failed(q, program_name(q));
     status = wrong == EMU_OK ? "ok" : "failed";
     if (wrong == EMU_OK && request_findings(q, session_run_image(s), 1))
         status = "check";
@@ -164,6 +177,8 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
         st = run_session(q, c, s, state, code);
     if (st == EMU_OK && q->use & USE_RUN)
         st = program_profile(q, c, s, &files->profile);
+    if (st == EMU_OK && q->use & USE_RUN && *code != EXIT_BAD)
+        st = port_files_write(q, s, &files->ports);
     session_free(s);
     return output_finish(&files->digests, st);
 }
@@ -203,46 +218,55 @@ static enum emu_status with_compiled(const struct request *q, struct compiled *c
     return q->use & USE_RUN ? EMU_OK : program_print_memory(q, c, stdout);
 }
 
-static enum emu_status with_graph(const struct request *q, struct graph *g, struct outputs *files,
-                                  int *code)
+static enum emu_status compile_and_answer(const struct request *q, struct graph *g, void *state,
+                                          struct outputs *files, int *code)
 {
+    const struct compile_options o = compile_options_of(q);
     struct compiled *c = NULL;
-    void *state = NULL;
-    uint64_t value[PROGRAM_MAX_PARAMS];
-    enum emu_status s = program_values(q, value);
+    enum emu_status s;
 
+    TRY(port_files_check(q, g));
+    s = graph_compile(g, &o, &c);
+    if (s != EMU_OK && is_file(q)) /* what is found when all of it is there has no line */
+        s = emu_fail(s, "%s: %s", q->what, emu_error());
     if (s == EMU_OK)
-        s = program(q)->build(g, value, &state);
-
-    if (s == EMU_OK)
-        s = graph_status(g);
-    if (s == EMU_OK && q->dump) {
-        graph_dump(g, stdout);
-        *code = EXIT_RAN;
-    } else if (s == EMU_OK) {
-        const struct compile_options o = compile_options_of(q);
-
-        s = graph_compile(g, &o, &c);
-        if (s == EMU_OK)
-            s = with_compiled(q, c, state, files, code);
-    }
+        s = with_compiled(q, c, state, files, code);
     compiled_free(c);
-    if (program(q)->done && state)
-        program(q)->done(state);
     return s;
+}
+
+/* The graph of a program that is known by name; *out, which is to be freed also after an error. */
+static enum emu_status build_graph(const struct request *q, struct graph **out, void **state)
+{
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    struct arch a;
+
+    if (request_has(q, OPTION_input))
+        return FAIL(USAGE, "--input is for graph files");
+    TRY(request_arch(q, "mk2", &a));
+    TRY(graph_new(&a, &kernel_library, out));
+    TRY(program_values(q, value));
+    TRY(program(q)->build(*out, value, state));
+    return graph_status(*out);
 }
 
 static enum emu_status build_and_answer(const struct request *q, struct outputs *files, int *code)
 {
     struct graph *g = NULL;
-    struct arch a;
+    void *state = NULL;
     enum emu_status s;
 
     if (!(q->use & USE_RUN) && !q->output && !q->allow_oom && !q->dump)
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
-    TRY(request_arch(q, "mk2", &a));
-    TRY(graph_new(&a, &kernel_library, &g));
-    s = with_graph(q, g, files, code);
+    s = (is_file(q) ? graph_program_read : build_graph)(q, &g, &state);
+    if (s == EMU_OK && q->dump) {
+        *code = EXIT_RAN;
+        s = graph_write(g, stdout);
+    } else if (s == EMU_OK) {
+        s = compile_and_answer(q, g, state, files, code);
+    }
+    if (program(q)->done && state)
+        program(q)->done(state);
     graph_free(g);
     return s;
 }
@@ -250,7 +274,7 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
 /* An output that cannot be written is found before the work. */
 static enum emu_status answer_request(const struct request *q, int *code)
 {
-    struct outputs files = { NULL, NULL, { NULL, NULL, NULL } };
+    struct outputs files = { .image = NULL };
     enum emu_status s = output_open(q->output, &files.image);
 
     if (s == EMU_OK)
@@ -258,10 +282,13 @@ static enum emu_status answer_request(const struct request *q, int *code)
     if (s == EMU_OK)
         s = profile_files_open(q, &files.profile);
     if (s == EMU_OK)
+        s = port_files_open(q, &files.ports);
+    if (s == EMU_OK)
         s = build_and_answer(q, &files, code);
     output_discard(files.image);
     output_discard(files.digests);
     profile_files_close(&files.profile);
+    port_files_close(&files.ports);
     return s;
 }
 
@@ -269,7 +296,9 @@ int program_run(const struct request *q)
 {
     int code = EXIT_BAD;
 
-    return answer_request(q, &code) == EMU_OK ? code : request_failed(q, program(q)->name);
+    if (answer_request(q, &code) == EMU_OK)
+        return code;
+    return request_failed(q, is_file(q) ? NULL : program_name(q)); /* a file is in the message */
 }
 
 /* ---- programs of somebody else ---- */

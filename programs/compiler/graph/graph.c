@@ -314,8 +314,7 @@ struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const 
     return v ? v->whole : (struct tensor){ GRAPH_NONE };
 }
 
-/* Keeps a copy of the contents of v, or of one of the copies that they are. */
-static void set_contents(struct graph *g, struct variable *v, const void *data, uint64_t elements)
+void variable_set_contents(struct graph *g, struct variable *v, const void *data, uint64_t elements)
 {
     uint64_t bytes = elements * elem_bytes(v->elem);
 
@@ -334,7 +333,7 @@ struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const 
     if (!v)
         return (struct tensor){ GRAPH_NONE };
     v->constant = 1;
-    set_contents(g, v, data, v->elements);
+    variable_set_contents(g, v, data, v->elements);
     return v->whole;
 }
 
@@ -348,7 +347,7 @@ struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned ran
     if (!v || !rank)
         return (struct tensor){ GRAPH_NONE };
     v->constant = 1;
-    set_contents(g, v, data, shape[0] ? v->elements / shape[0] : 0);
+    variable_set_contents(g, v, data, shape[0] ? v->elements / shape[0] : 0);
     return v->whole;
 }
 

@@ -1,10 +1,74 @@
 /* graph_dump.c - the whole graph as text: one line per thing, in the order of creation, the program
- * tree indented. Equal graphs give equal texts on every machine. The format:
- * docs/programs/graphs.md.
+ * tree indented. Equal graphs give equal texts on every machine. The format, which graph_read.c
+ * reads: docs/programs/graph_format.md.
  */
-#include "programs/compiler/graph/graph_private.h"
+#include "programs/compiler/graph/graph_words.h"
+#include "programs/compiler/graph_file.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+enum { NUMBERS_A_LINE = 16 };
+
+struct dump {
+    const struct graph *g; /* borrowed */
+    FILE *f;
+    int contents; /* all numbers, not only their digest: a graph file */
+    struct graph_names names[NAME_KINDS];
+};
+
+/* ---- names ---- */
+
+static void dump_name(const struct dump *d, const char *name)
+{
+    if (name_is_word(name)) {
+        fputs(name, d->f);
+        return;
+    }
+    fputc('"', d->f);
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\')
+            fprintf(d->f, "\\%c", *name);
+        else if ((unsigned char)*name < ' ' || *name == 127)
+            fprintf(d->f, "\\x%02x", (unsigned char)*name);
+        else
+            fputc(*name, d->f);
+    }
+    fputc('"', d->f);
+}
+
+/* What refers to a thing that has a name: "x", or "x#3" if others are called x, too. */
+static void dump_reference(struct dump *d, enum name_kind kind, uint32_t number)
+{
+    const char *name = name_of(d->g, kind, number);
+    uint32_t count;
+
+    names_find(&d->names[kind], name, &count);
+    dump_name(d, name);
+    if (count > 1)
+        fprintf(d->f, "#%u", number);
+}
+
+static void dump_scope(struct dump *d, uint32_t scope, uint32_t usual)
+{
+    if (scope == usual)
+        return;
+    fprintf(d->f, " in ");
+    dump_reference(d, NAME_SCOPE, scope);
+}
+
+/* "variable 3 net/x" */
+static void dump_title(struct dump *d, enum name_kind kind, uint32_t number)
+{
+    fprintf(d->f, "%s %u ", name_words[kind], number);
+    dump_name(d, name_of(d->g, kind, number));
+}
+
+/* The scope of something with a name, where the name does not say it. */
+static void dump_scope_of(struct dump *d, const char *name, uint32_t scope)
+{
+    dump_scope(d, scope, names_scope(&d->names[NAME_SCOPE], name));
+}
 
 /* ---- views ---- */
 
@@ -23,13 +87,14 @@ static int same_shape_as(const struct view *v, const struct variable *x)
 }
 
 /* "w", "w[4:8]", "w[4:8] as [2,2]" of consecutive elements, else "w[4 + 2 by 8 + 2 by 1]". */
-static void dump_block(const struct graph *g, const struct view *v, FILE *f)
+static void dump_block(struct dump *d, const struct view *v)
 {
-    const struct variable *x = &g->variable.at[v->var];
+    const struct variable *x = &d->g->variable.at[v->var];
     struct view_fold fold;
+    FILE *f = d->f;
 
     view_fold(v, &fold);
-    fprintf(f, "%s", x->name);
+    dump_reference(d, NAME_VARIABLE, v->var);
     if (!v->elements || !fold.rank || (fold.rank == 1 && fold.stride[0] == 1)) {
         if (v->elements != x->elements)
             fprintf(f, "[%" PRIu64 ":%" PRIu64 "]", v->offset, v->offset + v->elements);
@@ -45,38 +110,31 @@ static void dump_block(const struct graph *g, const struct view *v, FILE *f)
     fprintf(f, "]");
 }
 
-static void dump_view(const struct graph *g, uint32_t view, FILE *f)
+static void dump_view(struct dump *d, uint32_t view)
 {
-    const struct view *v = &g->view.at[view];
+    const struct view *v = &d->g->view.at[view];
+    FILE *f = d->f;
 
-    switch (v->kind) {
-    case VIEW_BLOCK:
-        dump_block(g, v, f);
+    if (v->kind == VIEW_BLOCK) {
+        dump_block(d, v);
         return;
-    case VIEW_CONCAT:
-        fprintf(f, "concat(%u: ", v->dim);
-        break;
-    case VIEW_RESHAPE:
-        fprintf(f, "reshape(");
-        dump_shape(v, f);
-        fprintf(f, ": ");
-        break;
-    case VIEW_SLICE:
-        fprintf(f, "slice(%u, %u:%u: ", v->dim, v->begin, v->begin + v->shape[v->dim]);
-        break;
-    case VIEW_TRANSPOSE:
-        fprintf(f, "transpose(");
-        for (unsigned k = 0; k < v->rank; k++)
-            fprintf(f, "%s%u", k ? "," : "", v->order[k]);
-        fprintf(f, ": ");
-        break;
-    case VIEW_BROADCAST:
-        fprintf(f, "broadcast(%u, %u times: ", v->dim, v->shape[v->dim]);
-        break;
     }
+    fprintf(f, "%s(", view_words[v->kind]);
+    if (v->kind == VIEW_CONCAT)
+        fprintf(f, "%u: ", v->dim);
+    else if (v->kind == VIEW_SLICE)
+        fprintf(f, "%u, %u:%u: ", v->dim, v->begin, v->begin + v->shape[v->dim]);
+    else if (v->kind == VIEW_BROADCAST)
+        fprintf(f, "%u, %u times: ", v->dim, v->shape[v->dim]);
+    else if (v->kind == VIEW_RESHAPE)
+        dump_shape(v, f);
+    for (unsigned k = 0; v->kind == VIEW_TRANSPOSE && k < v->rank; k++)
+        fprintf(f, "%s%u", k ? "," : "", v->order[k]);
+    if (v->kind == VIEW_RESHAPE || v->kind == VIEW_TRANSPOSE)
+        fprintf(f, ": ");
     for (uint32_t k = 0; k < v->parts; k++) {
         fprintf(f, "%s", k ? ", " : "");
-        dump_view(g, v->part[k], f);
+        dump_view(d, v->part[k]);
     }
     fprintf(f, ")");
 }
@@ -119,161 +177,221 @@ static void dump_map(const struct graph *g, uint32_t var, FILE *f)
     }
 }
 
-static void dump_variable(const struct graph *g, uint32_t var, FILE *f)
+static void dump_numbers(const struct variable *v, FILE *f)
 {
-    const struct variable *v = &g->variable.at[var];
+    const uint8_t *at = v->initial;
 
-    fprintf(f, "%s %u %s %s %s", v->constant ? "constant" : "variable", var, v->name,
-            elem_name(v->elem), shape_text(v->rank, v->shape).text);
+    for (uint64_t k = 0; k < v->initial_elements; k++, at += elem_bytes(v->elem)) {
+        fprintf(f, k % NUMBERS_A_LINE ? " " : "    = ");
+        write_element(v->elem, at, f);
+        if (k % NUMBERS_A_LINE == NUMBERS_A_LINE - 1 || k + 1 == v->initial_elements)
+            fprintf(f, "\n");
+    }
+}
+
+static void dump_variable(struct dump *d, uint32_t var)
+{
+    const struct variable *v = &d->g->variable.at[var];
+    FILE *f = d->f;
+
+    if (v->constant)
+        fprintf(f, "constant %u ", var), dump_name(d, v->name);
+    else
+        dump_title(d, NAME_VARIABLE, var);
+    fprintf(f, " %s %s", elem_name(v->elem), shape_text(v->rank, v->shape).text);
     if (v->kept)
         fprintf(f, " kept");
     if (v->input)
         fprintf(f, " input");
     if (v->initial)
-        fprintf(f, " contents %016" PRIx64,
-                hash64(v->initial, v->initial_elements * elem_bytes(v->elem)));
+        fprintf(f, " contents");
+    if (v->initial && !d->contents)
+        fprintf(f, " %016" PRIx64, hash64(v->initial, v->initial_elements * elem_bytes(v->elem)));
     if (v->initial_elements < v->elements && v->initial_elements)
         fprintf(f, " %" PRIu64 " times", v->elements / v->initial_elements);
+    dump_scope_of(d, v->name, v->scope);
     fprintf(f, "\n");
-    dump_map(g, var, f);
+    dump_map(d->g, var, f);
+    if (v->initial && d->contents)
+        dump_numbers(v, f);
+}
+
+/* ---- codelets ---- */
+
+/* One that the graph has brought along. */
+static void dump_codelet(struct dump *d, const struct codelet *c)
+{
+    fprintf(d->f, "codelet ");
+    dump_name(d, c->name);
+    fprintf(d->f, " %s", codelet_kind_word(c->kind));
+    if (c->stack_bytes)
+        fprintf(d->f, " stack %u", c->stack_bytes);
+    for (unsigned i = 0; i < c->files; i++) {
+        fprintf(d->f, i ? ", " : " from ");
+        dump_name(d, c->file[i]->name);
+    }
+    fprintf(d->f, "\n");
+    for (unsigned k = 0; k < c->fields; k++) {
+        const struct codelet_field *x = &c->field[k];
+
+        fprintf(d->f, "    %s ", field_words[x->kind]);
+        dump_name(d, x->name);
+        if (field_is_edge(x->kind) || field_is_list(x->kind))
+            fprintf(d->f, " %s align %u", elem_name(x->elem), x->align);
+        if (x->kind == FIELD_LENGTH || x->kind == FIELD_APART) {
+            fprintf(d->f, x->kind == FIELD_LENGTH ? " of " : " from ");
+            dump_name(d, x->other);
+        }
+        fprintf(d->f, "\n");
+    }
 }
 
 /* ---- vertices ---- */
 
-static void dump_field(const struct graph *g, const struct codelet_field *type,
-                       const struct vertex_field *v, FILE *f)
+static void dump_field(struct dump *d, const struct codelet_field *type,
+                       const struct vertex_field *v)
 {
+    FILE *f = d->f;
+
     if (type->kind == FIELD_LENGTH || type->kind == FIELD_APART)
         return;
-    fprintf(f, "    %s = ", type->name);
+    fprintf(f, "    ");
+    dump_name(d, type->name);
+    fprintf(f, " =");
     if (!v->set) {
-        fprintf(f, "?");
+        fprintf(f, " ?");
     } else if (field_is_edge(type->kind)) {
-        dump_view(g, v->view, f);
+        fprintf(f, " ");
+        dump_view(d, v->view);
     } else if (field_is_list(type->kind)) {
         for (uint32_t k = 0; k < v->count; k++) {
-            fprintf(f, "%s", k ? ", " : "");
-            dump_view(g, g->list.at[v->first + k], f);
+            fprintf(f, "%s", k ? ", " : " ");
+            dump_view(d, d->g->list.at[v->first + k]);
         }
     } else if (type->kind == FIELD_WORDS) {
         for (uint32_t k = 0; k < v->count; k++)
-            fprintf(f, "%s0x%x", k ? " " : "", g->words.at[v->first + k]);
-    } else if (type->kind == FIELD_U32) {
-        fprintf(f, "%u", v->value);
+            fprintf(f, " 0x%x", d->g->words.at[v->first + k]);
     } else {
-        double value =
-            type->kind == FIELD_F32 ? (double)fp_float(v->value) : fp_f16_value((uint16_t)v->value);
-
-        fprintf(f, "0x%08x (%.9g)", v->value, value);
+        fprintf(f, " ");
+        write_element(scalar_elem(type->kind), &v->value, f);
     }
     fprintf(f, "\n");
 }
 
-static void dump_compute_set(const struct graph *g, uint32_t set, FILE *f)
+static void dump_compute_set(struct dump *d, uint32_t set)
 {
+    const struct graph *g = d->g;
     const struct compute_set *s = &g->compute_set.at[set];
 
-    fprintf(f, "compute set %u %s\n", set, s->name);
+    dump_title(d, NAME_SET, set);
+    dump_scope_of(d, s->name, s->scope);
+    fprintf(d->f, "\n");
     for (size_t i = 0; i < s->vertex.count; i++) {
         const struct vertex *v = &g->vertex.at[s->vertex.at[i]];
 
-        fprintf(f, "  vertex %u %s on tile %u\n", s->vertex.at[i], v->codelet->name, v->tile);
+        fprintf(d->f, "  vertex %u ", s->vertex.at[i]);
+        dump_name(d, v->codelet->name);
+        fprintf(d->f, " on tile %u\n", v->tile);
         for (unsigned k = 0; k < v->codelet->fields; k++)
-            dump_field(g, &v->codelet->field[k], &g->field.at[v->field + k], f);
+            dump_field(d, &v->codelet->field[k], &g->field.at[v->field + k]);
     }
 }
 
 /* ---- programs ---- */
 
-static void dump_node(const struct graph *g, uint32_t node, unsigned depth, FILE *f);
+/* What is said with a node within a scope. */
+struct dump_depth {
+    unsigned indent;
+    uint32_t scope;
+};
 
-/* A child, below a line that says what it is for. */
-static void dump_branch(const struct graph *g, const struct node *n, size_t k, const char *what,
-                        unsigned depth, FILE *f)
+static void dump_node(struct dump *d, uint32_t node, struct dump_depth at);
+
+static struct dump_depth deeper(struct dump_depth at, uint32_t scope)
 {
-    fprintf(f, "%*s%s\n", 2 * (int)depth, "", what);
-    if (k < n->child.count)
-        dump_node(g, n->child.at[k], depth + 1, f);
+    return (struct dump_depth){ at.indent + 2, scope };
 }
 
-static void dump_together(const struct graph *g, const struct node *n, unsigned depth, FILE *f)
+/* A child, below a line that says what it is for. */
+static void dump_branch(struct dump *d, const struct node *n, size_t k, const char *what,
+                        struct dump_depth at)
 {
-    fprintf(f, "together\n");
-    for (size_t k = 0; k < n->child.count && n->groups; k++) {
-        char what[32];
+    fprintf(d->f, "%*s%s\n", (int)at.indent, "", what);
+    if (k < n->child.count)
+        dump_node(d, n->child.at[k], deeper(at, n->scope));
+}
 
-        snprintf(what, sizeof(what), "group %u", n->groups[k]);
-        dump_branch(g, n, k, what, depth + 1, f);
+static void dump_children(struct dump *d, const struct node *n, struct dump_depth at)
+{
+    const char *const test[2] = { n->kind == NODE_IF ? "then" : "condition",
+                                  n->kind == NODE_IF ? "else" : "body" };
+    char group[32];
+
+    for (size_t k = 0; k < n->child.count; k++) {
+        if (n->kind == NODE_IF || n->kind == NODE_WHILE) {
+            dump_branch(d, n, k, test[k & 1], at);
+        } else if (n->kind == NODE_TOGETHER && n->groups) {
+            snprintf(group, sizeof(group), "group %u", n->groups[k]);
+            dump_branch(d, n, k, group, at);
+        } else {
+            dump_node(d, n->child.at[k], at);
+        }
     }
 }
 
-static void dump_test(const struct graph *g, const struct node *n, unsigned depth, FILE *f)
+static void dump_stream_node(struct dump *d, const struct node *n)
 {
-    fprintf(f, n->kind == NODE_IF ? "if " : "while ");
-    dump_view(g, n->a, f);
-    fprintf(f, "\n");
-    dump_branch(g, n, 0, n->kind == NODE_IF ? "then" : "condition", depth + 1, f);
-    dump_branch(g, n, 1, n->kind == NODE_IF ? "else" : "body", depth + 1, f);
+    if (n->kind != NODE_STREAM)
+        fprintf(d->f, "%s ", node_words[NODE_STREAM]);
+    dump_reference(d, NAME_STREAM, n->a);
+    fprintf(d->f, d->g->stream.at[n->a].way == STREAM_IN ? " to " : " from ");
+    dump_view(d, n->b);
 }
 
-static void dump_copy(const struct graph *g, const struct node *n, FILE *f)
+/* What stands behind the word of a node. */
+static void dump_operands(struct dump *d, const struct node *n)
 {
-    fprintf(f, "copy ");
-    dump_view(g, n->a, f);
-    fprintf(f, " to ");
-    dump_view(g, n->b, f);
-    fprintf(f, "\n");
-}
-
-static void dump_stream_node(const struct graph *g, const struct node *n, FILE *f)
-{
-    const struct stream *s = &g->stream.at[n->a];
-
-    fprintf(f, "%s %s %s ",
-            n->kind == NODE_STREAM         ? "stream"
-            : n->kind == NODE_STREAM_BEGIN ? "begin stream"
-                                           : "end stream",
-            s->name, s->way == STREAM_IN ? "to" : "from");
-    dump_view(g, n->b, f);
-    fprintf(f, "\n");
-}
-
-static void dump_node(const struct graph *g, uint32_t node, unsigned depth, FILE *f)
-{
-    const struct node *n = &g->node.at[node];
-
-    fprintf(f, "%*s", 2 * (int)depth, "");
     switch (n->kind) {
-    case NODE_SEQUENCE:
-        fprintf(f, "sequence\n");
-        break;
     case NODE_EXECUTE:
-        fprintf(f, "execute %s\n", g->compute_set.at[n->a].name);
-        return;
+        dump_reference(d, NAME_SET, n->a);
+        break;
     case NODE_COPY:
-        dump_copy(g, n, f);
-        return;
+        dump_view(d, n->a);
+        fprintf(d->f, " to ");
+        dump_view(d, n->b);
+        break;
     case NODE_REPEAT:
-        fprintf(f, "repeat %u\n", n->a);
+        fprintf(d->f, "%u", n->a);
         break;
     case NODE_WHILE:
     case NODE_IF:
-        dump_test(g, n, depth, f);
-        return;
+        dump_view(d, n->a);
+        break;
     case NODE_CALL:
-        fprintf(f, "call %s\n", g->function.at[n->a].name);
-        return;
-    case NODE_TOGETHER:
-        dump_together(g, n, depth, f);
-        return;
+        dump_reference(d, NAME_FUNCTION, n->a);
+        break;
     case NODE_STREAM:
     case NODE_STREAM_BEGIN:
     case NODE_STREAM_END:
-        dump_stream_node(g, n, f);
-        return;
+        dump_stream_node(d, n);
+        break;
+    case NODE_SEQUENCE:
+    case NODE_TOGETHER:
+        break;
     }
-    for (size_t k = 0; k < n->child.count; k++)
-        dump_node(g, n->child.at[k], depth + 1, f);
+}
+
+static void dump_node(struct dump *d, uint32_t node, struct dump_depth at)
+{
+    const struct node *n = &d->g->node.at[node];
+
+    fprintf(d->f, "%*s%s", (int)at.indent, "", node_words[n->kind]);
+    if (n->kind != NODE_SEQUENCE && n->kind != NODE_TOGETHER)
+        fprintf(d->f, " ");
+    dump_operands(d, n);
+    dump_scope(d, n->scope, at.scope);
+    fprintf(d->f, "\n");
+    dump_children(d, n, deeper(at, n->scope));
 }
 
 /* ---- all ---- */
@@ -287,33 +405,87 @@ static void dump_groups(const struct graph *g, FILE *f)
     }
 }
 
-static void dump_stream(const struct graph *g, uint32_t stream, FILE *f)
+static void dump_scopes(struct dump *d)
 {
-    const struct stream *s = &g->stream.at[stream];
+    for (uint32_t k = 1; k < d->g->scope.count; k++) {
+        dump_title(d, NAME_SCOPE, k);
+        dump_scope(d, d->g->scope.at[k].parent, 0);
+        fprintf(d->f, "\n");
+    }
+}
 
-    fprintf(f, "stream %u %s %s %s [%" PRIu64 "] depth %u\n", stream, s->name,
-            s->way == STREAM_IN ? "in" : "out", elem_name(s->elem), s->elements, s->depth);
+static void dump_stream(struct dump *d, uint32_t stream)
+{
+    const struct stream *s = &d->g->stream.at[stream];
+
+    dump_title(d, NAME_STREAM, stream);
+    fprintf(d->f, " %s %s [%" PRIu64 "] depth %u", s->way == STREAM_IN ? "in" : "out",
+            elem_name(s->elem), s->elements, s->depth);
+    dump_scope_of(d, s->name, s->scope);
+    fprintf(d->f, "\n");
+}
+
+static void dump_things(struct dump *d)
+{
+    const struct graph *g = d->g;
+    struct graph_names *scopes = &d->names[NAME_SCOPE];
+
+    for (size_t k = 0; k < g->own.count; k++)
+        dump_codelet(d, g->own.at[k]);
+    dump_scopes(d);
+    for (uint32_t k = 0; k < g->variable.count; k++)
+        dump_variable(d, k);
+    for (uint32_t k = 0; k < g->stream.count; k++)
+        dump_stream(d, k);
+    for (uint32_t k = 0; k < g->compute_set.count; k++)
+        dump_compute_set(d, k);
+    for (uint32_t k = 0; k < g->function.count; k++) {
+        dump_title(d, NAME_FUNCTION, k);
+        fprintf(d->f, "\n");
+        dump_node(d, g->function.at[k].body,
+                  (struct dump_depth){ 2, names_scope(scopes, g->function.at[k].name) });
+    }
+    fprintf(d->f, "program\n");
+    if (g->program != GRAPH_NONE)
+        dump_node(d, g->program, (struct dump_depth){ 2, 0 });
+}
+
+static enum emu_status dump_all(struct dump *d)
+{
+    const struct graph *g = d->g;
+    enum emu_status s = graph_status(g);
+
+    for (int kind = 0; kind < NAME_KINDS; kind++) {
+        for (uint32_t k = 0; s == EMU_OK && k < name_count(g, (enum name_kind)kind); k++)
+            s = names_add(&d->names[kind], name_of(g, (enum name_kind)kind, k), k);
+    }
+    fprintf(d->f, "machine ");
+    dump_name(d, g->arch.name);
+    fprintf(d->f, " tiles %u\n", g->arch.tiles);
+    dump_groups(g, d->f);
+    if (g->nan_on_overflow)
+        fprintf(d->f, "nan on overflow\n");
+    if (s == EMU_OK)
+        dump_things(d);
+    else /* the thing that failed may be half made */
+        fprintf(d->f, "error %s\n", emu_error());
+    for (int kind = 0; kind < NAME_KINDS; kind++)
+        names_free(&d->names[kind]);
+    return s;
 }
 
 void graph_dump(const struct graph *g, FILE *f)
 {
-    fprintf(f, "machine %s tiles %u\n", g->arch.name, g->arch.tiles);
-    dump_groups(g, f);
-    if (!graph_works(g)) { /* the thing that failed may be half made */
-        fprintf(f, "error %s\n", g->error ? g->error : emu_status_text(g->status));
-        return;
-    }
-    for (uint32_t k = 0; k < g->variable.count; k++)
-        dump_variable(g, k, f);
-    for (uint32_t k = 0; k < g->stream.count; k++)
-        dump_stream(g, k, f);
-    for (uint32_t k = 0; k < g->compute_set.count; k++)
-        dump_compute_set(g, k, f);
-    for (uint32_t k = 0; k < g->function.count; k++) {
-        fprintf(f, "function %u %s\n", k, g->function.at[k].name);
-        dump_node(g, g->function.at[k].body, 1, f);
-    }
-    fprintf(f, "program\n");
-    if (g->program != GRAPH_NONE)
-        dump_node(g, g->program, 1, f);
+    struct dump d = { .g = g, .f = f };
+
+    (void)dump_all(&d); /* an error is in the text */
+}
+
+enum emu_status graph_write(const struct graph *g, FILE *f)
+{
+    struct dump d = { .g = g, .f = f, .contents = 1 };
+
+    fprintf(f, "%s %d\n", GRAPH_FILE_WORD, GRAPH_FILE_VERSION);
+    TRY(dump_all(&d));
+    return ferror(f) ? FAIL(IO, "a graph file could not be written") : EMU_OK;
 }

@@ -72,6 +72,13 @@ struct graph_text element_text(struct graph *g, uint32_t var, uint64_t element);
 struct graph_text node_text(const struct graph *g, uint32_t node);     /* "program node 5 (copy)" */
 struct graph_text vertex_text(const struct graph *g, uint32_t vertex); /* "vertex 3 (relu in ..." */
 
+/* Takes a copy of the contents of v, or of one of the copies that they are: that many elements. */
+void variable_set_contents(struct graph *g, struct variable *v, const void *data,
+                           uint64_t elements);
+
+/* Maps a run of a variable. */
+enum emu_status variable_map_run(struct variable *v, const struct map_run *run) EMU_MUST_CHECK;
+
 /* The codelet of a name: one of the graph's own, or one of its library. NULL: there is none. */
 const struct codelet *graph_codelet(const struct graph *g, const char *name);
 

@@ -171,21 +171,27 @@ struct map_to {
     uint32_t tile;
 };
 
-static enum emu_status map_run(void *ctx, const struct view_run *run)
+enum emu_status variable_map_run(struct variable *v, const struct map_run *run)
 {
-    const struct map_to *to = ctx;
-    struct variable *v = &to->g->variable.at[run->var];
     struct map_run *last = v->unsorted ? &v->map.at[v->map.count - 1] : NULL;
 
-    if (last && last->tile == to->tile && last->end == run->offset) {
-        last->end += run->elements;
+    if (last && last->tile == run->tile && last->end == run->begin) {
+        last->end = run->end;
         return EMU_OK;
     }
-    if (VEC_PUSH(&v->map, (struct map_run){ run->offset, run->offset + run->elements, to->tile }) !=
-        EMU_OK)
+    if (VEC_PUSH(&v->map, *run) != EMU_OK)
         return EMU_NO_MEMORY;
     v->unsorted++;
     return EMU_OK;
+}
+
+static enum emu_status map_run(void *ctx, const struct view_run *run)
+{
+    const struct map_to *to = ctx;
+
+    return variable_map_run(
+        &to->g->variable.at[run->var],
+        &(struct map_run){ run->offset, run->offset + run->elements, to->tile });
 }
 
 /* Maps elements [begin, end) of t. */

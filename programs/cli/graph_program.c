@@ -1,0 +1,99 @@
+/* graph_program.c - reads the graph file of a request, gives it numbers, and says what came out. */
+#include "programs/cli/graph_program.h"
+
+#include <string.h>
+
+#include "emu/base/json_read.h"
+#include "emu/cli/look_file.h"
+#include "programs/cli/program_ports.h"
+#include "programs/programs.h"
+
+enum { HEAD_BYTES = 16 }; /* "superstep-graph " */
+static const char head[] = "superstep-graph ";
+
+struct graph_state {
+    const struct request *q; /* borrowed */
+    struct port_inputs in;
+};
+
+int graph_program_is(const struct request *q)
+{
+    size_t n = strlen(q->what);
+    char found[HEAD_BYTES];
+    FILE *f;
+    int is;
+
+    if (q->bytes)
+        return q->byte_count >= HEAD_BYTES && !memcmp(q->bytes, head, HEAD_BYTES);
+    if (n > 6 && !strcmp(q->what + n - 6, ".graph"))
+        return 1;
+    f = fopen(q->what, "rb");
+    is = f && fread(found, 1, HEAD_BYTES, f) == HEAD_BYTES && !memcmp(found, head, HEAD_BYTES);
+    if (f)
+        fclose(f);
+    return is;
+}
+
+static enum emu_status read_source(const struct request *q, const struct graph_source *source,
+                                   struct graph **out)
+{
+    struct arch a;
+
+    if (!q->machine)
+        TRY(graph_read_machine(source, &a));
+    TRY(request_arch_from(q, &a));
+    return graph_read(source, &a, &kernel_library, out);
+}
+
+enum emu_status graph_program_read(const struct request *q, struct graph **out, void **state)
+{
+    struct graph_source source = { .text = q->bytes, .bytes = q->byte_count };
+    char *text = NULL;
+    struct graph_state *x;
+    enum emu_status s = EMU_OK;
+
+    *out = NULL;
+    *state = NULL;
+    if (q->define.count)
+        return FAIL(USAGE, "-D %s: a graph file has no parameters", q->define.item[0]);
+    if (!q->bytes)
+        s = json_read_file(q->what, &text, &source.bytes);
+    source.name = look_file_name(q);
+    source.text = q->bytes ? q->bytes : text;
+    if (s == EMU_OK)
+        s = read_source(q, &source, out);
+    emu_free(text);
+    TRY(s);
+    x = emu_alloc(1, sizeof(*x));
+    *state = x;
+    if (!x)
+        return FAIL(NO_MEMORY, "%s", source.name);
+    x->q = q;
+    return EMU_OK;
+}
+
+static enum emu_status before(struct session *s, void *state)
+{
+    struct graph_state *x = state;
+
+    return port_inputs_write(x->q, s, &x->in);
+}
+
+static enum emu_status after(struct session *s, void *state, json_t *answer)
+{
+    const struct graph_state *x = state;
+
+    return ports_answer(x->q, s, answer);
+}
+
+static void done(void *state)
+{
+    struct graph_state *x = state;
+
+    port_inputs_free(&x->in);
+    emu_free(x);
+}
+
+const struct named_program graph_program = {
+    .name = "graph file", .text = "", .before = before, .after = after, .done = done
+};

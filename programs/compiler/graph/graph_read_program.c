@@ -1,0 +1,419 @@
+/* graph_read_program.c - compute sets with their vertices, functions and the program of a graph
+ * file. */
+#include "programs/compiler/graph/graph_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- vertices ---- */
+
+/* A line with what is indented below it is left for later. */
+static enum emu_status pass_vertex(struct graph_reader *r, uint32_t set)
+{
+    struct seen_vertex v = { token_place(&r->lex), (uint32_t)r->vertex.count, set };
+    unsigned indent = r->lex.indent;
+
+    TRY(token_need(&r->lex, "vertex"));
+    if (token_is_number(&r->lex))
+        TRY(token_u32(&r->lex, "a number", &v.number));
+    TRY(VEC_PUSH(&r->vertex, v));
+    do {
+        token_line(&r->lex);
+    } while (!r->lex.done && r->lex.indent > indent);
+    return EMU_OK;
+}
+
+enum emu_status read_compute_set(struct graph_reader *r)
+{
+    const char *name;
+    uint32_t set, scope;
+
+    TRY(token_need(&r->lex, "set"));
+    TRY(read_title(r, NAME_SET, &name));
+    set = graph_compute_set(r->g, name);
+    TRY(read_scope_end(r, names_scope(&r->names[NAME_SCOPE], name), &scope));
+    TRY(reader_status(r));
+    r->g->compute_set.at[set].scope = scope;
+    TRY(names_add(&r->names[NAME_SET], r->g->compute_set.at[set].name, set));
+    token_line(&r->lex);
+    while (!r->lex.done && r->lex.indent)
+        TRY(pass_vertex(r, set));
+    return EMU_OK;
+}
+
+static enum emu_status read_words(struct graph_reader *r, uint32_t vertex, unsigned field)
+{
+    VEC(uint32_t) word = { 0 };
+    enum emu_status s = EMU_OK;
+    uint32_t bits;
+
+    while (s == EMU_OK && !token_is_end(&r->lex)) {
+        s = token_element(&r->lex, ELEM_U32, &bits);
+        if (s == EMU_OK)
+            s = VEC_PUSH(&word, bits);
+    }
+    if (s == EMU_OK)
+        vertex_set_field_words(r->g, vertex, field, word.at, (uint32_t)word.count);
+    VEC_FREE(&word);
+    return s;
+}
+
+static enum emu_status read_tensors(struct graph_reader *r, uint32_t vertex, unsigned field)
+{
+    struct tensor t;
+
+    do {
+        TRY(read_view(r, &t));
+        vertex_connect_field(r->g, vertex, field, t);
+        TRY(reader_status(r));
+    } while (token_take(&r->lex, ","));
+    return EMU_OK;
+}
+
+/* What is behind "NAME = ". */
+static enum emu_status read_value(struct graph_reader *r, uint32_t vertex, unsigned field)
+{
+    const struct vertex *v = &r->g->vertex.at[vertex];
+    enum field_kind kind = v->codelet->field[field].kind;
+    struct vertex_field *f = &r->g->field.at[v->field + field];
+    uint32_t bits;
+
+    if (f->set)
+        return token_wrong(&r->lex, "a second line for field %s", v->codelet->field[field].name);
+    if (kind == FIELD_LENGTH || kind == FIELD_APART)
+        return token_wrong(&r->lex, "field %s is filled in by the compiler",
+                           v->codelet->field[field].name);
+    if (field_is_list(kind)) {
+        f->set = 1; /* of no tensors */
+        return token_is_end(&r->lex) ? EMU_OK : read_tensors(r, vertex, field);
+    }
+    if (field_is_edge(kind))
+        return read_tensors(r, vertex, field);
+    if (kind == FIELD_WORDS)
+        return read_words(r, vertex, field);
+    TRY(token_element(&r->lex, scalar_elem(kind), &bits));
+    f->value = kind == FIELD_F16 ? bits | bits << 16 : bits;
+    f->set = 1;
+    return EMU_OK;
+}
+
+static enum emu_status read_field(struct graph_reader *r, uint32_t vertex)
+{
+    const struct codelet *c = r->g->vertex.at[vertex].codelet;
+    const char *name;
+    int k;
+
+    TRY(token_name(&r->lex, "the name of a field", &name));
+    k = codelet_field_find(c, name);
+    if (k < 0)
+        return token_wrong(&r->lex, "codelet %s has no field %s", c->name, name);
+    TRY(token_need(&r->lex, "="));
+    TRY(read_value(r, vertex, (unsigned)k));
+    TRY(reader_status(r));
+    return token_end(&r->lex);
+}
+
+/* That every field has a value; at the line of the vertex. */
+static enum emu_status check_fields(const struct graph_reader *r, uint32_t vertex)
+{
+    const struct vertex *v = &r->g->vertex.at[vertex];
+
+    for (unsigned k = 0; k < v->codelet->fields; k++) {
+        const struct codelet_field *f = &v->codelet->field[k];
+
+        if (!r->g->field.at[v->field + k].set && f->kind != FIELD_LENGTH && f->kind != FIELD_APART)
+            return token_wrong(&r->lex, "expected a line for field %s of codelet %s", f->name,
+                               v->codelet->name);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status read_vertex(struct graph_reader *r, const struct seen_vertex *seen)
+{
+    unsigned indent;
+    uint32_t tile, id = (uint32_t)r->g->vertex.count;
+    const char *name;
+
+    token_return(&r->lex, seen->place);
+    indent = r->lex.indent;
+    TRY(token_need(&r->lex, "vertex"));
+    if (seen->number != id)
+        return token_expected(&r->lex, "%u, the number of the next vertex, or no number", id);
+    if (token_is_number(&r->lex))
+        TRY(token_u32(&r->lex, "a number", &tile));
+    TRY(token_name(&r->lex, "the name of a codelet", &name));
+    TRY(token_need(&r->lex, "on"));
+    TRY(token_need(&r->lex, "tile"));
+    TRY(token_u32(&r->lex, "a tile", &tile));
+    TRY(token_end(&r->lex));
+    (void)graph_vertex(r->g, seen->set, name, tile);
+    TRY(reader_status(r));
+    for (token_line(&r->lex); !r->lex.done && r->lex.indent > indent; token_line(&r->lex))
+        TRY(read_field(r, id));
+    token_return(&r->lex, seen->place);
+    return check_fields(r, id);
+}
+
+/* By number; a number that comes twice is found when the second one is made. */
+static int seen_compare(const void *a, const void *b)
+{
+    const struct seen_vertex *x = a, *y = b;
+
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->place.line < y->place.line ? -1 : x->place.line > y->place.line;
+}
+
+enum emu_status read_vertices(struct graph_reader *r)
+{
+    if (r->vertex.count)
+        qsort(r->vertex.at, r->vertex.count, sizeof(*r->vertex.at), seen_compare);
+    for (size_t i = 0; i < r->vertex.count; i++)
+        TRY(read_vertex(r, &r->vertex.at[i]));
+    return EMU_OK;
+}
+
+/* ---- program ---- */
+
+static enum emu_status read_node(struct graph_reader *r, uint32_t usual, struct program *out);
+
+/* Whether the current line is below one with this indent. */
+static int is_below(const struct graph_reader *r, unsigned indent)
+{
+    return !r->lex.done && r->lex.indent > indent;
+}
+
+/* The node below a line; there is exactly one. */
+static enum emu_status read_only(struct graph_reader *r, unsigned indent, uint32_t scope,
+                                 struct program *out)
+{
+    if (!is_below(r, indent))
+        return token_wrong(&r->lex, "expected an indented line before this one");
+    TRY(read_node(r, scope, out));
+    return is_below(r, indent) ? token_expected(&r->lex, "one node only: a sequence has several")
+                               : EMU_OK;
+}
+
+/* A line with a word, and the node below it. */
+static enum emu_status read_branch(struct graph_reader *r, unsigned indent, const char *word,
+                                   uint32_t scope, struct program *out)
+{
+    unsigned own = r->lex.indent;
+
+    if (!is_below(r, indent))
+        return token_wrong(&r->lex, "expected '%s', indented, before this line", word);
+    TRY(token_need(&r->lex, word));
+    TRY(token_end(&r->lex));
+    token_line(&r->lex);
+    return read_only(r, own, scope, out);
+}
+
+static enum emu_status read_sequence(struct graph_reader *r, unsigned indent, uint32_t scope,
+                                     struct program *out)
+{
+    unsigned own = r->lex.indent;
+    struct program child;
+
+    *out = program_sequence(r->g);
+    while (is_below(r, indent)) {
+        if (r->lex.indent != own)
+            return token_expected(&r->lex, "%u spaces before this line, as before those above it",
+                                  own);
+        TRY(read_node(r, scope, &child));
+        program_add(r->g, *out, child);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status read_test(struct graph_reader *r, enum node_kind kind, struct tensor t,
+                                 unsigned indent, uint32_t scope, struct program *out)
+{
+    struct program first, second;
+
+    TRY(read_branch(r, indent, kind == NODE_IF ? "then" : "condition", scope, &first));
+    TRY(read_branch(r, indent, kind == NODE_IF ? "else" : "body", scope, &second));
+    *out = (kind == NODE_IF ? program_if(r->g, t, first, second)
+                            : program_while(r->g, first, t, second));
+    return EMU_OK;
+}
+
+static enum emu_status read_together(struct graph_reader *r, unsigned indent, uint32_t scope,
+                                     struct program *out)
+{
+    VEC(unsigned) group = { 0 };
+    VEC(struct program) part = { 0 };
+    enum emu_status s = EMU_OK;
+
+    while (s == EMU_OK && is_below(r, indent)) {
+        unsigned own = r->lex.indent;
+        uint32_t number;
+        struct program child;
+
+        s = token_need(&r->lex, "group");
+        if (s == EMU_OK)
+            s = token_u32(&r->lex, "a group", &number);
+        if (s == EMU_OK)
+            s = token_end(&r->lex);
+        token_line(&r->lex);
+        if (s == EMU_OK)
+            s = read_only(r, own, scope, &child);
+        if (s == EMU_OK)
+            s = VEC_PUSH(&group, number);
+        if (s == EMU_OK)
+            s = VEC_PUSH(&part, child);
+    }
+    if (s == EMU_OK && !group.count)
+        s = token_wrong(&r->lex, "expected 'group', indented, before this line");
+    if (s == EMU_OK)
+        *out = program_together(r->g, group.at, part.at, (unsigned)group.count);
+    VEC_FREE(&group);
+    VEC_FREE(&part);
+    return s;
+}
+
+/* What is behind the word of a node, in its line. */
+struct operands {
+    uint32_t number; /* compute set, function, stream, how often */
+    struct tensor a, b;
+};
+
+static enum emu_status read_stream_operands(struct graph_reader *r, enum node_kind kind,
+                                            struct operands *o)
+{
+    if (kind != NODE_STREAM)
+        TRY(token_need(&r->lex, node_words[NODE_STREAM]));
+    TRY(read_reference(r, NAME_STREAM, &o->number));
+    TRY(token_need(&r->lex, r->g->stream.at[o->number].way == STREAM_IN ? "to" : "from"));
+    return read_view(r, &o->a);
+}
+
+static enum emu_status read_operands(struct graph_reader *r, enum node_kind kind,
+                                     struct operands *o)
+{
+    switch (kind) {
+    case NODE_EXECUTE:
+        return read_reference(r, NAME_SET, &o->number);
+    case NODE_COPY:
+        TRY(read_view(r, &o->a));
+        TRY(token_need(&r->lex, "to"));
+        return read_view(r, &o->b);
+    case NODE_REPEAT:
+        return token_u32(&r->lex, "how often", &o->number);
+    case NODE_WHILE:
+    case NODE_IF:
+        return read_view(r, &o->a);
+    case NODE_CALL:
+        return read_reference(r, NAME_FUNCTION, &o->number);
+    case NODE_STREAM:
+    case NODE_STREAM_BEGIN:
+    case NODE_STREAM_END:
+        return read_stream_operands(r, kind, o);
+    case NODE_SEQUENCE:
+    case NODE_TOGETHER:
+        break;
+    }
+    return EMU_OK;
+}
+
+/* A node whose line, indented by `indent`, has been read, with what is below it. */
+static enum emu_status read_below(struct graph_reader *r, enum node_kind kind,
+                                  const struct operands *o, unsigned indent, uint32_t scope,
+                                  struct program *out)
+{
+    struct graph *g = r->g;
+    struct program body;
+
+    switch (kind) {
+    case NODE_SEQUENCE:
+        return read_sequence(r, indent, scope, out);
+    case NODE_TOGETHER:
+        return read_together(r, indent, scope, out);
+    case NODE_WHILE:
+    case NODE_IF:
+        return read_test(r, kind, o->a, indent, scope, out);
+    case NODE_REPEAT:
+        TRY(read_only(r, indent, scope, &body));
+        *out = program_repeat(g, o->number, body);
+        return EMU_OK;
+    case NODE_EXECUTE:
+        *out = program_execute(g, o->number);
+        break;
+    case NODE_COPY:
+        *out = program_copy(g, o->a, o->b);
+        break;
+    case NODE_CALL:
+        *out = program_call(g, o->number);
+        break;
+    case NODE_STREAM:
+        *out = program_stream(g, o->number, o->a);
+        break;
+    case NODE_STREAM_BEGIN:
+        *out = program_stream_begin(g, o->number, o->a);
+        break;
+    case NODE_STREAM_END:
+        *out = program_stream_end(g, o->number, o->a);
+        break;
+    }
+    return is_below(r, indent) ? token_expected(&r->lex, "nothing below the line before") : EMU_OK;
+}
+
+/* usual: the scope of a node that names none. */
+static enum emu_status read_node(struct graph_reader *r, uint32_t usual, struct program *out)
+{
+    struct operands o = { 0 };
+    unsigned indent = r->lex.indent;
+    struct graph_place place = token_place(&r->lex);
+    uint32_t scope;
+    int kind = token_take_row(&r->lex, node_words, NODE_WORDS);
+
+    if (kind < 0)
+        return token_expected(&r->lex,
+                              "sequence, execute, copy, repeat, while, if, call, together, "
+                              "stream, begin stream or end stream");
+    TRY(reader_enter(r));
+    TRY(read_operands(r, (enum node_kind)kind, &o));
+    TRY(read_scope_end(r, usual, &scope));
+    token_line(&r->lex);
+    TRY(read_below(r, (enum node_kind)kind, &o, indent, scope, out));
+    r->depth--;
+    if (r->g->status != EMU_OK) {
+        token_return(&r->lex, place);
+        return reader_status(r);
+    }
+    r->g->node.at[out->node].scope = scope;
+    return EMU_OK;
+}
+
+enum emu_status read_function(struct graph_reader *r)
+{
+    const char *name;
+    char *copy;
+    struct program body;
+    uint32_t number;
+
+    TRY(read_title(r, NAME_FUNCTION, &name));
+    TRY(token_end(&r->lex));
+    copy = prog_strdup(&r->g->arena, name);
+    if (!copy)
+        return FAIL(NO_MEMORY, "a function");
+    token_line(&r->lex);
+    TRY(read_only(r, 0, names_scope(&r->names[NAME_SCOPE], copy), &body));
+    number = graph_function(r->g, body, copy);
+    TRY(reader_status(r));
+    return names_add(&r->names[NAME_FUNCTION], copy, number);
+}
+
+enum emu_status read_program(struct graph_reader *r)
+{
+    struct program p;
+
+    TRY(token_end(&r->lex));
+    if (r->g->program != GRAPH_NONE)
+        return token_wrong(&r->lex, "a second program");
+    token_line(&r->lex);
+    if (!is_below(r, 0))
+        return EMU_OK;
+    TRY(read_only(r, 0, 0, &p));
+    graph_set_program(r->g, p);
+    return reader_status(r);
+}

@@ -1,0 +1,49 @@
+/* graph_file.h - graphs as files (docs/programs/graph_format.md): written, and read back.
+ */
+#ifndef PROGRAMS_GRAPH_FILE_H
+#define PROGRAMS_GRAPH_FILE_H
+
+#include "programs/compiler/compiler.h"
+
+SUPERSTEP_API_BEGIN
+
+/* Writes everything that graph_compile() reads of a graph: graph_read() makes the same graph of it,
+ * of which graph_compile() makes the same image. EMU_NO_MEMORY, EMU_IO, or the error of the graph.
+ */
+enum emu_status graph_write(const struct graph *g, FILE *f) EMU_MUST_CHECK;
+
+/* The text of a graph file, borrowed. */
+struct graph_source {
+    const char *text;
+    size_t bytes;
+    const char *name; /* for messages; files that it names are looked for beside it */
+    int no_files;     /* it may name none */
+};
+/* The machine that it is for, if it is one of those that are built in. */
+enum emu_status graph_read_machine(const struct graph_source *source,
+                                   struct arch *out) EMU_MUST_CHECK;
+/* Makes a graph of it, for another machine if arch is not NULL. Free with graph_free; NULL after an
+ * error. graph_check() is left to graph_compile(). Errors: EMU_BAD_FILE and EMU_BAD_MACHINE,
+ * "NAME:LINE: ..." with what was expected and what was found; EMU_BAD_ASM, EMU_IO of files that it
+ * names; EMU_NO_MEMORY. */
+enum emu_status graph_read(const struct graph_source *source, const struct arch *arch,
+                           const struct codelet_library *library,
+                           struct graph **out) EMU_MUST_CHECK;
+
+/* What the host may write before a run or read after it, or a stream. */
+struct graph_port {
+    const char *name; /* borrowed */
+    enum elem elem;
+    struct tensor tensor; /* of a variable */
+    uint32_t stream;      /* UINT32_MAX: it is a variable */
+    uint64_t elements;    /* of a stream: of a transfer */
+    int is_read;          /* by the host; of a stream: it is one out */
+    int is_written;
+};
+/* The nth variable or stream that was made, also those that are neither read nor written; 0: there
+ * are not so many. */
+int graph_port(const struct graph *g, size_t n, struct graph_port *out);
+
+SUPERSTEP_API_END
+
+#endif
