@@ -163,7 +163,7 @@ enum emu_status npy_load(const char *path, void **file, struct npy_array *out)
 {
     FILE *f = fopen(path, "rb");
     enum emu_status s;
-    size_t bytes;
+    size_t bytes = 0;
 
     *file = NULL;
     if (!f)
