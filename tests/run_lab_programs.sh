@@ -135,6 +135,23 @@ refuse 0 '"name": "ring"' lab --json
 refuse 0 "status ok" lab ring
 refuse 0 "status ok" lab softmax -q -D n=100 --machine toy4
 refuse 0 "variable 0 x f32 [100]" run softmax -D n=100 --machine toy4 --dump
+# graph files: the example of docs/programs/graph_format.md, what --dump writes, numbers in and out, one from Python where there is one
+sed -n '/^superstep-graph 1$/,/^```/{/^```/!p}' docs/programs/graph_format.md >"$tmp/a.graph"
+refuse 0 "answer.y f32 [2,5]: 0.5 1 0.5 3 0.5 5 0.5 7 0.5 9" run "$tmp/a.graph" -q --save "y=$tmp/y.npy"
+refuse 2 "y.npy: [2,5] for x, which is [10]" run "$tmp/a.graph" -q --input "x=$tmp/y.npy"
+refuse 2 "a name that the host may write: x, y" run "$tmp/a.graph" -q --input "z=$tmp/y.npy"
+sed 's/x as .2,5. to y/y to y/' "$tmp/a.graph" >"$tmp/b.graph"
+refuse 0 "answer.y f32 [2,5]: 0.5 1 0.5 3" run "$tmp/b.graph" -q --input "y=$tmp/y.npy"
+refuse 2 "a graph file has no parameters" run "$tmp/a.graph" -D n=3
+refuse 2 "b.graph:4: expected a tile from 0 to 0" run "$tmp/b.graph" --set tiles=1
+refuse 2 "--input is for graph files" run softmax -q --input "x=$tmp/y.npy"
+if try "$tmp/c.graph" run bfs -m toy4 --dump && try "$tmp/two" run "$tmp/c.graph" --dump; then
+    same "$tmp/c.graph" "$tmp/two" bfs "its graph file is another one when it is read back" && passed=$((passed + 1))
+fi
+if python=$(command -v python3); then
+    "$python" docs/programs/dot_product.py 1000 >"$tmp/dot.graph"
+    refuse 0 "answer.result f32 [1]: 1520.8" run "$tmp/dot.graph" -q --check
+fi
 # one convolution of every kind, numbers compared with sums in f64; toys are too small for buffers in elements of their own, and would clash
 for partials in f16 f32; do
     for sizes in "--field 9x7 --in 40 --out 24 --kernel 1 --pad 0 --batch 2" "--field 8x8 --in 16 --out 48 --act swish" \

@@ -6,10 +6,11 @@
 #include "emu/base/json_read.h"
 #include "emu/cli/look_file.h"
 #include "programs/cli/program_ports.h"
+#include "programs/compiler/graph/graph_words.h"
 #include "programs/programs.h"
 
-enum { HEAD_BYTES = 16 }; /* "superstep-graph " */
-static const char head[] = "superstep-graph ";
+static const char head[] = GRAPH_FILE_WORD " ";
+enum { HEAD_BYTES = sizeof(head) - 1 };
 
 struct graph_state {
     const struct request *q; /* borrowed */

@@ -5,14 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "emu/base/npy_file.h"
 #include "programs/compiler/graph/graph_words.h"
 
 enum { SHOWN = 16, NAMES_BYTES = 300 };
-
-static const char *const npy_types[ELEM_COUNT] = {
-    [ELEM_U8] = "u1", [ELEM_F16] = "f2", [ELEM_F32] = "f4", [ELEM_I32] = "i4", [ELEM_U32] = "u4"
-};
 
 /* ---- names ---- */
 
@@ -100,27 +95,8 @@ static enum emu_status check_shape(const struct graph_port *p, const struct grap
 /* The elements of an array in a type. *out is owned by the caller. */
 static enum emu_status convert(const struct npy_array *a, enum elem e, const char *file, void **out)
 {
-    unsigned unit = elem_bytes(e);
-    uint8_t *at = emu_alloc(a->elements + 1, unit);
-
-    *out = at;
-    if (!at)
-        return FAIL(NO_MEMORY, "%s", file);
-    if (!strcmp(a->type, npy_types[e])) {
-        memcpy(at, a->data, a->elements * unit);
-        return EMU_OK;
-    }
-    for (uint64_t k = 0; k < a->elements; k++, at += unit) {
-        double value = npy_number(a, k);
-        uint32_t bits;
-        const char *expected = element_of_number(e, value, &bits);
-
-        if (expected)
-            return FAIL(BAD_FILE, "%s: element %" PRIu64 " is %.9g; expected %s", file, k, value,
-                        expected);
-        memcpy(at, &bits, unit);
-    }
-    return EMU_OK;
+    *out = emu_alloc(a->elements + 1, elem_bytes(e));
+    return *out ? elements_of_npy(a, e, file, *out) : FAIL(NO_MEMORY, "%s", file);
 }
 
 /* data: the numbers of the file; of a stream they stay in use. */
@@ -292,7 +268,7 @@ enum emu_status port_files_write(const struct request *q, struct session *s, str
         if (st == EMU_OK) {
             unsigned rank = port_shape(session_graph(s), &p, elements, shape);
 
-            npy_write_header(npy_types[p.elem], rank, shape, out);
+            npy_write_header(npy_type_of(p.elem), rank, shape, out);
             fwrite(data, elem_bytes(p.elem), elements, out);
         }
         emu_free(data);

@@ -9,7 +9,9 @@
 
 #include "emu/load/image_internal.h"
 #include "programs/compiler/compiled.h"
+#include "emu/base/npy_file.h"
 #include "programs/compiler/graph_file.h"
+#include "programs/lab/lab.h"
 #include "tests/fixtures/graph_fixture.h"
 #include "tests/fixtures/random_graph.h"
 
@@ -114,6 +116,29 @@ static void random_graphs_are_the_same(void **state)
         random_graph_free(r);
     }
     assert_true(seeds || texts > count / 2);
+}
+
+/* All programs of the lab that are compiled from a graph, as large as suits the machine. */
+static void lab_programs_are_the_same(void **state)
+{
+    (void)state;
+    for (const struct named_program *const *p = lab_programs; *p; p++) {
+        struct graph *g = graph_on("toy4"), *h;
+        uint64_t value[PROGRAM_MAX_PARAMS];
+        void *data = NULL;
+
+        for (unsigned k = 0; k < (*p)->params; k++)
+            value[k] = (*p)->param[k].value;
+        lab_defaults(*p, graph_arch(g), value);
+        if ((*p)->build(g, value, &data) != EMU_OK || graph_status(g) != EMU_OK)
+            fail_msg("%s: %s", (*p)->name, emu_error());
+        h = again(g);
+        same_images(g, h);
+        graph_free(h);
+        graph_free(g);
+        if ((*p)->done)
+            (*p)->done(data);
+    }
 }
 
 /* ---- what a graph may have ---- */
@@ -282,9 +307,55 @@ static void own_codelets_come_along(void **state)
     assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_BAD_FILE);
     error_says("docs/howto/some.graph:3: file own_codelet.S: no files are read here");
     source.no_files = 0;
-    source.name = "some.graph";
+    source.name = "no/such/folder/some.graph";
     assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_IO);
     error_says("some.graph:3: own_codelet.S: ");
+}
+
+/* Contents from a file beside the graph file, of another type; and one that does not suit. */
+static void contents_come_from_npy(void **state)
+{
+    static const double numbers[] = { 1, 2, 70000 };
+    static const char folder[] = "/tmp/graph_file_XXXXXX";
+    char path[64], name[80], text[300];
+    struct graph_source source = { .text = text, .name = name };
+    struct graph *g;
+    FILE *f;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s", folder);
+    assert_non_null(mkdtemp(path));
+    snprintf(name, sizeof(name), "%s/x.graph", path);
+    strcat(path, "/n.npy");
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    npy_write_header("f8", 1, (const uint32_t[]){ 3 }, f);
+    fwrite(numbers, sizeof(*numbers), 3, f);
+    assert_int_equal(fclose(f), 0);
+    for (int k = 0; k < 4; k++) {
+        static const char *const type[] = { "f32 [3]", "f16 [3]", "f32 [4]", "u32 [3,1]" };
+        static const char *const says[] = { NULL, ":3: |element 2 is 70000; expected a number that",
+                                            ":3: |expected 4 numbers in C order", NULL };
+
+        source.bytes = (size_t)snprintf(text, sizeof(text),
+                                        "superstep-graph 1\nmachine toy4\n"
+                                        "variable x %s contents from n.npy\n"
+                                        "  [0:3] on tile 0\n",
+                                        type[k]);
+        if (says[k]) {
+            assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_BAD_FILE);
+            error_says(says[k]);
+            continue;
+        }
+        assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_OK);
+        assert_int_equal(((const uint32_t *)g->variable.at[0].initial)[2],
+                         k ? 70000 : fp_bits(70000));
+        graph_free(again(g));
+        graph_free(g);
+    }
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = 0;
+    assert_int_equal(rmdir(path), 0);
 }
 
 /* ---- what is wrong ---- */
@@ -316,6 +387,7 @@ static const struct {
     { HEAD "variable x f32 [4294967295,4294967295]\n", ":3: variable x|more than 2^48 elements" },
     { HEAD "variable \"x f32 [8]\n", ":3: expected '\"'" },
     { HEAD "variable \"x\\q\" f32 [8]\n", ":3: expected \\\", \\\\ or" },
+    { HEAD "variable \"\xff\" f32 [8]\n", ":3: expected a name in UTF-8" },
     { HEAD "variable x f32 [8] kept twice\n", ":3: expected the end of the line, found 'twice'" },
     { HEAD "variable x f32 [8]\n  [0:9] on tile 1\n", ":4: expected the end of a run from 0 to 8" },
     { HEAD "variable x f32 [8]\n  [0:8] on tile 4\n",
@@ -436,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_are_the_same), cmocka_unit_test(odd_things_come_back),
         cmocka_unit_test(a_file_by_hand_runs),        cmocka_unit_test(own_codelets_come_along),
+        cmocka_unit_test(contents_come_from_npy),     cmocka_unit_test(lab_programs_are_the_same),
         cmocka_unit_test(errors_name_the_line),       cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(every_allocation_may_fail),
     };

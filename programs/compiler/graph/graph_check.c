@@ -295,7 +295,7 @@ static const uint32_t *field_views(const struct graph *g, const struct codelet_f
                                    const struct vertex_field *f, uint32_t *n)
 {
     *n = field_is_edge(type->kind) ? 1 : field_is_list(type->kind) ? f->count : 0;
-    return field_is_edge(type->kind) ? &f->view : g->list.at + f->first;
+    return *n && field_is_list(type->kind) ? g->list.at + f->first : &f->view;
 }
 
 static enum emu_status check_field(const struct graph *g, uint32_t vertex,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/name_text.h"
+
 enum { TOKEN_MAX = 64, FOUND_MAX = 40, WHY_MAX = 600 };
 
 /* ---- lines ---- */
@@ -192,6 +194,8 @@ enum emu_status token_name(struct graph_lexer *x, const char *what, const char *
             TRY(VEC_PUSH(&x->name, *x->at));
     }
     TRY(VEC_PUSH(&x->name, '\0'));
+    if (!name_is_utf8(x->name.at))
+        return token_wrong(x, "expected a name in UTF-8");
     *out = x->name.at;
     return EMU_OK;
 }

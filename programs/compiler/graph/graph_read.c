@@ -5,6 +5,7 @@
 #include "programs/compiler/graph/graph_read.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "programs/compiler/graph_file.h"
 
@@ -79,6 +80,28 @@ enum emu_status read_scope_end(struct graph_reader *r, uint32_t usual, uint32_t 
     if (token_take(&r->lex, "in"))
         TRY(read_reference(r, NAME_SCOPE, scope));
     return token_end(&r->lex);
+}
+
+/* A file is looked for beside the graph file, else where its name says, which may be one that is
+ * built in. */
+static enum emu_status read_path(struct graph_reader *r, const char **out)
+{
+    const char *slash = strrchr(r->source->name, '/'), *name;
+    size_t folder = slash ? (size_t)(slash + 1 - r->source->name) : 0, bytes;
+    char *path;
+
+    TRY(token_name(&r->lex, "a file", &name));
+    if (r->source->no_files)
+        return token_wrong(&r->lex, "file %.200s: no files are read here", name);
+    folder = *name == '/' ? 0 : folder;
+    bytes = folder + strlen(name) + 1;
+    path = prog_alloc(&r->g->arena, bytes, 1);
+    if (!path)
+        return FAIL(NO_MEMORY, "a path");
+    memcpy(path, r->source->name, folder);
+    memcpy(path + folder, name, bytes - folder);
+    *out = access(path, F_OK) ? path + folder : path;
+    return EMU_OK;
 }
 
 /* ---- scopes, groups ---- */
@@ -219,22 +242,46 @@ static enum emu_status read_variable_lines(struct graph_reader *r, uint32_t var,
     return EMU_OK;
 }
 
-/* Behind "contents": "4 times" */
+/* Behind "from": a .npy file with as many numbers. */
+static enum emu_status read_npy(struct graph_reader *r, enum elem e, struct contents_read *c)
+{
+    const char *path;
+    struct npy_array a;
+    void *file = NULL;
+    uint8_t *room;
+    enum emu_status s;
+
+    TRY(read_path(r, &path));
+    s = npy_load(path, &file, &a);
+    if (s == EMU_OK && (a.fortran || a.elements != c->elements))
+        s = FAIL(BAD_FILE, "%s: expected %llu numbers in C order", path,
+                 (unsigned long long)c->elements);
+    if (s == EMU_OK) {
+        room = emu_alloc(a.elements + 1, elem_bytes(e));
+        s = room ? elements_of_npy(&a, e, path, room) : FAIL(NO_MEMORY, "%s", path);
+        c->data.at = room;
+        c->data.count = c->data.cap = a.elements * elem_bytes(e);
+    }
+    emu_free(file);
+    return s == EMU_OK ? EMU_OK : emu_fail(s, "%s:%u: %s", r->lex.file, r->lex.line, emu_error());
+}
+
+/* Behind "contents": "4 times", "from x.npy" */
 static enum emu_status read_contents(struct graph_reader *r, const struct variable *v,
                                      struct contents_read *c)
 {
     uint64_t times;
 
     c->elements = v->elements;
-    if (!token_is_number(&r->lex))
-        return EMU_OK;
-    if (!v->constant || !v->rank)
-        return token_expected(&r->lex, "the end of the line");
-    TRY(token_number(&r->lex, "the size of the first dimension,", v->shape[0], v->shape[0],
-                     &times));
-    TRY(token_need(&r->lex, "times"));
-    c->elements = times ? v->elements / times : 0;
-    return EMU_OK;
+    if (token_is_number(&r->lex)) {
+        if (!v->constant || !v->rank)
+            return token_expected(&r->lex, "the end of the line");
+        TRY(token_number(&r->lex, "the size of the first dimension,", v->shape[0], v->shape[0],
+                         &times));
+        TRY(token_need(&r->lex, "times"));
+        c->elements = times ? v->elements / times : 0;
+    }
+    return token_take(&r->lex, "from") ? read_npy(r, v->elem, c) : EMU_OK;
 }
 
 static enum emu_status read_flags(struct graph_reader *r, struct variable *v,
@@ -355,27 +402,6 @@ static enum emu_status read_kept_name(struct graph_reader *r, const char *what, 
     TRY(token_name(&r->lex, what, &name));
     *out = prog_strdup(&r->g->arena, name);
     return *out ? EMU_OK : FAIL(NO_MEMORY, "a name");
-}
-
-/* A path is looked for beside the graph file. */
-static enum emu_status read_path(struct graph_reader *r, const char **out)
-{
-    const char *slash = strrchr(r->source->name, '/'), *name;
-    size_t folder = slash ? (size_t)(slash + 1 - r->source->name) : 0, bytes;
-    char *path;
-
-    TRY(token_name(&r->lex, "a file", &name));
-    if (r->source->no_files)
-        return token_wrong(&r->lex, "file %.200s: no files are read here", name);
-    folder = *name == '/' ? 0 : folder;
-    bytes = folder + strlen(name) + 1;
-    path = prog_alloc(&r->g->arena, bytes, 1);
-    if (!path)
-        return FAIL(NO_MEMORY, "a path");
-    memcpy(path, r->source->name, folder);
-    memcpy(path + folder, name, bytes - folder);
-    *out = path;
-    return EMU_OK;
 }
 
 static enum emu_status read_codelet_field(struct graph_reader *r, struct codelet_read *c)

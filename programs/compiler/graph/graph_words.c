@@ -2,6 +2,7 @@
 #include "programs/compiler/graph/graph_words.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,37 @@ const char *element_of_number(enum elem e, double value, uint32_t *bits)
         return range_text(e);
     *bits = (uint32_t)(int64_t)value;
     return NULL;
+}
+
+const char *npy_type_of(enum elem e)
+{
+    static const char *const types[ELEM_COUNT] = {
+        [ELEM_U8] = "u1", [ELEM_F16] = "f2", [ELEM_F32] = "f4", [ELEM_I32] = "i4", [ELEM_U32] = "u4"
+    };
+
+    return types[e];
+}
+
+enum emu_status elements_of_npy(const struct npy_array *a, enum elem e, const char *file, void *out)
+{
+    unsigned unit = elem_bytes(e);
+    uint8_t *at = out;
+
+    if (!strcmp(a->type, npy_type_of(e))) {
+        memcpy(at, a->data, a->elements * unit);
+        return EMU_OK;
+    }
+    for (uint64_t k = 0; k < a->elements; k++, at += unit) {
+        double value = npy_number(a, k);
+        uint32_t bits;
+        const char *expected = element_of_number(e, value, &bits);
+
+        if (expected)
+            return FAIL(BAD_FILE, "%s: element %" PRIu64 " is %.9g; expected %s", file, k, value,
+                        expected);
+        memcpy(at, &bits, unit);
+    }
+    return EMU_OK;
 }
 
 const char *read_element(enum elem e, const char *text, uint32_t *bits)

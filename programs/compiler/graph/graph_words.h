@@ -4,6 +4,7 @@
 #ifndef PROGRAMS_GRAPH_WORDS_H
 #define PROGRAMS_GRAPH_WORDS_H
 
+#include "emu/base/npy_file.h"
 #include "programs/compiler/graph/graph_private.h"
 
 enum { GRAPH_FILE_VERSION = 1 };
@@ -54,6 +55,11 @@ int name_has_char(char c);
 void write_element(enum elem e, const void *data, FILE *f);
 /* The bits of a number of a type. Returns what was expected instead, borrowed; NULL: it is one. */
 const char *element_of_number(enum elem e, double value, uint32_t *bits);
+/* All elements of an array, which is in C order, as those of a type; out has room for them.
+ * EMU_BAD_FILE: a number that the type does not hold. */
+enum emu_status elements_of_npy(const struct npy_array *a, enum elem e, const char *file,
+                                void *out) EMU_MUST_CHECK;
+const char *npy_type_of(enum elem e); /* "f4" */
 /* The bits of a number of a type, written so. Returns what was expected instead; NULL: it is one.
  */
 const char *read_element(enum elem e, const char *text, uint32_t *bits);
