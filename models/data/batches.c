@@ -74,6 +74,11 @@ static enum emu_status picture_of(const struct batches *b, uint32_t sample, stru
     return s;
 }
 
+static double number_of(const struct batch_options *o, unsigned channel, float v)
+{
+    return (double)(o->bytes ? v : picture_normal(o->mean[channel], o->std[channel], v));
+}
+
 /* Numbers of a picture, [channels][height][width]. */
 static void fill(const struct batch_options *o, const struct picture *p, double *to)
 {
@@ -83,11 +88,11 @@ static void fill(const struct batch_options *o, const struct picture *p, double 
         const uint8_t *v = p->rgb + 3 * k;
 
         if (o->channels == 1) {
-            to[k] = ((v[0] + v[1] + v[2]) / (3 * 255.0) - o->mean[0]) / o->std[0];
+            to[k] = number_of(o, 0, (float)(v[0] + v[1] + v[2]) / 3);
             continue;
         }
         for (unsigned c = 0; c < 3; c++)
-            to[c * pixels + k] = (v[c] / 255.0 - o->mean[c]) / o->std[c];
+            to[c * pixels + k] = number_of(o, c, v[c]);
     }
 }
 

@@ -15,7 +15,8 @@ struct batch_options {
     uint32_t batch;         /* samples of a batch */
     uint32_t channels;      /* 1: the mean of red, green and blue; 3 */
     uint32_t width, height; /* of the pictures */
-    double mean[3], std[3]; /* (v / 255 - mean) / std */
+    double mean[3], std[3]; /* as picture_normal() */
+    int bytes;              /* 1: they are left as they are, 0 to 255: the chip normalises them */
     enum augment augment;
     double crop; /* of evaluation: as picture_crop(); 0: all of the picture */
     uint64_t seed;

@@ -10,7 +10,7 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
 {
     const struct op_value *v = &l->og->value[value];
 
-    if (!lower_has_batches(l) || v->kind == OP_STATE || !v->shape.rank)
+    if (!lower_has_streams(l) || v->kind == OP_STATE || !v->shape.rank)
         return 0;
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         const struct op_node *n = &l->og->node[i];
@@ -23,11 +23,32 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
     return 1;
 }
 
-void lower_stream_in(struct lowering *l, struct lowered_value *in, struct tensor raw)
+/* A value that goes through IO tiles. */
+static void add_transfer(struct prefetch_transfer *list, uint32_t *count, struct tensor at,
+                         const char *name)
 {
-    in->is_streamed = 1;
-    in->stream = graph_stream(l->g, STREAM_IN, in->elem, tensor_elements(l->g, raw), 1, in->name);
-    in->raw = raw;
+    list[(*count)++] = (struct prefetch_transfer){ .at = at, .name = name };
+}
+
+void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor raw,
+                  struct program first)
+{
+    in->elem = tensor_elem(l->g, raw);
+    in->view = in->raw = raw;
+    in->is_streamed = lower_is_of_batch(l, in->value);
+    if (l->options->is_body)
+        return;
+    if (!in->is_streamed) {
+        graph_input(l->g, raw);
+    } else if (l->options->io_tiles) {
+        add_transfer(l->link.in, &l->link.ins, raw, in->name);
+    } else {
+        graph_push(l->g, "host");
+        in->stream =
+            graph_stream(l->g, STREAM_IN, in->elem, tensor_elements(l->g, raw), 1, in->name);
+        program_add(l->g, first, program_stream(l->g, in->stream, tensor_flatten(l->g, raw)));
+        graph_pop(l->g);
+    }
 }
 
 void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value *out)
@@ -35,8 +56,12 @@ void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value 
     enum { GRAIN = 16, LEAST = 64 };
     uint32_t n = (uint32_t)tensor_elements(l->g, t);
 
-    graph_push(l->g, "host");
     out->is_streamed = 1;
+    if (l->options->io_tiles) {
+        add_transfer(l->link.out, &l->link.outs, t, out->name);
+        return;
+    }
+    graph_push(l->g, "host");
     out->stream = graph_stream(l->g, STREAM_OUT, out->elem, n, 1, out->name);
     out->raw = graph_variable(l->g, out->elem, 1, &n, out->name);
     graph_map_linear(l->g, out->raw, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
@@ -45,21 +70,17 @@ void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value 
     graph_pop(l->g);
 }
 
-static void receive(struct lowering *l)
+/* Where the transfers of what goes through IO tiles are, in order. */
+static void find_transfers(struct lowered_value *v, uint32_t count,
+                           const struct prefetch_transfer *t)
 {
-    graph_push(l->g, "host");
-    for (uint32_t k = 0; k < l->og->inputs; k++) {
-        const struct lowered_value *in = &l->out->in[k];
-        struct tensor raw;
-
-        if (!in->is_streamed)
+    for (uint32_t k = 0; k < count; k++) {
+        if (!v[k].is_streamed)
             continue;
-        raw = tensor_flatten(l->g, in->raw);
-        program_add(l->g, l->seq, program_stream(l->g, in->stream, raw));
-        if (in->raw.view != in->view.view)
-            program_add(l->g, l->seq, program_copy(l->g, raw, tensor_flatten(l->g, in->view)));
+        v[k].stream = t->stream;
+        v[k].raw = t->buffer;
+        t++;
     }
-    graph_pop(l->g);
 }
 
 /* ---- running statistics ---- */
@@ -105,35 +126,71 @@ void lower_keep_statistics(struct lowering *l, struct program seq)
 
 /* ---- the loop ---- */
 
+static enum emu_status make_lists(struct lowering *l)
+{
+    l->statistic = emu_alloc(l->og->updates + 1, sizeof(*l->statistic));
+    l->link.in = emu_alloc(l->og->inputs + 1, sizeof(*l->link.in));
+    l->link.out = emu_alloc(l->og->outputs + 1, sizeof(*l->link.out));
+    return l->statistic && l->link.in && l->link.out
+               ? EMU_OK
+               : FAIL(NO_MEMORY, "a step of %u states", l->og->updates);
+}
+
+void lower_batches_free(struct lowering *l)
+{
+    emu_free(l->statistic);
+    emu_free(l->link.in);
+    emu_free(l->link.out);
+}
+
 enum emu_status lower_batches_begin(struct lowering *l)
 {
     l->after = l->seq;
-    if (!lower_has_batches(l))
+    if (!lower_has_streams(l))
         return EMU_OK;
-    l->statistic = emu_alloc(l->og->updates + 1, sizeof(*l->statistic));
-    if (!l->statistic)
-        return FAIL(NO_MEMORY, "%u states", l->og->updates);
-    graph_push(l->g, "accumulate");
-    lower_clear_gradients(l);
-    copy_statistics(l);
-    graph_pop(l->g);
+    TRY(make_lists(l));
     l->before = l->seq;
+    if (lower_has_batches(l)) {
+        graph_push(l->g, "accumulate");
+        lower_clear_gradients(l);
+        copy_statistics(l);
+        graph_pop(l->g);
+    }
     l->seq = program_sequence(l->g);
-    l->after = program_sequence(l->g);
+    l->after = lower_has_batches(l) ? program_sequence(l->g) : l->seq;
     nn_continue_in(l->nn, l->seq);
-    receive(l);
     return graph_status(l->g);
 }
 
 void lower_batches_end(struct lowering *l)
 {
-    struct program body = l->seq;
-
-    if (!lower_has_batches(l))
+    if (!lower_has_streams(l))
         return;
-    lower_copy_updates(l, body);
-    l->seq = l->before;
+    l->body = l->seq;
+    if (lower_has_batches(l))
+        lower_copy_updates(l, l->body);
+    else
+        l->after = program_sequence(l->g);
+    l->seq = l->after;
     nn_continue_in(l->nn, l->seq);
-    program_add(l->g, l->seq, program_repeat(l->g, l->options->batches, body));
-    program_add(l->g, l->seq, l->after);
+}
+
+enum emu_status lower_batches_close(struct lowering *l)
+{
+    if (!lower_has_streams(l))
+        return EMU_OK;
+    l->link.before = l->before;
+    l->link.body = l->body;
+    l->link.after = l->after;
+    l->link.times = l->options->batches > 1 ? l->options->batches : 1;
+    if (!l->options->io_tiles) {
+        l->seq = l->before;
+        program_add(l->g, l->seq, program_repeat(l->g, l->link.times, l->body));
+        program_add(l->g, l->seq, l->after);
+        return graph_status(l->g);
+    }
+    TRY(op_prefetch_run(l->g, l->options->io_tiles, &l->link, &l->seq));
+    find_transfers(l->out->in, l->og->inputs, l->link.in);
+    find_transfers(l->out->out, l->og->outputs, l->link.out);
+    return EMU_OK;
 }

@@ -52,7 +52,8 @@ struct lowering {
     struct program seq;
     /* A loop over micro batches (lower_batches.h): seq is its body, and what stands before and
      * after it. Without one, after is seq. */
-    struct program before, after;
+    struct program before, after, body;
+    struct prefetch_run link; /* what goes through IO tiles; its lists are owned */
     struct tensor *statistic; /* by update: the state of which the loop has a copy */
     enum elem real;           /* of floats, where the lowering is now */
     struct lowered_network *out;

@@ -133,36 +133,91 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
 
 /* ---- inputs and outputs ---- */
 
-/* Pictures that are streamed: no input of the program. */
-static struct activation streamed_picture(struct lowering *l, uint32_t n, uint32_t h, uint32_t w,
+/* A place in the program before what is added from now on. */
+static struct program place(struct lowering *l)
+{
+    struct program first = program_sequence(l->g);
+
+    program_add(l->g, l->seq, first);
+    return first;
+}
+
+/* Pictures in the format that the options say, as a first layer reads them. */
+static struct activation formatted_picture(struct lowering *l, const struct op_shape *s,
+                                           struct lowered_value *in)
+{
+    struct program first = place(l);
+    struct tensor raw;
+    struct activation x =
+        op_pixels(l->nn, s->dim[0], s->dim[2], s->dim[3], l->options->pixels, &raw, in->name);
+
+    in->lanes = x.c;
+    lower_arrive(l, in, raw, first);
+    return x;
+}
+
+/* Pictures as a first layer reads them, which come with every micro batch. */
+static struct activation streamed_picture(struct lowering *l, const struct op_shape *s,
                                           struct lowered_value *in)
 {
-    const uint32_t shape[] = { n, h, w, 4 };
-    struct activation x = { graph_variable(l->g, ELEM_F16, 4, shape, in->name), n, 3, h, w };
+    const uint32_t shape[] = { s->dim[0], s->dim[2], s->dim[3], 4 };
+    struct activation x = { graph_variable(l->g, ELEM_F16, 4, shape, in->name), s->dim[0], 3,
+                            s->dim[2], s->dim[3] };
 
     graph_map_linear(l->g, x.t, 64, 64, 0, graph_compute_tiles(l->g));
-    in->elem = ELEM_F16;
-    lower_stream_in(l, in, x.t);
+    in->lanes = 4;
+    lower_arrive(l, in, x.t, place(l));
     return x;
+}
+
+/* Whether an input is what lower_options.pixels is the format of. */
+static int is_formatted(const struct lowering *l, uint32_t value)
+{
+    return l->options->pixels && value == l->og->input[0];
 }
 
 static void add_picture(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
     const struct op_shape *s = lower_shape(l, value);
-    uint32_t n = s->dim[0], h = s->dim[2], w = s->dim[3];
-    const struct pixel_format *pixels = l->options->pixels;
-    struct activation x = pixels ? op_pixels(l->nn, n, h, w, pixels, &l->out->raw, in->name)
-                          : lower_is_of_batch(l, value) ? streamed_picture(l, n, h, w, in)
-                                                        : op_picture(l->nn, n, h, w, in->name);
+    struct activation x;
     struct tensor t;
 
-    in->pixels = 1;
-    in->view = x.t;
-    in->elem = ELEM_F16;
+    if (is_formatted(l, value)) {
+        x = formatted_picture(l, s, in);
+    } else if (lower_is_of_batch(l, value)) {
+        x = streamed_picture(l, s, in);
+    } else {
+        x = op_picture(l->nn, s->dim[0], s->dim[2], s->dim[3], in->name);
+        in->lanes = 4;
+        in->view = x.t;
+        in->elem = ELEM_F16;
+    }
     x.c = s->dim[1];
     l->at[value].picture = x;
     t = tensor_transpose(l->g, x.t, (const unsigned[]){ 0, 3, 1, 2 });
     lower_set_view(l, value, tensor_slice(l->g, t, 1, 0, x.c));
+}
+
+/* Numbers in the value's order, floats, say, or bytes that become floats. */
+static struct tensor arriving(struct lowering *l, uint32_t value, enum elem elem,
+                              struct lowered_value *in)
+{
+    enum { GRAIN = 16, LEAST = 64 };
+    const struct op_shape *s = lower_shape(l, value);
+    struct program first = place(l);
+    uint32_t channels = s->rank == 4 ? s->dim[1] : 1;
+    struct tensor t, raw;
+
+    if (is_formatted(l, value) && l->options->pixels->elem == ELEM_U8) {
+        t = op_bytes(l->nn, elem, s->rank, s->dim, channels,
+                     (uint32_t)op_shape_count(s) / s->dim[0] / channels, l->options->pixels, &raw,
+                     in->name);
+    } else {
+        raw = t = graph_variable(l->g, elem, s->rank, s->dim, in->name);
+        graph_map_linear(l->g, t, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+    }
+    lower_arrive(l, in, raw, first);
+    return t;
 }
 
 /* Whether an input is a field that convolutions train on: their gradients need it in whole blocks
@@ -177,65 +232,80 @@ static int is_trained_on(const struct lowering *l, uint32_t value)
     return found && l->real == ELEM_F16 && s->rank == 4;
 }
 
-/* The host writes the channels that there are; those that fill up blocks stay 0. */
-static void add_field(struct lowering *l, uint32_t value, struct lowered_value *in)
+/* A field of zeros for an input. */
+static struct activation new_input_field(struct lowering *l, uint32_t value, const char *name)
 {
-    enum { GRAIN = 16, LEAST = 64 };
     const struct op_shape *s = lower_shape(l, value);
-    struct tensor raw;
     struct activation x = { .n = s->dim[0], .c = s->dim[1], .h = s->dim[2], .w = s->dim[3] };
     const uint32_t shape[] = { channel_blocks_of(x.c), x.n, x.h, x.w, CHANNEL_BLOCK };
+    /* pixels in three bytes become numbers on tiles that have sixteen of them */
+    uint32_t grain = is_formatted(l, value) && x.c == 3 ? 16 * CHANNEL_BLOCK : CHANNEL_BLOCK;
     void *zeros;
 
-    x.t = graph_variable(l->g, ELEM_F16, 5, shape, in->name);
+    x.t = graph_variable(l->g, ELEM_F16, 5, shape, name);
     zeros = emu_alloc(tensor_elements(l->g, x.t) + 1, elem_bytes(ELEM_F16));
     if (!zeros) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", in->name);
-        return;
+        graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
+        return x;
     }
-    graph_map_linear(l->g, x.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
+    graph_map_linear(l->g, x.t, grain, grain > 4 * CHANNEL_BLOCK ? grain : 4 * CHANNEL_BLOCK, 0,
+                     graph_compute_tiles(l->g));
     graph_set_initial(l->g, x.t, zeros);
     graph_keep(l->g, x.t);
     emu_free(zeros);
+    return x;
+}
+
+/* The channels that there are come from the host; those that fill up blocks stay 0. */
+static void add_field(struct lowering *l, uint32_t value, struct lowered_value *in)
+{
+    struct activation x = new_input_field(l, value, in->name), p;
+    struct tensor view, t;
+
     lower_set_field(l, value, x, 1);
     lower_pin(l, value);
-    in->elem = ELEM_F16;
-    in->view = lower_made_view(l, value);
-    if (!lower_is_of_batch(l, value))
-        return;
-    raw = graph_variable(l->g, ELEM_F16, s->rank, s->dim, in->name);
-    graph_map_linear(l->g, raw, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
-    lower_stream_in(l, in, raw);
+    view = lower_made_view(l, value);
+    if (is_formatted(l, value) && x.c == 3) {
+        const uint32_t shape[] = { 1, x.n, x.h, x.w, 4 };
+
+        p = formatted_picture(l, lower_shape(l, value), in);
+        t = tensor_reshape(l->g, p.t, 5, shape); /* the fourth number is 0 */
+        program_add(l->g, l->seq, program_copy(l->g, t, tensor_slice(l->g, x.t, 4, 0, 4)));
+    } else if (is_formatted(l, value) || lower_is_of_batch(l, value)) {
+        t = arriving(l, value, ELEM_F16, in);
+        program_add(l->g, l->seq,
+                    program_copy(l->g, tensor_flatten(l->g, t), tensor_flatten(l->g, view)));
+    } else {
+        in->elem = ELEM_F16;
+        in->view = view;
+    }
 }
 
 static void add_input(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
     const struct op_value *v = &l->og->value[value];
-    enum { GRAIN = 16, LEAST = 64 };
 
     in->value = value;
     in->name = v->name;
-    if (value_is_picture(l->og, value)) {
-        add_picture(l, value, in);
-        return;
-    }
     if (v->kind == OP_STATE) {
         in->view = l->at[value].state;
         in->elem = tensor_elem(l->g, in->view);
-        return;
-    }
-    if (is_trained_on(l, value)) {
+    } else if (value_is_picture(l->og, value)) {
+        add_picture(l, value, in);
+    } else if (is_trained_on(l, value)) {
         add_field(l, value, in);
-        return;
+    } else {
+        lower_set_view(l, value, arriving(l, value, lower_input_elem(l, value), in));
     }
-    in->elem = lower_input_elem(l, value);
-    in->view = graph_variable(l->g, in->elem, v->shape.rank, v->shape.dim, v->name);
-    graph_map_linear(l->g, in->view, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
-    if (lower_is_of_batch(l, value))
-        lower_stream_in(l, in, in->view);
-    else
-        graph_input(l->g, in->view);
-    lower_set_view(l, value, in->view);
+}
+
+/* Those that come with every micro batch, or the others. */
+static void add_inputs(struct lowering *l, int of_batch)
+{
+    for (uint32_t k = 0; k < l->og->inputs; k++) {
+        if (lower_is_of_batch(l, l->og->input[k]) == of_batch)
+            add_input(l, l->og->input[k], &l->out->in[k]);
+    }
 }
 
 /* The state that a value becomes; OP_NONE: none. */
@@ -272,7 +342,7 @@ static void add_output(struct lowering *l, uint32_t value, struct lowered_value 
     }
     t = lower_view(l, value);
     out->elem = tensor_elem(l->g, t);
-    if (lower_has_batches(l) && !is_of_update(l, value)) {
+    if (lower_has_streams(l) && !is_of_update(l, value)) {
         out->view = t;
         lower_stream_out(l, t, out);
         return;
@@ -438,20 +508,22 @@ static enum emu_status lower_all(struct lowering *l)
     lower_place_states(l);
     if (l->groups->count)
         l->real = l->groups->at[0].real;
-    for (uint32_t k = 0; k < og->inputs; k++)
-        add_input(l, og->input[k], &l->out->in[k]);
+    add_inputs(l, 0);
+    TRY(graph_status(l->g));
+    TRY(lower_batches_begin(l));
+    add_inputs(l, 1);
     for (uint32_t k = 0; k < og->inputs; k++)
         keep(l, og->input[k]);
     TRY(graph_status(l->g));
-    TRY(lower_batches_begin(l));
     TRY(lower_groups(l));
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, og->output[k], &l->out->out[k]);
     lower_batches_end(l);
     lower_update_states(l);
+    TRY(lower_batches_close(l));
     l->out->functions = l->blocks->classes;
     l->out->program = l->seq;
-    if (!l->options->pixels)
+    if (!l->options->is_body)
         graph_set_program(l->g, l->seq);
     return graph_status(l->g);
 }
@@ -582,7 +654,7 @@ static void lowering_end(struct lowering *l, struct equal_blocks *blocks)
     emu_free(l->conv_of);
     emu_free(l->gradient_of);
     emu_free(l->load);
-    emu_free(l->statistic);
+    lower_batches_free(l);
 }
 
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,

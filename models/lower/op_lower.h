@@ -39,10 +39,15 @@ struct lower_options {
      * and 1: the host writes all inputs before a run. More: the program is a loop over them, and
      * what is of a micro batch (lowered_value.is_streamed) comes and goes by streams. */
     uint32_t batches;
-    /* NULL: the host writes pictures as the first layer takes them. Else the only input is pictures
-     * in this format (lowered_network.raw), and the caller makes the graph's program out of
-     * lowered_network.program. */
+    /* Of a step of training: not 0: what is of a micro batch goes through so many tiles, the last
+     * of the chip, which fetch the next one meanwhile (op_prefetch_run()). They are reserved. */
+    uint32_t io_tiles;
+    /* NULL: the host writes pictures as numbers. Else the first input is pictures in this format,
+     * which the network turns into numbers. */
     const struct pixel_format *pixels;
+    /* 1: the caller makes the graph's program out of lowered_network.program, and brings pictures
+     * to lowered_value.raw. */
+    int is_body;
 };
 
 /* An input or output of the program, or a value that is kept. */
@@ -51,9 +56,10 @@ struct lowered_value {
     const char *name;   /* borrowed from it */
     struct tensor view; /* elements in the order of the view */
     enum elem elem;
-    int pixels; /* 1: an input that lies as [n][h][w][4], though its shape is [n][c][h][w] */
-    /* 1: of a micro batch. It is a transfer of a stream for each of them, elements in the order of
-     * the view; raw: what the transfer goes to or comes from. */
+    unsigned lanes; /* not 0: an input that lies as [n][h][w][lanes], though its shape is
+                       [n][c][h][w] */
+    /* 1: of a micro batch. It is a transfer of a stream for each of them; raw: what the transfer
+     * goes to or comes from, maybe filled up. */
     int is_streamed;
     uint32_t stream;
     struct tensor raw;
@@ -91,7 +97,6 @@ struct lowered_network {
     uint32_t watches;
     struct conv_plans plans; /* by convolution, in the order of groups */
     struct program program;  /* computes one batch */
-    struct tensor raw;       /* if the options have pixels: the input of op_pixels() */
 };
 
 /* Whether every node can be lowered; those that cannot are collected in g as problems (op_graph.h).

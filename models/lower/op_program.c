@@ -21,7 +21,7 @@ static enum emu_status add_loop(struct op_program *p, const struct prefetch_opti
     const struct lowered_network *n = p->network;
     struct program loop;
 
-    TRY(op_prefetch(p->graph, o, n->raw, n->program, n->out[0].view, &loop, &p->prefetch));
+    TRY(op_prefetch(p->graph, o, n->in[0].raw, n->program, n->out[0].view, &loop, &p->prefetch));
     graph_set_program(p->graph, loop);
     return EMU_OK;
 }
@@ -39,12 +39,15 @@ static enum emu_status build_once(const struct arch *a, const struct op_graph *o
 {
     struct progress progress = progress_begin(o->compile.progress);
     struct compile_options compile = o->compile;
+    const struct prefetch_options ahead = { .tiles = o->lower.io_tiles,
+                                            .depth = o->lower.io_tiles != 0 };
+    struct lower_options lower = o->lower;
     const struct conv_plans *plans;
 
+    lower.is_body = o->prefetch != NULL;
     TRY(graph_new(a, &kernel_library, &p->graph));
-    if (o->prefetch)
-        TRY(prefetch_reserve(p->graph, o->prefetch));
-    TRY(op_lower(p->graph, og, &o->lower, &p->network));
+    TRY(prefetch_reserve(p->graph, o->prefetch ? o->prefetch : &ahead));
+    TRY(op_lower(p->graph, og, &lower, &p->network));
     if (o->prefetch)
         TRY(add_loop(p, o->prefetch));
     plans = &p->network->plans;
@@ -212,6 +215,8 @@ static void pack(enum elem e, double v, void *at)
         memcpy(at, &h, sizeof(h));
     } else if (e == ELEM_F32) {
         memcpy(at, &f, sizeof(f));
+    } else if (e == ELEM_U8) {
+        *(uint8_t *)at = (uint8_t)v;
     } else {
         memcpy(at, &i, sizeof(i));
     }
@@ -237,18 +242,19 @@ static double largest_of(enum elem e)
     return e == ELEM_F16   ? 65504
            : e == ELEM_F32 ? (double)FLT_MAX
            : e == ELEM_U32 ? (double)UINT32_MAX
+           : e == ELEM_U8  ? UINT8_MAX
                            : (double)INT32_MAX;
 }
 
-/* Where element k of [n][c][h][w] is in [n][h][w][4]. */
-static uint64_t pixel_at(const struct op_shape *s, uint64_t k)
+/* Where element k of [n][c][h][w] is in [n][h][w][lanes]. */
+static uint64_t pixel_at(const struct op_shape *s, unsigned lanes, uint64_t k)
 {
     uint64_t plane = (uint64_t)s->dim[2] * s->dim[3], c = k / plane % s->dim[1];
 
-    return (k / plane / s->dim[1] * plane + k % plane) * 4 + c;
+    return (k / plane / s->dim[1] * plane + k % plane) * lanes + c;
 }
 
-enum emu_status op_numbers_pack(enum elem e, int pixels, const char *name,
+enum emu_status op_numbers_pack(enum elem e, unsigned lanes, const char *name,
                                 const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
 {
     uint64_t n = op_shape_count(&t->shape), size = elem_bytes(e);
@@ -259,12 +265,12 @@ enum emu_status op_numbers_pack(enum elem e, int pixels, const char *name,
         if (isfinite(v) && fabs(v) > largest_of(e))
             return FAIL(USAGE, "input %s: %g is beyond the range of %s", name, v, elem_name(e));
     }
-    *bytes = (pixels ? n / t->shape.dim[1] * 4 : n) * size;
+    *bytes = (lanes ? n / t->shape.dim[1] * lanes : n) * size;
     *out = emu_alloc(*bytes + 1, 1);
     if (!*out)
         return FAIL(NO_MEMORY, "%s", name);
     for (uint64_t i = 0; i < n; i++)
-        pack(e, op_tensor_number(t, i), *out + (pixels ? pixel_at(&t->shape, i) : i) * size);
+        pack(e, op_tensor_number(t, i), *out + (lanes ? pixel_at(&t->shape, lanes, i) : i) * size);
     return EMU_OK;
 }
 
@@ -291,12 +297,12 @@ static enum emu_status elements_of(const struct op_program *p, uint32_t k,
     const struct lowered_value *in = &p->network->in[k];
     uint64_t bytes;
 
-    return op_numbers_pack(in->elem, in->pixels, in->name, t, out, &bytes);
+    return op_numbers_pack(in->elem, in->lanes, in->name, t, out, &bytes);
 }
 
 enum emu_status op_pixels_pack(const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
 {
-    return op_numbers_pack(ELEM_F16, 1, "of pictures", t, out, bytes);
+    return op_numbers_pack(ELEM_F16, 4, "of pictures", t, out, bytes);
 }
 
 enum emu_status op_program_write(const struct op_program *p, struct session *s, uint32_t k,

@@ -10,7 +10,7 @@
 
 struct op_program_options {
     struct lower_options lower;
-    /* Not NULL: the program is a loop over batches; lower.pixels must be set. NULL: one batch. */
+    /* Not NULL: the program is a loop over batches; lower.pixels must be set. NULL: one run. */
     const struct prefetch_options *prefetch; /* borrowed */
     struct compile_options compile;
     struct schedule_store *schedules; /* borrowed; NULL: attempts share one of their own */
@@ -59,9 +59,9 @@ enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
 enum emu_status op_program_fill(const struct op_program *p, uint32_t k,
                                 const struct op_tensor *t) EMU_MUST_CHECK;
 
-/* Numbers as the chip has them, and back. pixels: as op_pixels_pack(). name: for messages. *out is
+/* Numbers as the chip has them, and back. lanes: as in lowered_value. name: for messages. *out is
  * owned by the caller. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY. */
-enum emu_status op_numbers_pack(enum elem e, int pixels, const char *name,
+enum emu_status op_numbers_pack(enum elem e, unsigned lanes, const char *name,
                                 const struct op_tensor *t, uint8_t **out,
                                 uint64_t *bytes) EMU_MUST_CHECK;
 enum emu_status op_numbers_unpack(enum elem e, const void *data, const struct op_shape *shape,

@@ -259,6 +259,6 @@ void picture_normalise(const struct picture *p, const struct picture_recipe *r, 
 
     for (unsigned c = 0; c < 3; c++) {
         for (size_t i = 0; i < pixels; i++)
-            out[c * pixels + i] = picture_normal(r, c, p->rgb[3 * i + c]);
+            out[c * pixels + i] = picture_normal(r->mean[c], r->std[c], p->rgb[3 * i + c]);
     }
 }

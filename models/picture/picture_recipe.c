@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "emu/base/fp.h"
 #include "models/picture/picture.h"
 
 const char *picture_filter_name(enum picture_filter f)
@@ -64,4 +65,18 @@ char *picture_recipe_text(const struct picture_recipe *r, char out[RECIPE_TEXT])
     snprintf(out, RECIPE_TEXT, "%s, middle %u x %u (%s)", resize, r->side, r->side,
              r->whose ? r->whose : "as chosen");
     return out;
+}
+
+struct pixel_format picture_pixels(const double mean[3], const double std[3], enum elem elem)
+{
+    struct pixel_format f = { .elem = elem };
+    struct fp_env nearest = { 0 };
+
+    for (unsigned c = 0; c < EMU_COUNT_OF(f.table); c++) {
+        for (unsigned v = 0; v < EMU_COUNT_OF(f.table[c]); v++) {
+            f.number[c][v] = picture_normal(mean[c], std[c], (float)v);
+            f.table[c][v] = fp_f16_from_f64((double)f.number[c][v], 0, &nearest);
+        }
+    }
+    return f;
 }

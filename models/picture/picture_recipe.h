@@ -7,6 +7,7 @@
 #define MODELS_PICTURE_RECIPE_H
 
 #include "models/net/net.h"
+#include "programs/programs.h"
 
 enum picture_filter { FILTER_BICUBIC, FILTER_BILINEAR, PICTURE_FILTERS };
 /* "bicubic" */
@@ -35,10 +36,13 @@ enum emu_status picture_recipe_check(const struct picture_recipe *r) EMU_MUST_CH
 enum { RECIPE_TEXT = 128 };
 char *picture_recipe_text(const struct picture_recipe *r, char out[RECIPE_TEXT]);
 
-/* (v / 255 - mean) / std for a byte of channel 0, 1 or 2, in f32. */
-static inline float picture_normal(const struct picture_recipe *r, unsigned channel, uint8_t v)
+/* A byte, or a mean of bytes, as the number that a network reads, in f32. */
+static inline float picture_normal(double mean, double std, float v)
 {
-    return ((float)v / 255.0f - (float)r->mean[channel]) / (float)r->std[channel];
+    return (v / 255.0f - (float)mean) / (float)std;
 }
+/* How the chip reads pictures of this type. From u8 it makes the same f16 and f32, to the bit, that
+ * the host makes. */
+struct pixel_format picture_pixels(const double mean[3], const double std[3], enum elem elem);
 
 #endif

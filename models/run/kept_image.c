@@ -34,7 +34,7 @@ static enum emu_status pack(const struct op_graph *g, uint32_t k, const struct o
 
     if (e == ELEM_COUNT)
         return FAIL(BAD_IMAGE, "an image without an input %s", name);
-    return op_numbers_pack(e, value_is_picture(g, value), name, t, data, bytes);
+    return op_numbers_pack(e, value_is_picture(g, value) ? 4 : 0, name, t, data, bytes);
 }
 
 enum emu_status kept_input_write(const struct op_graph *g, uint32_t k, const struct op_tensor *t,

@@ -1,6 +1,5 @@
 /* stream_input.c - asks for pictures and converts them into batches (see stream_input.h). */
 #include "emu/base/alloc.h"
-#include "emu/base/fp.h"
 #include "models/stream/stream_input.h"
 
 #include <string.h>
@@ -9,15 +8,16 @@ enum { CHANNELS = 3 };
 
 static size_t batch_bytes(const struct stream_input *x)
 {
-    return x->batch_elements * elem_bytes(x->elem);
+    return x->batch_elements * elem_bytes(x->pixels.elem);
 }
 
 enum emu_status stream_input_init(struct stream_input *x, const struct stream_network *net,
                                   enum elem elem, size_t batch_elements, uint32_t slots)
 {
-    *x = (struct stream_input){
-        .net = net, .elem = elem, .batch_elements = batch_elements, .slots = slots
-    };
+    *x = (struct stream_input){ .net = net,
+                                .pixels = picture_pixels(net->recipe.mean, net->recipe.std, elem),
+                                .batch_elements = batch_elements,
+                                .slots = slots };
     x->data = emu_alloc(slots, batch_bytes(x));
     x->pictures = emu_alloc(slots, sizeof(*x->pictures));
     x->rgb = emu_alloc((size_t)net->recipe.side * net->recipe.side, CHANNELS);
@@ -32,31 +32,21 @@ void stream_input_free(struct stream_input *x)
     emu_free(x->rgb);
 }
 
-static uint16_t normalised_half(const struct picture_recipe *r, unsigned channel, uint8_t v)
-{
-    struct fp_env nearest = { 0 };
-
-    return fp_f16_from_f64((double)picture_normal(r, channel, v), 0, &nearest);
-}
-
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
 {
     size_t n = (size_t)x->net->recipe.side * x->net->recipe.side * CHANNELS, at = picture * n;
 
     for (size_t i = 0; i < n; i++) {
         unsigned channel = i % CHANNELS;
+        uint16_t half = x->pixels.table[channel][x->rgb[i]];
+        float v = x->pixels.number[channel][x->rgb[i]];
 
-        if (x->elem == ELEM_U8) {
+        if (x->pixels.elem == ELEM_U8)
             batch[at + i] = x->rgb[i];
-        } else if (x->elem == ELEM_F16) {
-            uint16_t half = normalised_half(&x->net->recipe, channel, x->rgb[i]);
-
+        else if (x->pixels.elem == ELEM_F16)
             memcpy(batch + (at + i) * sizeof(half), &half, sizeof(half));
-        } else {
-            float v = picture_normal(&x->net->recipe, channel, x->rgb[i]);
-
+        else
             memcpy(batch + (at + i) * sizeof(v), &v, sizeof(v));
-        }
     }
 }
 
@@ -94,15 +84,4 @@ const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uin
     EMU_ASSERT(batch < x->loaded && x->loaded - batch <= x->slots);
     *pictures = x->pictures[batch % x->slots];
     return x->data + batch % x->slots * batch_bytes(x);
-}
-
-struct pixel_format stream_input_pixels(const struct stream_network *net, enum elem elem)
-{
-    struct pixel_format c = { .elem = elem };
-
-    for (unsigned i = 0; i < CHANNELS; i++) {
-        for (unsigned v = 0; v < EMU_COUNT_OF(c.table[i]); v++)
-            c.table[i][v] = normalised_half(&net->recipe, i, (uint8_t)v);
-    }
-    return c;
 }

@@ -9,7 +9,7 @@
 struct stream_input {
     const struct stream_network *net; /* borrowed, like calls */
     const struct stream_calls *calls;
-    enum elem elem;
+    struct pixel_format pixels;
     size_t batch_elements; /* of a batch on the link; elements after its last picture are 0 */
     uint32_t slots;        /* batch b is in slot b % slots */
     uint8_t *data;         /* owned; [slots] batches */
@@ -32,9 +32,5 @@ enum emu_status stream_input_has(struct stream_input *x, uint64_t batch, int *ha
 /* The elements of one of the last `slots` batches loaded, borrowed until its slot is used again;
  * *pictures: how many it has. */
 const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uint32_t *pictures);
-
-/* How the chip reads pictures of this type. From u8 it makes the same f16, to the bit, that the
- * host makes when elem is f16. */
-struct pixel_format stream_input_pixels(const struct stream_network *net, enum elem elem);
 
 #endif

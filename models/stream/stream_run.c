@@ -34,7 +34,7 @@ struct picture_stream {
 
 static enum emu_status build(struct picture_stream *s)
 {
-    struct pixel_format c = stream_input_pixels(s->net, s->o.input);
+    struct pixel_format c = picture_pixels(s->net->recipe.mean, s->net->recipe.std, s->o.input);
     const struct op_program_options o = {
         .lower = { .real = ELEM_F16,
                    .memory_proportion = s->o.memory_proportion,
@@ -50,7 +50,7 @@ static enum emu_status build(struct picture_stream *s)
     if (!s->scores)
         return FAIL(NO_MEMORY, "scores");
     TRY(op_program_new(&s->arch, s->net->graph, &o, &s->p));
-    numbers = tensor_elements(s->p.graph, s->p.network->raw);
+    numbers = tensor_elements(s->p.graph, s->p.network->in[0].raw);
     s->record.batch_bytes = numbers * elem_bytes(s->o.input);
     return stream_input_init(&s->input, s->net, s->o.input, numbers, 2 * s->o.prefetch.depth + 2);
 }

@@ -41,6 +41,8 @@ static void training_free(struct training *t)
     op_tensor_free(&t->pictures);
     op_tensor_free(&t->targets);
     emu_free(t->labels);
+    for (unsigned k = 0; k < UNDER_WAY; k++)
+        emu_free(t->way[k].label);
     train_log_free(&t->log);
 }
 
@@ -233,6 +235,7 @@ static enum emu_status open_batches(struct training *t)
         return EMU_OK;
     TRY(batch_options_of(t, t->data, &o));
     o.shuffle = 1;
+    o.bytes = t->link.pixels.elem == ELEM_U8;
     TRY(batches_new(t->data, &o, &t->batches));
     t->steps_epoch = t->data->samples / o.batch / t->accumulate;
     if (!t->steps_epoch)
@@ -240,7 +243,7 @@ static enum emu_status open_batches(struct training *t)
                     t->data->samples, t->accumulate * o.batch);
     if (!t->test_data)
         return EMU_OK;
-    TRY(batch_options_of(t, t->test_data, &o));
+    TRY(batch_options_of(t, t->test_data, &o)); /* numbers: the host writes them */
     o.smoothing = 0;
     return batches_new(t->test_data, &o, &t->test_batches);
 }
@@ -275,6 +278,7 @@ static enum emu_status open_network(struct training *t)
         t->augment = !strcmp(t->data->format, "IDX")     ? AUGMENT_NONE
                      : !strcmp(t->data->format, "CIFAR") ? AUGMENT_SHIFT
                                                          : AUGMENT_CROP;
+    TRY(train_link_of(q, &t->arch, &t->source.shape, t->data, t->real, &t->link));
     progress_report(&t->progress, "network", "%s: %u nodes, %s parameters, batches of %u", q->what,
                     t->source.graph->nodes, count_text(op_graph_parameters(t->source.graph)).at,
                     t->source.shape.batch);
@@ -288,7 +292,7 @@ static uint64_t recipe_of(const struct training *t)
         struct train_optimiser o;
         struct train_schedule s;
         double loss_scale, smoothing, average;
-        uint64_t epochs, samples, real, states, dynamic_scale, augment, classes;
+        uint64_t epochs, samples, real, states, dynamic_scale, augment, classes, io_tiles, init;
     } r;
 
     memset(&r, 0, sizeof(r));
@@ -305,6 +309,8 @@ static uint64_t recipe_of(const struct training *t)
     r.average = t->q->average;
     r.augment = t->augment;
     r.classes = t->source.shape.classes;
+    r.init = t->source.net && !t->q->weights ? train_init_of(t->q, t->source.net) : 0;
+    r.io_tiles = t->link.io_tiles; /* which tile has which parameter follows */
     return hash64(&r, sizeof(r)) + t->accumulate - 1 +
            hash64(t->optimiser.method, strlen(t->optimiser.method)) +
            hash64(t->q->what, strlen(t->q->what));
@@ -336,6 +342,10 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     o.program.lower.real = t->real;
     o.program.lower.states = t->states;
     o.program.lower.share_blocks = t->q->share_blocks ? SHARE_NONE : SHARE_EQUAL;
+    if (chip == &t->chip) {
+        o.program.lower.io_tiles = t->link.io_tiles;
+        o.program.lower.pixels = t->link.pixels.elem == ELEM_U8 ? &t->link.pixels : NULL;
+    }
     TRY(check_nodes(g));
     TRY(op_lower_check_machine(&t->arch, g));
     t->chip_options = chip == &t->chip ? o : t->chip_options;
@@ -389,6 +399,8 @@ static enum emu_status begin_machines(struct training *t)
 
     TRY(train_bill_supersteps(&t->chip, &supersteps));
     o.record = supersteps || o.record_exchanges;
+    if (t->link.io_tiles) /* which have fewer of their own */
+        supersteps *= 2;
     o.record_limit = o.record_exchanges ? PROFILE_SUPERSTEPS : supersteps;
     TRY(train_chip_begin(&t->chip, &o));
     o.record = 0;
@@ -405,7 +417,14 @@ static enum emu_status make_tensors(struct training *t)
     TRY(op_tensor_new(&g->value[t->chip.step.data].shape, &t->pictures));
     TRY(op_tensor_new(&g->value[t->chip.step.targets].shape, &t->targets));
     t->labels = emu_alloc(t->source.shape.batch, sizeof(*t->labels));
-    return t->labels ? EMU_OK : FAIL(NO_MEMORY, "labels");
+    if (!t->labels)
+        return FAIL(NO_MEMORY, "labels");
+    for (unsigned k = 0; k < UNDER_WAY; k++) {
+        t->way[k].label = emu_alloc(t->source.shape.batch, sizeof(*t->way[k].label));
+        if (!t->way[k].label)
+            return FAIL(NO_MEMORY, "labels");
+    }
+    return EMU_OK;
 }
 
 /* Goes on from a checkpoint, if there is one. */

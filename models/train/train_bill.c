@@ -121,6 +121,27 @@ enum emu_status train_bill_supersteps(const struct train_chip *t, size_t *out)
     return s == EMU_USAGE ? EMU_OK : s; /* more steps than a trace has: no bill */
 }
 
+/* Whether so many of the tiles that compute are recorded. */
+static int has_supersteps(const struct record *r, size_t supersteps)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; r && i < record_count(r); i++)
+        found += !record_at(r, i)->group;
+    return r && found >= supersteps;
+}
+
+/* What IO tiles send when the others, with their last superstep, have done the step. */
+static void add_rest(const struct record *r, size_t last, struct train_bill *out)
+{
+    uint64_t end = record_at(r, last)->end, latest = end;
+
+    for (size_t i = 0; i < record_count(r) && (i <= last || record_at(r, i)->group); i++)
+        latest = record_at(r, i)->end > latest ? record_at(r, i)->end : latest;
+    out->pass[PASS_HOST].cycles += latest - end;
+    out->cycles += latest - end;
+}
+
 enum emu_status train_bill_of(const struct train_chip *t, struct train_bill *out)
 {
     const struct record *r = session_record(t->session);
@@ -134,15 +155,20 @@ enum emu_status train_bill_of(const struct train_chip *t, struct train_bill *out
     if (s != EMU_OK)
         return s == EMU_USAGE ? EMU_OK : s;
     supersteps = supersteps_of(step, steps);
-    if (r && bill_step_count(r) >= supersteps)
+    if (has_supersteps(r, supersteps))
         s = passes_of_scopes(t, &pass);
-    for (size_t i = 0; s == EMU_OK && pass && i < supersteps; i++) {
-        struct bill cost = bill_of_step(r, i);
+    for (size_t i = 0, n = 0; s == EMU_OK && pass && n < supersteps; i++) {
+        struct bill cost;
         size_t begin = at;
 
-        while (at < steps && step[at].superstep == i)
+        if (record_at(r, i)->group) /* IO tiles: meanwhile */
+            continue;
+        cost = bill_of_step(r, i);
+        while (at < steps && step[at].superstep == n)
             at++;
         add_superstep(step + begin, at - begin, &cost, pass, out);
+        if (++n == supersteps)
+            add_rest(r, i, out);
     }
     emu_free(pass);
     emu_free(step);

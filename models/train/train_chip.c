@@ -21,9 +21,11 @@ enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
     *out = (struct train_chip){ .g = g,
                                 .step = *step,
                                 .batches = o->batches ? o->batches : 1,
+                                .looks_ahead = o->program.lower.io_tiles && !o->program.lower.watch,
                                 .loss_scale = { .now = o->loss_scale, .dynamic = o->dynamic_scale },
                                 .seed = o->seed };
     with.lower.batches = with.lower.watch ? 1 : out->batches;
+    with.lower.io_tiles = with.lower.watch ? 0 : with.lower.io_tiles;
     return op_program_new(a, g, &with, &out->program);
 }
 
@@ -31,6 +33,7 @@ void train_chip_free(struct train_chip *t)
 {
     session_free(t->session);
     emu_free(t->stream);
+    op_tensor_free(&t->loss);
     op_tensor_free(&t->scores);
     op_program_free(&t->program);
     memset(t, 0, sizeof(*t));
@@ -161,7 +164,7 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
                          targets));
     TRY(write_step(t, rate));
     if (t->step.masks != OP_NONE)
-        TRY(write_seed(t, t->step.masks, MASKS, t->steps * t->batches + t->batch));
+        TRY(write_seed(t, t->step.masks, MASKS, t->steps * t->batches + t->asked));
     TRY(session_run(t->session));
     TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.loss), &one));
     *loss = one.f[0];
@@ -177,19 +180,24 @@ static enum emu_status update_once(struct train_chip *t, double rate)
 {
     struct op_tensor scores;
     enum emu_status s;
+    double loss;
 
     TRY(t->feed->next(t->feed->ctx, &t->data, &t->targets));
     t->dry = !t->data;
     if (t->dry)
         return EMU_OK;
-    TRY(train_chip_step(t, t->data, t->targets, rate, &t->loss, &scores));
-    s = t->feed->done(t->feed->ctx, t->loss, &scores);
+    TRY(train_chip_step(t, t->data, t->targets, rate, &loss, &scores));
+    s = t->feed->done(t->feed->ctx, loss, &scores);
     op_tensor_free(&scores);
     return s;
 }
 
-static enum emu_status update_in_loop(struct train_chip *t, double rate)
+static enum emu_status update_by_streams(struct train_chip *t, double rate)
 {
+    if (t->looks_ahead)
+        TRY(train_chip_first(t));
+    if (t->dry)
+        return EMU_OK;
     TRY(write_step(t, rate));
     TRY(session_run(t->session));
     return t->dry ? EMU_OK : count_step(t);
@@ -201,11 +209,12 @@ enum emu_status train_chip_update(struct train_chip *t, const struct train_feed 
     enum emu_status s;
 
     t->feed = feed;
-    t->batch = 0;
+    t->asked = 0;
+    t->parts = 0;
     t->dry = 0;
-    s = train_chip_loops(t) ? update_in_loop(t, rate) : update_once(t, rate);
+    s = train_chip_streams(t) ? update_by_streams(t, rate) : update_once(t, rate);
     t->feed = NULL;
-    t->batch = 0;
+    t->asked = 0;
     *whole = !t->dry;
     return s;
 }

@@ -11,6 +11,9 @@ struct train_chip_options {
     int dynamic_scale; /* it is the first one */
     uint64_t seed;     /* of everything that is drawn */
     uint32_t batches;  /* micro batches of a step, in a loop on the chip; 0: one */
+    /* program.lower.io_tiles: what is of a micro batch goes through so many tiles;
+     * program.lower.pixels: with bytes as pictures, of which the feed gives the numbers 0 to 255.
+     */
 };
 /* f16 with f32 states, loss scale 128, seed 1. */
 struct train_chip_options train_chip_usual(void);
@@ -35,7 +38,8 @@ enum { LOSS_SCALE_GROWS = 2000, LOSS_SCALE_MAX = 32768 /* it is an f16 */ };
 struct train_feed {
     void *ctx;
     /* The pictures and targets of the next one, of the shapes of the step's inputs, borrowed until
-     * the next call. *data NULL: there are no more. */
+     * the next call. *data NULL: there are no more. With IO tiles the first one of the next step is
+     * asked for, too, before the last one is done. */
     enum emu_status (*next)(void *ctx, const struct op_tensor **data,
                             const struct op_tensor **targets);
     /* The mean loss of its pictures; scores [pictures][classes] are borrowed. */
@@ -56,16 +60,20 @@ struct train_chip {
     struct op_program program; /* owned, like the session */
     struct session *session;
     uint32_t batches; /* micro batches of a step */
+    int looks_ahead;  /* IO tiles fetch a micro batch before it is needed */
     uint64_t steps;   /* done: the next one is step steps + 1 */
     uint64_t skipped; /* of them: a gradient was no number, and no state has changed */
+    int has_next;     /* the first micro batch of the next step is on the IO tiles */
+    uint64_t sent;    /* micro batches that have been asked for by streams, in all steps */
     /* While a step runs: */
-    uint32_t batch;                         /* micro batches that are done */
+    uint32_t asked;                         /* micro batches of it that are or were on the chip */
+    uint32_t parts;                         /* results that have come of the one in hand */
     const struct train_feed *feed;          /* borrowed; NULL: what is sent are zeros */
     const struct op_tensor *data, *targets; /* borrowed: of the micro batch */
     int dry;                                /* the feed has ended before the step */
-    double loss;
-    struct op_tensor scores;    /* owned: of the micro batch */
+    struct op_tensor loss, scores;          /* owned: of the micro batch */
     struct chip_stream *stream; /* owned, with train_chip_begin(); by input, then by output */
+    uint32_t results;           /* streams of them */
 };
 
 /* Plans and compiles a step; train_chip_begin() makes a machine of it. EMU_OK also for a program
@@ -105,8 +113,11 @@ enum emu_status train_chip_copy_states(struct train_chip *from,
 
 /* Connects the streams of a session to the feed of whatever step runs. t must stay where it is. */
 enum emu_status train_chip_connect(struct train_chip *t) EMU_MUST_CHECK;
-/* Whether the step is a loop on the chip, fed by streams. */
-int train_chip_loops(const struct train_chip *t);
+/* Whether the step is fed by streams. */
+int train_chip_streams(const struct train_chip *t);
+/* Writes the first micro batch of a step to the IO tiles, if it is not there. t->dry: there is
+ * none. */
+enum emu_status train_chip_first(struct train_chip *t) EMU_MUST_CHECK;
 
 /* What a state is made of on the chip: f32 or f16. */
 enum elem train_chip_elem(const struct train_chip *t, uint32_t state);

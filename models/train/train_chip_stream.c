@@ -1,23 +1,31 @@
-/* train_chip_stream.c - the host's end of the streams of a step that is a loop over micro batches:
- * asks the feed for the next one when the chip does, and hands on what comes back. */
+/* train_chip_stream.c - the host's end of the streams of a step: asks the feed for the next micro
+ * batch when the chip does, and hands on what comes back. IO tiles ask for it while the one before
+ * is computed, so with the last one of a step for the first of the next. */
 #include <string.h>
 
 #include "models/train/train_chip.h"
 
-int train_chip_loops(const struct train_chip *t)
+int train_chip_streams(const struct train_chip *t)
 {
     return t->program.network->in[op_graph_input_index(t->g, t->step.data)].is_streamed;
 }
 
 /* ---- to the chip ---- */
 
-/* The first stream of a micro batch that is asked for begins it. */
-static enum emu_status begin_batch(struct train_chip *t, const struct lowered_value *v)
+/* The first stream that asks for a micro batch, transfer n, gets it from the feed. */
+static enum emu_status begin_batch(struct train_chip *t, uint64_t n)
 {
-    if (v->value != t->step.data || !t->feed || t->dry)
+    if (n < t->sent)
+        return EMU_OK;
+    t->sent = n + 1;
+    if (!t->feed || t->dry)
         return EMU_OK;
     TRY(t->feed->next(t->feed->ctx, &t->data, &t->targets));
-    t->dry = !t->data;
+    if (t->asked == t->batches)
+        t->has_next = t->data != NULL;
+    else
+        t->dry = !t->data;
+    t->asked++;
     return EMU_OK;
 }
 
@@ -28,56 +36,86 @@ static enum emu_status pack(const struct train_chip *t, const struct lowered_val
     const struct op_tensor seed = { .shape = t->g->value[v->value].shape, .i = word };
 
     if (v->value == t->step.masks)
-        train_seed(t->seed, MASKS, t->steps * t->batches + t->batch, word);
-    return op_numbers_pack(v->elem, v->pixels, v->name,
+        train_seed(t->seed, MASKS, t->steps * t->batches + t->asked - 1, word);
+    return op_numbers_pack(v->elem, v->lanes, v->name,
                            v->value == t->step.data      ? t->data
                            : v->value == t->step.targets ? t->targets
                                                          : &seed,
                            out, bytes);
 }
 
-static enum emu_status send(void *ctx, uint64_t n, void *data)
+/* The bytes of a transfer: of a micro batch; zeros when there is none; or no numbers, of which no
+ * state becomes anything, when a step has begun and there is none. */
+static enum emu_status fill(const struct train_chip *t, const struct lowered_value *v, void *data)
 {
-    struct chip_stream *s = ctx;
-    struct train_chip *t = s->chip;
-    uint64_t bytes;
+    size_t whole = (size_t)(tensor_elements(t->program.graph, v->raw) * elem_bytes(v->elem));
     uint8_t *packed;
+    uint64_t bytes;
 
-    (void)n;
-    TRY(begin_batch(t, s->value));
-    bytes = tensor_elements(t->program.graph, s->value->raw) * elem_bytes(s->value->elem);
-    if (!t->feed || t->dry) { /* zeros; or no numbers, of which no state becomes anything */
-        memset(data, t->feed ? 0xff : 0, (size_t)bytes);
+    memset(data, t->feed && t->dry ? 0xff : 0, whole);
+    if (!t->feed || t->dry || !t->data)
         return EMU_OK;
-    }
-    TRY(pack(t, s->value, &packed, &bytes));
+    TRY(pack(t, v, &packed, &bytes));
     memcpy(data, packed, (size_t)bytes);
     emu_free(packed);
     return EMU_OK;
 }
 
+static enum emu_status send(void *ctx, uint64_t n, void *data)
+{
+    struct chip_stream *s = ctx;
+
+    TRY(begin_batch(s->chip, n));
+    return fill(s->chip, s->value, data);
+}
+
+static enum emu_status write_first(struct train_chip *t, const struct lowered_value *v)
+{
+    uint64_t n = tensor_elements(t->program.graph, v->raw);
+    uint8_t *data = emu_alloc(n + 1, elem_bytes(v->elem));
+    enum emu_status s = data ? fill(t, v, data) : FAIL(NO_MEMORY, "%s", v->name);
+
+    if (s == EMU_OK)
+        s = session_write(t->session, v->raw, data);
+    emu_free(data);
+    return s;
+}
+
+enum emu_status train_chip_first(struct train_chip *t)
+{
+    const struct lowered_network *n = t->program.network;
+
+    t->asked = 1;
+    if (t->has_next) {
+        t->has_next = 0;
+        return EMU_OK;
+    }
+    TRY(t->feed->next(t->feed->ctx, &t->data, &t->targets));
+    t->dry = !t->data;
+    for (uint32_t k = 0; !t->dry && k < t->g->inputs; k++) {
+        if (n->in[k].is_streamed)
+            TRY(write_first(t, &n->in[k]));
+    }
+    return EMU_OK;
+}
+
 /* ---- from the chip ---- */
 
-/* Scores come first, in the order of the outputs; with the loss the micro batch is done. */
+/* With the last of its results a micro batch is done. */
 static enum emu_status receive(void *ctx, uint64_t n, void *data)
 {
     struct chip_stream *s = ctx;
     struct train_chip *t = s->chip;
     const struct lowered_value *v = s->value;
-    struct op_tensor loss;
+    struct op_tensor *to = v->value == t->step.scores ? &t->scores : &t->loss;
 
     (void)n;
     if (!t->feed || t->dry)
         return EMU_OK;
-    if (v->value == t->step.scores) {
-        op_tensor_free(&t->scores);
-        return op_numbers_unpack(v->elem, data, &t->g->value[v->value].shape, &t->scores);
-    }
-    TRY(op_numbers_unpack(v->elem, data, &t->g->value[v->value].shape, &loss));
-    t->loss = loss.f[0];
-    op_tensor_free(&loss);
-    t->batch++;
-    return t->feed->done(t->feed->ctx, t->loss, &t->scores);
+    op_tensor_free(to);
+    TRY(op_numbers_unpack(v->elem, data, &t->g->value[v->value].shape, to));
+    t->parts = (t->parts + 1) % t->results;
+    return t->parts ? EMU_OK : t->feed->done(t->feed->ctx, t->loss.f[0], &t->scores);
 }
 
 /* ---- all ---- */
@@ -88,7 +126,10 @@ static enum emu_status connect(struct train_chip *t, const struct lowered_value 
     const struct session_calls c = { .ctx = s, .transfer = is_out ? receive : send };
 
     *s = (struct chip_stream){ .chip = t, .value = v };
-    return v->is_streamed ? session_connect(t->session, v->stream, &c) : EMU_OK;
+    if (!v->is_streamed)
+        return EMU_OK;
+    t->results += (uint32_t)is_out;
+    return session_connect(t->session, v->stream, &c);
 }
 
 enum emu_status train_chip_connect(struct train_chip *t)

@@ -100,17 +100,27 @@ static enum emu_status evaluate(struct training *t)
 struct step_feed {
     struct training *t;
     struct train_row *row;
-    uint32_t count; /* pictures of the one that is on the chip */
+    uint32_t asked; /* of them; then comes the first of the next step */
 };
+
+static uint64_t pictures_of_step(const struct training *t)
+{
+    return (uint64_t)t->chip.batches * t->source.shape.batch;
+}
 
 static enum emu_status next_batch(void *ctx, const struct op_tensor **data,
                                   const struct op_tensor **targets)
 {
     struct step_feed *f = ctx;
     struct training *t = f->t;
+    struct micro_batch *m = &t->way[t->taken % UNDER_WAY];
+    uint32_t count = 0;
 
-    TRY(batches_next(&t->batches, &t->pictures, &t->targets, t->labels, &f->count));
-    *data = f->count ? &t->pictures : NULL;
+    if (f->asked++ < t->chip.batches || t->data->samples - t->batches.next >= pictures_of_step(t))
+        TRY(batches_next(&t->batches, &t->pictures, &t->targets, m->label, &count));
+    m->samples = t->batches.next;
+    t->taken += count != 0;
+    *data = count ? &t->pictures : NULL;
     *targets = &t->targets;
     return EMU_OK;
 }
@@ -118,10 +128,12 @@ static enum emu_status next_batch(void *ctx, const struct op_tensor **data,
 static enum emu_status batch_done(void *ctx, double loss, const struct op_tensor *scores)
 {
     struct step_feed *f = ctx;
+    struct training *t = f->t;
+    uint32_t count = t->source.shape.batch;
 
-    f->row->loss += loss / f->t->chip.batches;
-    f->row->accuracy += count_right(scores, f->t->labels, f->count);
-    f->row->pictures += f->count;
+    f->row->loss += loss / t->chip.batches;
+    f->row->accuracy += count_right(scores, t->way[t->done++ % UNDER_WAY].label, count);
+    f->row->pictures += count;
     return EMU_OK;
 }
 
@@ -152,24 +164,26 @@ static enum emu_status one_step(struct training *t, int *done)
     struct train_row r = { .step = (double)t->at.steps + 1,
                            .epoch = (double)t->at.epoch + 1,
                            .rate = train_rate(&t->schedule, t->at.steps) };
-    struct step_feed f = { .t = t, .row = &r };
+    struct step_feed f = { .t = t, .row = &r, .asked = (uint32_t)t->chip.has_next };
     const struct train_feed feed = { &f, next_batch, batch_done };
     uint64_t before = session_cycles(t->chip.session), skipped = t->chip.skipped;
-    uint64_t samples = t->batches.next;
+    uint64_t samples = t->at.samples;
     double begun = seconds();
 
     *done = 0;
-    if (t->data->samples - samples < (uint64_t)t->chip.batches * t->source.shape.batch)
+    if (t->data->samples - samples < pictures_of_step(t))
         return EMU_OK;
     TRY(train_chip_update(&t->chip, &feed, r.rate, done));
-    if (!*done)
+    if (!*done) {
+        t->done = t->taken;
         return EMU_OK;
+    }
     r.accuracy /= r.pictures;
     r.cycles = (double)(session_cycles(t->chip.session) - before);
     t->host_seconds += seconds() - begun;
     t->steps_run++;
     t->at.steps++;
-    t->at.samples = t->batches.next;
+    t->at.samples = t->way[(t->done - 1) % UNDER_WAY].samples;
     TRY(train_log_add(&t->log, &r));
     return t->chip.skipped > skipped || !isfinite(r.loss) ? overflowed(t, &r, samples) : EMU_OK;
 }

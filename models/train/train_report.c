@@ -181,6 +181,7 @@ static json_t *passes_json(const struct training *t)
 static void print_text(const struct training *t, FILE *f)
 {
     const struct train_shape *s = &t->source.shape;
+    char link[LINK_TEXT];
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
             training_format(t));
@@ -202,6 +203,7 @@ static void print_text(const struct training *t, FILE *f)
                 t->data->format, count_text(t->data->samples).at,
                 t->test_data ? count_text(t->test_data->samples).at : "none", s->mean[0],
                 s->std[0]);
+    fprintf(f, "link        %s\n", train_link_text(&t->link, link));
     print_memory(t, f);
     if (t->steps_run)
         fprintf(f, "a step      %s cycles, %.3f ms: %.0f pictures/s; host: %.3f s\n",
@@ -248,6 +250,8 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     bad = bad || json_object_set(o, "epochs", epochs) ||
           json_object_set_new(o, "passes", passes_json(t)) ||
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
+          json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||
+          json_object_set_new(o, "input_type", json_string(elem_name(t->link.pixels.elem))) ||
           json_object_set_new(o, "memory", compiled_report_json(t->chip.program.compiled));
     if (!bad)
         run_print_json(o, f);

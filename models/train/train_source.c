@@ -30,32 +30,62 @@ static enum emu_status prepare(struct op_graph *g, int f32)
 
 /* ---- names ---- */
 
-static void draw_param(const struct net *n, uint32_t i, struct param *p, uint64_t seed)
+/* Normal numbers as random_normal() draws them, without those beyond two deviations; their own
+ * deviation is DEVIATION, by which they are divided. */
+static double truncated_normal(uint64_t *state)
+{
+    static const double DEVIATION = 0.8858528530718432, MOST = 2;
+    double x;
+
+    do
+        x = random_normal(state);
+    while (fabs(x) > MOST);
+    return x / DEVIATION;
+}
+
+static double uniform(uint64_t *state)
+{
+    return (double)(random_next(state) >> 40) * 0x1p-23 - 1;
+}
+
+static void draw_param(const struct net *n, uint32_t i, struct param *p, uint64_t seed,
+                       enum train_init init)
 {
     const struct net_param *info = &n->param[i];
     uint64_t state = hash_mix(seed + hash64(p->name, strlen(p->name)));
-    double fan = p->rank ? (double)p->shape[0] : 1;
+    double fan = p->rank ? (double)p->shape[0] : 1, in = p->rank > 1 ? (double)p->shape[1] : 0;
     int is_norm = info->role == PARAM_NORM || info->role == PARAM_BRANCH_NORM;
+    double most;
 
     for (unsigned d = 2; d < p->rank; d++)
         fan *= p->shape[d];
     fan /= info->groups;
+    most = init == INIT_TRUNCATED ? sqrt(6 / (in + fan)) : 1 / sqrt(fan);
     for (uint64_t k = 0; k < p->elements; k++) {
         if (is_norm)
             p->data[k] = !strcmp(info->suffix, "weight") || !strcmp(info->suffix, "running_var");
         else if (p->rank < 2)
             p->data[k] = 0;
         else if (info->role == PARAM_CLASSIFIER)
-            p->data[k] = (float)(((double)(random_next(&state) >> 40) * 0x1p-23 - 1) / sqrt(fan));
+            p->data[k] = (float)(uniform(&state) * most);
+        else if (init == INIT_TRUNCATED)
+            p->data[k] = (float)(truncated_normal(&state) * sqrt(2 / fan));
         else
             p->data[k] = (float)(random_normal(&state) * sqrt(2 / fan));
     }
 }
 
-void train_source_seed(struct train_source *s, uint64_t seed)
+enum train_init train_init_of(const struct request *q, const struct net *n)
+{
+    if (request_has(q, OPTION_init))
+        return q->init ? INIT_TRUNCATED : INIT_NORMAL;
+    return n->norm == NORM_BATCH ? INIT_NORMAL : INIT_TRUNCATED;
+}
+
+void train_source_seed(struct train_source *s, uint64_t seed, enum train_init init)
 {
     for (uint32_t i = 0; s->net && i < s->weights->params; i++)
-        draw_param(s->net, i, &s->weights->param[i], seed);
+        draw_param(s->net, i, &s->weights->param[i], seed, init);
 }
 
 static enum emu_status open_name(const struct request *q, uint32_t batch, uint32_t classes,
@@ -72,7 +102,7 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
     if (q->weights)
         TRY(weights_read(s->weights, s->net, q->weights, stderr));
     else
-        train_source_seed(s, request_has(q, OPTION_seed) ? q->seed : 1);
+        train_source_seed(s, request_has(q, OPTION_seed) ? q->seed : 1, train_init_of(q, s->net));
     weights_attach(s->weights, s->net);
     recipe = picture_recipe_of(s->net, s->weights->names);
     memcpy(s->shape.mean, recipe.mean, sizeof(s->shape.mean));
@@ -90,6 +120,8 @@ static enum emu_status open_file(const struct request *q, uint32_t batch, struct
 
     if (q->weights)
         return FAIL(USAGE, "--weights: %s has its own", q->what);
+    if (request_has(q, OPTION_init))
+        return FAIL(USAGE, "--init: %s has weights of its own", q->what);
     with_batch.batch = batch;
     TRY(onnx_request_read(&with_batch, 1, &none, &s->model));
     s->graph = s->model->graph;

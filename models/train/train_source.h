@@ -37,8 +37,20 @@ enum emu_status train_source_open(const struct request *q, uint32_t batch, uint3
                                   struct train_source *out) EMU_MUST_CHECK;
 void train_source_free(struct train_source *s);
 
-/* Parameters to begin with, as torchvision draws them: convolutions normal with variance 2 /
- * fan-out, the classifier uniform, norms 1 and 0. */
-void train_source_seed(struct train_source *s, uint64_t seed);
+/* How parameters to begin with are drawn: convolutions with variance 2 / fan-out, the classifier
+ * uniformly, norms 1 and 0. */
+enum train_init {
+    /* As torchvision does: convolutions normal, the classifier up to 1 / sqrt(classes). */
+    INIT_NORMAL,
+    /* As TensorFlow does, with which EfficientNets were published: convolutions normal, but what is
+     * beyond two deviations is drawn again, and the variance as said; the classifier up to
+     * sqrt(6 / (inputs + classes)). */
+    INIT_TRUNCATED
+};
+/* What --init says; else that of the network's publication: truncated for networks with group
+ * norms. */
+enum train_init train_init_of(const struct request *q, const struct net *n);
+
+void train_source_seed(struct train_source *s, uint64_t seed, enum train_init init);
 
 #endif

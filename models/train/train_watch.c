@@ -35,7 +35,7 @@ static enum emu_status set_as(struct train_chip *from, struct train_chip *to)
 static enum emu_status run_batches(struct train_chip *w, const struct train_feed *feed, double rate,
                                    char where[256])
 {
-    for (w->batch = 0; w->batch < w->batches && !where[0]; w->batch++) {
+    for (w->asked = 0; w->asked < w->batches && !where[0]; w->asked++) {
         const struct op_tensor *data, *targets;
         double loss;
 

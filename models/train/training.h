@@ -11,11 +11,19 @@
 #include "models/data/batches.h"
 #include "models/train/train_bill.h"
 #include "models/train/train_checkpoint.h"
+#include "models/train/train_link.h"
 #include "models/train/train_schedule.h"
 #include "models/train/train_source.h"
 #include "programs/cli/program_request.h"
 
 enum { TRAINING_CURVES = 8 };
+
+/* A micro batch that is on the chip or on its way to it. */
+struct micro_batch {
+    uint32_t *label;  /* owned; by picture */
+    uint64_t samples; /* of the epoch that are gone with it */
+};
+enum { UNDER_WAY = 4 }; /* more than there ever are */
 
 struct training {
     const struct request *q; /* borrowed */
@@ -35,8 +43,11 @@ struct training {
     uint32_t accumulate;                    /* micro batches of a step */
     struct train_chip_options chip_options; /* of the step */
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
+    struct train_link link;                 /* how pictures get there */
     struct op_tensor pictures, targets;     /* of a batch; owned */
-    uint32_t *labels;                       /* owned; of a batch */
+    uint32_t *labels;                       /* owned; of a batch that is evaluated */
+    struct micro_batch way[UNDER_WAY];      /* micro batch n is at n % UNDER_WAY */
+    uint64_t taken, done;                   /* micro batches for the chip; done by it */
     struct train_progress at;
     struct train_average average; /* owned */
     struct train_log log;

@@ -54,11 +54,19 @@ struct activation op_picture_blocks(struct nn *nn, struct activation picture, co
 struct pixel_format {
     enum elem elem;         /* u8, f16 or f32 */
     uint16_t table[3][256]; /* of u8: the f16 for each byte of each channel */
+    float number[3][256];   /* the same in f32 */
 };
 /* As op_picture(), but the network's first compute set makes it out of *raw: the three channels of
  * all pixels of n pictures, row by row, padded with zeros to a multiple of 4 pixels; flat. */
 struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
                             const struct pixel_format *c, struct tensor *raw, const char *name);
+
+/* Numbers that arrive as bytes in *raw, flat: of f16 or f32, in a new variable of that shape. They
+ * are of one channel, or of three in turn, each of `plane` elements in a row, which is then a
+ * multiple of 4. raw is filled up to a multiple of 4. */
+struct tensor op_bytes(struct nn *nn, enum elem elem, unsigned rank, const uint32_t *shape,
+                       uint32_t channels, uint32_t plane, const struct pixel_format *c,
+                       struct tensor *raw, const char *name);
 
 /* The type of partial sums, between two blocks of 16 input channels and on their way to the tile
  * that adds them up. F32 takes twice the time in the matrix unit and twice the words in exchanges.

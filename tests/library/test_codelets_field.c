@@ -410,6 +410,36 @@ static void test_pixels(void **state)
     }
 }
 
+/* Four bytes a group. */
+static void test_lookup(void **state)
+{
+    enum { TABLE = 256 };
+    static uint32_t table[TABLE]; /* of either type */
+    static const char *const codelet[] = { "lookup_u8_f16", "lookup_u8_f32" };
+
+    (void)state;
+    for (unsigned i = 0; i < TABLE; i++)
+        table[i] = 0x2c003d01u + 0x70005 * i;
+    for (unsigned k = 0; k < EMU_COUNT_OF(codelet); k++) {
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", codelet[k]);
+
+        for (unsigned i = 0; i < EMU_COUNT_OF(pixel_groups); i++) {
+            for (unsigned layout = 0; layout < LAYOUTS; layout++) {
+                struct codelet_case c = { .what = "lookup", .seed = 10 * i + layout };
+
+                c.layout = (enum kernel_layout)layout;
+                c.elements[lookup_u8__x] = 4 * pixel_groups[i];
+                c.elements[lookup_u8__y] = 4 * pixel_groups[i];
+                c.elements[lookup_u8__table] = TABLE;
+                c.data[lookup_u8__table] = table;
+                c.phase[lookup_u8__x] = 4 * (i % 4);
+                kernel_fixture_call(rig, &c);
+            }
+        }
+        kernel_fixture_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_norm_fields),
         cmocka_unit_test(test_stencil5),
         cmocka_unit_test(test_pixels),
+        cmocka_unit_test(test_lookup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

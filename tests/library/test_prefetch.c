@@ -333,6 +333,148 @@ static void too_little_room_is_said(void **state)
     assert_int_equal(p.buffer_bytes, 50048);
 }
 
+/* ---- a fixed number of batches a run ---- */
+
+enum { SMALL = 5, RUNS = 3 };
+
+/* Two tensors a batch; the body makes two others of them. */
+struct run_trial {
+    struct prefetch_run r;
+    struct prefetch_transfer in[2], out[2];
+    float large[ELEMENTS];
+    uint64_t asked[2], told[2];
+};
+
+static float of_batch(uint64_t batch, uint32_t i)
+{
+    return (float)(1000 * batch + i);
+}
+
+static enum emu_status send_large(void *ctx, uint64_t n, void *data)
+{
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        ((float *)data)[i] = of_batch(n + 1, i);
+    ((struct run_trial *)ctx)->asked[0]++;
+    return EMU_OK;
+}
+
+/* Filled up to a whole word. */
+static enum emu_status send_small(void *ctx, uint64_t n, void *data)
+{
+    memset(data, (int)(n + 1), 8);
+    ((struct run_trial *)ctx)->asked[1]++;
+    return EMU_OK;
+}
+
+static enum emu_status take_large(void *ctx, uint64_t n, void *data)
+{
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        assert_true(((float *)data)[i] == of_batch(n, i) + 3);
+    ((struct run_trial *)ctx)->told[0]++;
+    return EMU_OK;
+}
+
+static enum emu_status take_small(void *ctx, uint64_t n, void *data)
+{
+    for (uint32_t i = 0; i < SMALL; i++)
+        assert_int_equal(((uint8_t *)data)[i], n);
+    ((struct run_trial *)ctx)->told[1]++;
+    return EMU_OK;
+}
+
+/* Buffers are full from run to run: of the first the host writes them. */
+static void runs_begin_with_what_is_there(void **state)
+{
+    const struct compile_options co = { .threads = 1 };
+    const struct session_options so = { .threads = 2, .check = 1 };
+    const uint32_t small = SMALL, times = 3, tiles = 16 - IO_TILES;
+    const struct prefetch_options reserve = { IO_TILES, 1 };
+    struct prefetch_trial x = { .arch = *arch_preset("toy16") };
+    struct run_trial t = { .r = { .times = times, .ins = 2, .outs = 2 } };
+    uint8_t zeros[8] = { 0 };
+    struct program loop;
+    struct tensor given, got;
+
+    (void)state;
+    assert_int_equal(graph_new(&x.arch, &kernel_library, &x.g), EMU_OK);
+    assert_int_equal(prefetch_reserve(x.g, &reserve), EMU_OK);
+    t.r.before = program_sequence(x.g);
+    t.r.after = program_sequence(x.g);
+    t.r.body = body(&x, tiles, 3);
+    given = graph_variable(x.g, ELEM_U8, 1, &small, "given");
+    got = graph_variable(x.g, ELEM_U8, 1, &small, "got");
+    graph_map(x.g, given, 1);
+    graph_map(x.g, got, 2);
+    program_add(x.g, t.r.body, program_copy(x.g, given, got));
+    t.in[0] = (struct prefetch_transfer){ .at = x.in, .name = "large" };
+    t.in[1] = (struct prefetch_transfer){ .at = given, .name = "small" };
+    t.out[0] = (struct prefetch_transfer){ .at = x.out, .name = "large" };
+    t.out[1] = (struct prefetch_transfer){ .at = got, .name = "small" };
+    t.r.in = t.in;
+    t.r.out = t.out;
+    if (op_prefetch_run(x.g, IO_TILES, &t.r, &loop) != EMU_OK)
+        fail_msg("%s", emu_error());
+    graph_set_program(x.g, loop);
+    if (graph_compile(x.g, &co, &x.c) != EMU_OK || session_new(x.c, &so, &x.s) != EMU_OK)
+        fail_msg("%s", emu_error());
+    for (unsigned k = 0; k < 2; k++) {
+        const struct session_calls in = { &t, k ? send_small : send_large, NULL };
+        const struct session_calls out = { &t, k ? take_small : take_large, NULL };
+
+        assert_int_equal(session_connect(x.s, t.in[k].stream, &in), EMU_OK);
+        assert_int_equal(session_connect(x.s, t.out[k].stream, &out), EMU_OK);
+    }
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        t.large[i] = of_batch(0, i);
+    assert_int_equal(session_write(x.s, t.in[0].buffer, t.large), EMU_OK);
+    assert_int_equal(session_write(x.s, t.in[1].buffer, zeros), EMU_OK);
+    for (unsigned k = 1; k <= RUNS; k++) {
+        if (session_run(x.s) != EMU_OK)
+            fail_msg("%s", emu_error());
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(t.asked[i], k * times);
+            assert_int_equal(t.told[i], k * times);
+        }
+    }
+    session_free(x.s);
+    compiled_free(x.c);
+    graph_free(x.g);
+}
+
+/* A batch of 90,000 bytes, with IO tiles that have room for 60 KiB each. */
+static void too_little_room_for_a_run(void **state)
+{
+    static const struct {
+        uint32_t io;
+        int fits;
+    } trial[] = { { 1, 0 }, { 2, 1 } };
+    const uint32_t n = 90000, one = 1;
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(trial); k++) {
+        struct prefetch_transfer in = { .name = "in" }, out = { .name = "out" };
+        struct prefetch_run r = { .times = 1, .in = &in, .out = &out, .ins = 1, .outs = 1 };
+        struct graph *g;
+        struct program loop;
+        enum emu_status s;
+
+        assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
+        assert_int_equal(prefetch_reserve(g, &(struct prefetch_options){ trial[k].io, 1 }), EMU_OK);
+        in.at = graph_variable(g, ELEM_U8, 1, &n, "in");
+        out.at = graph_variable(g, ELEM_F32, 1, &one, "out");
+        graph_map_linear(g, in.at, 4, 4, 0, 14);
+        graph_map(g, out.at, 0);
+        r.before = program_sequence(g);
+        r.body = program_sequence(g);
+        r.after = program_sequence(g);
+        s = op_prefetch_run(g, trial[k].io, &r, &loop);
+        assert_int_equal(s, trial[k].fits ? EMU_OK : EMU_USAGE);
+        if (!trial[k].fits)
+            assert_non_null(strstr(emu_error(), "2 IO tiles are needed"));
+        graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +483,8 @@ int main(void)
         cmocka_unit_test(the_period_is_the_longer_of_both),
         cmocka_unit_test(calls_answer_transfers),
         cmocka_unit_test(too_little_room_is_said),
+        cmocka_unit_test(runs_begin_with_what_is_there),
+        cmocka_unit_test(too_little_room_for_a_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void types_mean_the_same(void **state)
     const struct stream_calls calls = { &p, give, NULL, NULL };
     struct stream_network net = small_net();
     struct stream_input x;
-    struct pixel_format c = stream_input_pixels(&net, ELEM_U8);
+    struct pixel_format c = picture_pixels(net.recipe.mean, net.recipe.std, ELEM_U8);
     uint32_t pictures;
     int has;
 

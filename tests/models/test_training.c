@@ -290,6 +290,33 @@ static void micro_batches_go_on_to_the_same_bits(void **state)
     assert_int_equal(TRAIN("--accumulate", "1000"), EXIT_BAD);
 }
 
+/* Bytes through IO tiles give the bits of numbers that the host writes, on a machine of as many
+ * tiles as compute; with a rest of an epoch that is less than a step, stopped and resumed, and with
+ * other threads. */
+static void bytes_go_through_io_tiles(void **state)
+{
+#define THREE_EPOCHS "--set", "mem_bytes=262144", "--epochs", "3", "--accumulate", "2"
+    (void)state;
+    write_picture_network();
+    assert_int_equal(TRAIN(THREE_EPOCHS, "--set", "tiles=14", "-o", in_dir("plain")), EXIT_RAN);
+    assert_true(has_text("answer", "f16, normalised by the host, through the tiles that compute"));
+    assert_int_equal(TRAIN(THREE_EPOCHS, "--io-tiles", "2", "-o", in_dir("io"), "-j", "1"),
+                     EXIT_RAN);
+    assert_true(has_text("answer", "8 bits, normalised by the chip, through 2 IO tiles"));
+    assert_true(is_equal("plain", "io"));
+    assert_int_equal(TRAIN(THREE_EPOCHS, "--io-tiles", "2", "--checkpoint", in_dir("io.ckpt"),
+                           "--every", "1", "--limit", "3"),
+                     EXIT_RAN);
+    assert_int_equal(TRAIN(THREE_EPOCHS, "--io-tiles", "2", "--checkpoint", in_dir("io.ckpt"),
+                           "--resume", "-o", in_dir("io2"), "-j", "3"),
+                     EXIT_RAN);
+    assert_true(is_equal("io", "io2"));
+    assert_int_equal(TRAIN(THREE_EPOCHS, "--checkpoint", in_dir("io.ckpt"), "--resume"), EXIT_BAD);
+    assert_int_equal(TRAIN("--io-tiles", "16"), EXIT_BAD);
+    assert_int_equal(TRAIN("--input-type", "f32"), EXIT_BAD);
+    assert_int_equal(TRAIN("--init", "truncated"), EXIT_BAD); /* a file has weights of its own */
+}
+
 /* Everything that is drawn, found or averaged goes on as if nothing had happened, too. */
 static void f16_states_go_on_to_the_same_bits(void **state)
 {
@@ -373,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(learns, begin, end),
         cmocka_unit_test_setup_teardown(networks_of_pictures, begin, end),
+        cmocka_unit_test_setup_teardown(bytes_go_through_io_tiles, begin, end),
         cmocka_unit_test_setup_teardown(goes_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(micro_batches_go_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(f16_states_go_on_to_the_same_bits, begin, end),

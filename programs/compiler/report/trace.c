@@ -193,6 +193,7 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
             break;
         case STEP_IF: /* match: its STEP_ELSE, whose match is its STEP_END */
             if (t->zeros) {
+                t->superstep += step->consensus; /* a sync decides */
                 TRY(trace_range(t, step->match + 1, l->step.at[step->match].match));
                 break;
             }

@@ -1,24 +1,22 @@
-/* picture_op.c - turns pictures as the host sends them, three channels a pixel, into what a first
- * layer reads: normalised f16, four numbers a pixel. */
+/* picture_op.c - turns pictures as the host sends them into what a network reads: three channels a
+ * pixel into normalised f16 for a first layer, four numbers a pixel; bytes into normalised numbers.
+ */
 #include "programs/library/layout/network.h"
 
 enum { CHANNELS = 3, LANES = 4, GROUP = 4 /* pixels of a vertex: multiples of it */ };
 enum { GRAIN = 16 /* pixels of a tile: multiples of it */ };
+enum { BYTES = 256, EACH = 4 /* bytes of a vertex: multiples of it */ };
 
-/* Makes the table of channels, one copy for each tile. */
-static struct tensor make_tables(struct nn *nn, const struct pixel_format *c, uint32_t tiles)
+/* Makes the tables of channels, [tiles][channels][BYTES], one copy for each tile. */
+static struct tensor make_tables(struct nn *nn, const struct pixel_format *c, enum elem elem,
+                                 uint32_t tiles)
 {
-    uint32_t *tile = emu_alloc(tiles, sizeof(*tile));
-    struct tensor t = nn->zeros;
+    const uint32_t shape[] = { tiles, CHANNELS, BYTES };
+    const void *data = elem == ELEM_F16 ? (const void *)c->table : c->number;
+    struct tensor t = graph_constant_repeated(nn->g, elem, 3, shape, data, "table");
 
-    for (uint32_t i = 0; tile && i < tiles; i++)
-        tile[i] = i;
-    if (tile)
-        t = nn_constant(nn, c->table[0], sizeof(c->table) / sizeof(c->table[0][0]), tile, tiles,
-                        "table");
-    else
-        graph_fail(nn->g, EMU_NO_MEMORY, "%u tiles", tiles);
-    emu_free(tile);
+    for (uint32_t i = 0; i < tiles; i++)
+        graph_map(nn->g, tensor_index(nn->g, t, i), i);
     return t;
 }
 
@@ -27,7 +25,7 @@ static void add_vertices(struct nn *nn, const struct pixel_format *c, struct ten
 {
     struct graph *g = nn->g;
     uint32_t tiles = graph_compute_tiles(g), cs = op_compute_set(g, nn->seq, "cast");
-    struct tensor tables = c->elem == ELEM_U8 ? make_tables(nn, c, tiles) : nn->zeros;
+    struct tensor tables = c->elem == ELEM_U8 ? make_tables(nn, c, ELEM_F16, tiles) : nn->zeros;
     const struct codelet *floats =
         c->elem == ELEM_F16 ? KERNEL_ROW(pixels_f16) : KERNEL_ROW(pixels_f32);
     struct tile_run *run;
@@ -43,7 +41,7 @@ static void add_vertices(struct nn *nn, const struct pixel_format *c, struct ten
         graph_map(g, x, run[i].tile);
         if (c->elem == ELEM_U8)
             VERTEX(pixels_u8, g, cs, run[i].tile, .x = x,
-                   .table = tensor_index(g, tables, run[i].tile), .y = y);
+                   .table = tensor_flatten(g, tensor_index(g, tables, run[i].tile)), .y = y);
         else
             VERTEX_OF(pixels, floats, g, cs, run[i].tile, .x = x, .y = y);
     }
@@ -67,6 +65,59 @@ struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
     graph_pop(g);
     f.t = tensor_reshape(g, tensor_slice(g, all, 0, 0, pixels * LANES), 4, shape);
     return f;
+}
+
+/* ---- bytes ---- */
+
+/* Bytes [begin, end) on a tile: a vertex for each channel's. table: the tile's, [channels][256]. */
+static void look_up(struct nn *nn, uint32_t cs, uint32_t tile, struct tensor table,
+                    uint32_t channels, uint32_t plane, struct tensor raw, struct tensor all,
+                    uint32_t begin, uint32_t end)
+{
+    const struct codelet *row =
+        tensor_elem(nn->g, all) == ELEM_F16 ? KERNEL_ROW(lookup_u8_f16) : KERNEL_ROW(lookup_u8_f32);
+    struct graph *g = nn->g;
+
+    for (uint32_t at = begin, next; at < end; at = next) {
+        uint32_t channel = at / plane % channels;
+
+        next = channels == 1 || (at / plane + 1) * plane > end ? end : (at / plane + 1) * plane;
+        VERTEX_OF(lookup_u8, row, g, cs, tile, .x = tensor_slice(g, raw, 0, at, next),
+                  .table = tensor_index(g, table, channel), .y = tensor_slice(g, all, 0, at, next));
+    }
+}
+
+struct tensor op_bytes(struct nn *nn, enum elem elem, unsigned rank, const uint32_t *shape,
+                       uint32_t channels, uint32_t plane, const struct pixel_format *c,
+                       struct tensor *raw, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t tiles = graph_compute_tiles(g), n = 1, padded, cs;
+    struct tensor all, tables;
+    struct tile_run *run;
+    size_t runs;
+
+    if (channels > 1 && plane % EACH)
+        graph_fail(g, EMU_USAGE, "%s: bytes of %u channels of %u each, expected a multiple of %d",
+                   name, channels, plane, EACH);
+    for (unsigned d = 0; d < rank; d++)
+        n *= shape[d];
+    padded = (n + EACH - 1) / EACH * EACH;
+    all = graph_variable(g, elem, 1, &padded, name);
+    graph_map_linear(g, all, GRAIN, GRAIN * EACH, 0, tiles);
+    graph_push(g, name);
+    *raw = graph_variable(g, ELEM_U8, 1, &padded, "raw");
+    graph_map_like(g, *raw, all);
+    tables = make_tables(nn, c, elem, tiles);
+    cs = op_compute_set(g, nn->seq, "lookup");
+    if (graph_tile_runs(g, all, &run, &runs) == EMU_OK) {
+        for (size_t i = 0; i < runs; i++)
+            look_up(nn, cs, run[i].tile, tensor_index(g, tables, run[i].tile), channels, plane,
+                    *raw, all, (uint32_t)run[i].begin, (uint32_t)run[i].end);
+        emu_free(run);
+    }
+    graph_pop(g);
+    return tensor_reshape(g, tensor_slice(g, all, 0, 0, n), rank, shape);
 }
 
 /* ---- as an activation ---- */

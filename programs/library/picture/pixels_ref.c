@@ -1,7 +1,9 @@
-/* pixels_ref.c - pictures with three channels a pixel to four f16 a pixel: meaning and cycles. */
+/* pixels_ref.c - pictures with three channels a pixel to four f16 a pixel, and bytes by a table:
+ * meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { CHANNELS = 3, BYTES = 256, LANES = 4, GROUP = 4 * LANES /* elements of y */ };
+enum { CHANNELS = 3, BYTES = 256, LANES = 4 };
+enum { GROUP = 4 * LANES, LOOKED_UP = 4 /* elements of y of a group */ };
 
 void pixels_u8_ref(const struct codelet_call *call)
 {
@@ -36,6 +38,26 @@ void pixels_f32_ref(const struct codelet_call *call)
                                     : 0;
 }
 
+void lookup_u8_f16_ref(const struct codelet_call *call)
+{
+    const uint8_t *x = call->arg[lookup_u8__x].data;
+    const uint16_t *table = call->arg[lookup_u8__table].data;
+    uint16_t *y = call->arg[lookup_u8__y].data;
+
+    for (uint32_t i = 0; i < call->arg[lookup_u8__n].value; i++)
+        y[i] = table[x[i]];
+}
+
+void lookup_u8_f32_ref(const struct codelet_call *call)
+{
+    const uint8_t *x = call->arg[lookup_u8__x].data;
+    const uint32_t *table = call->arg[lookup_u8__table].data;
+    uint32_t *y = call->arg[lookup_u8__y].data;
+
+    for (uint32_t i = 0; i < call->arg[lookup_u8__n].value; i++)
+        y[i] = table[x[i]];
+}
+
 /* ---- cycles ---- */
 
 struct pixels_shape {
@@ -52,25 +74,35 @@ static uint64_t pixels_slots(const void *shape, unsigned w)
     return HEAD + EXIT + (groups ? s->before + s->each * groups : 0);
 }
 
-static uint64_t pixels_cycles(const struct codelet_call *call, uint32_t n, uint32_t before,
+static uint64_t pixels_cycles(const struct codelet_call *call, uint32_t groups, uint32_t before,
                               uint32_t each)
 {
-    const struct pixels_shape s = { call->arch, n / GROUP, before, each };
+    const struct pixels_shape s = { call->arch, groups, before, each };
 
     return codelet_workers_cycles(call->arch, pixels_slots, &s);
 }
 
 uint64_t pixels_u8_cycles(const struct codelet_call *call)
 {
-    return pixels_cycles(call, call->arg[pixels_u8__n].value, 3, 4 * 9 + 1);
+    return pixels_cycles(call, call->arg[pixels_u8__n].value / GROUP, 3, 4 * 9 + 1);
 }
 
 uint64_t pixels_f16_cycles(const struct codelet_call *call)
 {
-    return pixels_cycles(call, call->arg[pixels__n].value, 0, 2 * 10 + 2);
+    return pixels_cycles(call, call->arg[pixels__n].value / GROUP, 0, 2 * 10 + 2);
 }
 
 uint64_t pixels_f32_cycles(const struct codelet_call *call)
 {
-    return pixels_cycles(call, call->arg[pixels__n].value, 0, 1 + 6 + 2 + 6 + 2);
+    return pixels_cycles(call, call->arg[pixels__n].value / GROUP, 0, 1 + 6 + 2 + 6 + 2);
+}
+
+uint64_t lookup_u8_f16_cycles(const struct codelet_call *call)
+{
+    return pixels_cycles(call, call->arg[lookup_u8__n].value / LOOKED_UP, 1, 4 + 4 + 2 + 2 + 1);
+}
+
+uint64_t lookup_u8_f32_cycles(const struct codelet_call *call)
+{
+    return pixels_cycles(call, call->arg[lookup_u8__n].value / LOOKED_UP, 1, 4 + 4 + 4 + 1);
 }

@@ -55,6 +55,36 @@ enum emu_status op_prefetch(struct graph *g, const struct prefetch_options *o, s
                             struct program body, struct tensor out, struct program *loop,
                             struct prefetch *streams) EMU_MUST_CHECK;
 
+/* One tensor that crosses the link with every batch. */
+struct prefetch_transfer {
+    struct tensor at; /* what the body reads, or makes; on tiles of group 0 */
+    const char *name;
+    uint32_t stream;      /* out: transfers of `buffer` */
+    struct tensor buffer; /* out: on IO tiles, flat, filled up to whole words */
+};
+
+/* A program whose every run takes a fixed number of batches; group 0 has all parts but the
+ * transfers. */
+struct prefetch_run {
+    struct program before, body, after;
+    uint32_t times; /* the body, once for each batch */
+    struct prefetch_transfer *in, *out;
+    uint32_t ins, outs;
+};
+
+/* Builds it. The buffers hold one batch, and keep it between runs: while the body computes a batch,
+ * the IO tiles fetch the next one, in the last batch that with which the next run begins. So of the
+ * first run the host writes the buffers of r->in (session_write()). Results of a batch are sent
+ * during the next one, those of the last during `after`.
+ *
+ *   compute tiles   | before | join | body 0  | join | body 1      | take  | after   |
+ *   IO tiles        |        |      | fetch 1 |      | fetch 2, send 0 |   | send 1  |
+ *
+ * io_tiles: reserved, prefetch_reserve(). EMU_USAGE when buffers do not fit their tiles;
+ * emu_error() says how many are needed. */
+enum emu_status op_prefetch_run(struct graph *g, uint32_t io_tiles, struct prefetch_run *r,
+                                struct program *out) EMU_MUST_CHECK;
+
 SUPERSTEP_API_END
 
 #endif

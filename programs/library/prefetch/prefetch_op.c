@@ -1,15 +1,7 @@
 /* prefetch_op.c - the programs of compute tiles and IO tiles around a body (see prefetch.h): they
  * request batches, join, send results, and ask the host whether batches follow. */
-#include "emu/emu.h"
-#include "programs/library/prefetch/prefetch.h"
+#include "programs/library/prefetch/prefetch_parts.h"
 
-/* Parts of a batch on an IO tile are multiples of so many bytes, which are whole words of every
- * type, so that a request can write straight into the buffer. */
-enum { GRAIN_BYTES = 64 };
-/* 1 / RESERVED_PART of an IO tile's memory is left for code, vertex state and gaps [ASSUMED; only
- * the placement knows exactly]. */
-enum { RESERVED_PART = 16 };
-enum { GROUP_COMPUTE, GROUP_IO };
 enum { GO, ASK, CONTROL_WORDS };
 
 struct prefetching {
@@ -29,45 +21,19 @@ static uint32_t buffers_of(const struct prefetch_options *o)
     return o->depth ? o->depth : 1;
 }
 
-enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options *o)
-{
-    uint32_t all = graph_arch(g)->tiles;
-
-    if (o->depth > PREFETCH_MAX_DEPTH)
-        return FAIL(USAGE, "a prefetch depth of %u: expected at most %d", o->depth,
-                    PREFETCH_MAX_DEPTH);
-    if (!o->tiles && !o->depth)
-        return EMU_OK;
-    if (o->tiles < buffers_of(o) || o->tiles >= all)
-        return FAIL(USAGE,
-                    "%u IO tiles for a prefetch depth of %u: expected at least %u, one for each "
-                    "batch, and at most %u of the %u tiles",
-                    o->tiles, o->depth, buffers_of(o), all - 1, all);
-    graph_set_group(g, all - o->tiles, o->tiles, GROUP_IO);
-    return graph_status(g);
-}
-
-static uint64_t part_bytes(uint64_t bytes, uint32_t tiles)
-{
-    uint64_t grains = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES;
-
-    return (grains + tiles - 1) / tiles * GRAIN_BYTES;
-}
-
 static enum emu_status check_size(struct prefetching *x)
 {
-    const struct arch *a = graph_arch(x->g);
-    uint64_t room = a->mem_bytes - a->mem_bytes / RESERVED_PART, tiles;
+    uint64_t room = prefetch_room(x->g), tiles;
     uint64_t bytes = tensor_elements(x->g, x->in) * elem_bytes(tensor_elem(x->g, x->in));
     uint64_t results = tensor_elements(x->g, x->out) * elem_bytes(tensor_elem(x->g, x->out));
 
     x->p->buffer_tiles = x->o->tiles / buffers_of(x->o);
-    x->p->buffer_bytes = part_bytes(bytes, x->p->buffer_tiles);
-    if (results + GRAIN_BYTES > room)
+    x->p->buffer_bytes = prefetch_part_bytes(bytes, x->p->buffer_tiles);
+    if (results + PREFETCH_GRAIN_BYTES > room)
         return FAIL(USAGE, "results of %llu bytes, an IO tile has room for %llu",
                     (unsigned long long)results, (unsigned long long)room);
     room -= results;
-    room -= room % GRAIN_BYTES;
+    room -= room % PREFETCH_GRAIN_BYTES;
     tiles = (bytes + room - 1) / room;
     x->p->needed_tiles = (uint32_t)(tiles * buffers_of(x->o));
     if (x->p->buffer_bytes <= room)
@@ -85,13 +51,12 @@ static void make_buffers(struct prefetching *x)
 {
     struct graph *g = x->g;
     uint32_t n = (uint32_t)tensor_elements(g, x->in), m = (uint32_t)tensor_elements(g, x->out);
-    uint32_t grain = GRAIN_BYTES / elem_bytes(tensor_elem(g, x->in)), tiles = x->p->buffer_tiles;
+    uint32_t tiles = x->p->buffer_tiles;
 
     for (uint32_t k = 0; k < buffers_of(x->o); k++) {
-        uint32_t first = graph_arch(g)->tiles - x->o->tiles + k * tiles;
+        uint32_t first = prefetch_first(g, x->o->tiles) + k * tiles;
 
-        x->buffer[k] = graph_variable(g, tensor_elem(g, x->in), 1, &n, "buffer");
-        graph_map_linear(g, x->buffer[k], grain, grain, first, tiles);
+        x->buffer[k] = prefetch_buffer(g, tensor_elem(g, x->in), n, first, tiles, "buffer");
         x->result[k] = graph_variable(g, tensor_elem(g, x->out), 1, &m, "results");
         graph_map(g, x->result[k], first + tiles - 1);
     }
@@ -105,7 +70,7 @@ static void make_control(struct prefetching *x)
     for (uint32_t k = 0; k < buffers_of(x->o); k++) {
         x->control[k] = graph_variable(g, ELEM_U32, 1, &words, "control");
         graph_map(g, x->control[k],
-                  x->o->tiles ? graph_arch(g)->tiles - x->o->tiles + k * x->p->buffer_tiles : 0);
+                  x->o->tiles ? prefetch_first(g, x->o->tiles) + k * x->p->buffer_tiles : 0);
     }
 }
 
@@ -127,15 +92,7 @@ static void make_streams(struct prefetching *x)
 
 static struct program for_group(struct prefetching *x, unsigned group, struct program part)
 {
-    return program_together(x->g, &group, &part, 1);
-}
-
-static struct program both(struct prefetching *x, struct program compute, struct program io)
-{
-    const unsigned groups[] = { GROUP_COMPUTE, GROUP_IO };
-    const struct program parts[] = { compute, io };
-
-    return program_together(x->g, groups, parts, 2);
+    return prefetch_for_group(x->g, group, part);
 }
 
 static struct program run_body(struct prefetching *x)
@@ -226,7 +183,7 @@ static struct program begin_all(struct prefetching *x)
     struct tensor there = graph_variable(g, ELEM_U32, 1, &x->o->depth, "begin");
     struct program io = program_sequence(g);
 
-    graph_map(g, there, graph_arch(g)->tiles - x->o->tiles);
+    graph_map(g, there, prefetch_first(g, x->o->tiles));
     program_add(g, io, program_stream(g, x->p->begin, there));
     for (uint32_t k = 0; k < x->o->depth; k++)
         program_add(g, io, if_word(x, there, k, ask_for(x, k)));
@@ -253,7 +210,7 @@ static struct program step_from(struct prefetching *x, uint32_t k)
 
     program_add(g, io, if_word(x, x->control[k], ASK, ask_for(x, k)));
     add_wait(x, io, next);
-    program_add(g, step, both(x, run_body(x), io));
+    program_add(g, step, prefetch_both(g, run_body(x), io));
     program_add(g, step, hand_over(x, next));
     program_add(g, step, take_results(x, next));
     program_add(g, step,
