@@ -1,11 +1,19 @@
 /* op_tidy.c - takes out what no output needs, and nodes that only give a value another name. */
 #include "models/operators/operators.h"
 
+/* Whether a node leaves numbers out when the graph is trained. */
+static int drops(const struct op_graph *g, const struct op_node *n)
+{
+    struct op_call c = op_attrs_of(g, n);
+
+    return g->parameters_change && op_node_is(n, "Dropout") && op_float(&c, "ratio") > 0;
+}
+
 /* Whether a node's results may be replaced by its first input: only the first is read, and it is no
  * output, since outputs keep their names. */
 static int is_alias(const struct op_graph *g, const struct op_node *n)
 {
-    if (!n->row->family->alias || n->out[0] == OP_NONE)
+    if (!n->row->family->alias || n->out[0] == OP_NONE || drops(g, n))
         return 0;
     for (uint32_t k = 1; k < n->outs; k++) {
         if (n->out[k] != OP_NONE && g->value[n->out[k]].readers)

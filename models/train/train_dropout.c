@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/random.h"
 #include "models/operators/operators.h"
 #include "models/pass/op_pass.h"
 
@@ -19,6 +20,18 @@ static _Thread_local struct {
 
 /* ---- nodes ---- */
 
+/* The number of a mask: the next one; of a Dropout with a seed of its own one that follows from the
+ * seed, so that nodes of equal seeds leave out the same. */
+static int64_t operation_of(const struct op_graph *g, const struct op_node *n)
+{
+    const int64_t seeded = INT64_C(1) << 31; /* the others are counted */
+    struct op_call c = op_attrs_of(g, n);
+
+    if (!op_node_is(n, "Dropout") || !op_has(&c, "seed"))
+        return drop.operations;
+    return seeded | (int64_t)(hash_mix((uint64_t)op_int(&c, "seed")) >> 33);
+}
+
 static enum emu_status add_mask(struct op_graph *g, const struct op_node *of, double share,
                                 const struct op_shape *s, uint32_t *out)
 {
@@ -27,7 +40,7 @@ static enum emu_status add_mask(struct op_graph *g, const struct op_node *of, do
     const char *const names[] = { name };
     const struct op_named_attr attr[] = {
         { "keep", { .kind = OP_ATTR_FLOAT, .f = 1 - share } },
-        { "operation", { .kind = OP_ATTR_INT, .i = drop.operations } },
+        { "operation", { .kind = OP_ATTR_INT, .i = operation_of(g, of) } },
         { "shape", { .kind = OP_ATTR_INTS, .count = s->rank, .ints = dim } },
     };
     const struct op_request r = { .op = "DropoutMask",

@@ -42,7 +42,7 @@ enum emu_status train_link_of(const struct request *q, const struct arch *a,
 {
     enum elem input;
 
-    out->io_tiles = request_has(q, OPTION_io_tiles)        ? (uint32_t)q->io_tiles
+    out->io_tiles = request_has(q, OPTION_io_tiles)         ? (uint32_t)q->io_tiles
                     : s->channels && a->tiles >= SPARE_FROM ? IO_TILES
                                                             : 0;
     if (out->io_tiles >= a->tiles)
@@ -57,8 +57,9 @@ char *train_link_text(const struct train_link *l, char out[LINK_TEXT])
 {
     char how[64];
 
-    snprintf(how, sizeof(how), l->io_tiles ? "%u IO tiles, which fetch the next ones meanwhile"
-                                           : "the tiles that compute",
+    snprintf(how, sizeof(how),
+             l->io_tiles ? "%u IO tiles, which fetch the next ones meanwhile"
+                         : "the tiles that compute",
              l->io_tiles);
     snprintf(out, LINK_TEXT, "pictures as %s, normalised by the %s, through %s",
              l->pixels.elem == ELEM_U8 ? "8 bits" : elem_name(l->pixels.elem),

@@ -14,8 +14,8 @@ struct train_link {
     struct pixel_format pixels; /* pixels.elem: u8, or the type that the network computes in */
 };
 
-/* What --io-tiles and --input-type say; unless said, a network that reads pictures has IO tiles on a
- * machine with tiles to spare, and bytes where these carry all. data NULL: any. real: f16 or f32.
+/* What --io-tiles and --input-type say; unless said, a network that reads pictures has IO tiles on
+ * a machine with tiles to spare, and bytes where these carry all. data NULL: any. real: f16 or f32.
  * EMU_USAGE names an option that cannot be as it is. */
 enum emu_status train_link_of(const struct request *q, const struct arch *a,
                               const struct train_shape *s, const struct dataset *data,

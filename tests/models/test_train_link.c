@@ -1,5 +1,5 @@
-/* test_train_link.c - pictures of training as bytes through IO tiles: the same steps, to the bit, as
- * with the numbers that the host writes, on a machine of as many tiles as compute. */
+/* test_train_link.c - pictures of training as bytes through IO tiles: the same steps, to the bit,
+ * as with the numbers that the host writes, on a machine of as many tiles as compute. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,9 +119,9 @@ struct linked {
     struct op_graph *g; /* owned */
     struct train_chip chip;
     struct pixel_format pixels;
-    int bytes;                           /* its feed gives */
-    struct op_tensor data, targets;      /* of a micro batch */
-    uint64_t at, end, asked, told;       /* micro batches: the next one; that there are */
+    int bytes;                      /* its feed gives */
+    struct op_tensor data, targets; /* of a micro batch */
+    uint64_t at, end, asked, told;  /* micro batches: the next one; that there are */
     double loss;
 };
 
@@ -334,8 +334,8 @@ static void same_record(const struct record *a, const struct record *b)
     }
 }
 
-/* The timing engine gives the cycles of a step exactly; passes add up to them; what crosses the link
- * meanwhile costs less than when the compute tiles wait for it. */
+/* The timing engine gives the cycles of a step exactly; passes add up to them; what crosses the
+ * link meanwhile costs less than when the compute tiles wait for it. */
 static void cycles(void **state)
 {
     const struct link_case c = { colours, ELEM_F16, STATES_F32, 3, { 0, 0 } };
@@ -387,8 +387,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_numbers), cmocka_unit_test(bytes_elsewhere),
-        cmocka_unit_test(ends),              cmocka_unit_test(cycles),
+        cmocka_unit_test(bytes_are_numbers),
+        cmocka_unit_test(bytes_elsewhere),
+        cmocka_unit_test(ends),
+        cmocka_unit_test(cycles),
         cmocka_unit_test(refused),
     };
 

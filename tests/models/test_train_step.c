@@ -14,6 +14,7 @@
 #include "models/operators/op_update.h"
 #include "models/operators/operators.h"
 #include "models/train/train_reference.h"
+#include "models/train/train_source.h"
 
 enum { BATCH = 6, SIDE = 6, CLASSES = 3, CHANNELS = 4 };
 
@@ -231,6 +232,150 @@ static void running_statistics(void **state)
     op_graph_free(graph);
 }
 
+/* ---- Dropout of files ---- */
+
+/* Two layers with a Dropout in training mode between them, and more of it behind. attr: of both. */
+static void with_dropouts(int trained, const struct op_named_attr *attr, uint32_t attrs)
+{
+    const struct op_shape in = { OP_TYPE_F32, 2, { BATCH, 8 } };
+    const struct op_shape number = { .type = OP_TYPE_F32 };
+    const struct op_shape truth = { .type = OP_TYPE_BOOL };
+    struct op_tensor t;
+    uint32_t x, ratio, mode;
+    int64_t yes = 1;
+
+    assert_int_equal(op_graph_new("dropouts", &graph), EMU_OK);
+    graph->parameters_change = trained;
+    assert_int_equal(op_value_new(graph, "x", OP_INPUT, &in, &x), EMU_OK);
+    assert_int_equal(op_graph_input(graph, x), EMU_OK);
+    assert_int_equal(op_tensor_new(&number, &t), EMU_OK);
+    t.f[0] = 0.25;
+    assert_int_equal(op_constant_new(graph, &number, t.f, &ratio), EMU_OK);
+    op_tensor_free(&t);
+    assert_int_equal(op_constant_new(graph, &truth, &yes, &mode), EMU_OK);
+    for (unsigned k = 0; k < 2; k++) {
+        const uint32_t drop[] = { NODE("MatMul", x, PARAMETER(k ? "b" : "a", 0, 0.5, 8, 8)), ratio,
+                                  mode };
+
+        x = node("Dropout", drop, 3, attr, attrs);
+    }
+    assert_int_equal(op_graph_output(graph, NODE("MatMul", x, PARAMETER("c", 0, 0.5, 8, CLASSES))),
+                     EMU_OK);
+}
+
+static unsigned count_nodes(const char *op, int64_t *operation)
+{
+    unsigned found = 0;
+
+    for (uint32_t i = 0; i < graph->nodes; i++) {
+        struct op_call c = op_attrs_of(graph, &graph->node[i]);
+
+        if (!op_node_is(&graph->node[i], op))
+            continue;
+        if (operation) {
+            assert_true(fabs(op_float(&c, "keep") - 0.75) < 1e-6);
+            operation[found] = op_int(&c, "operation");
+        }
+        found++;
+    }
+    return found;
+}
+
+/* In a step they are masks, with the file's ratio and seed; evaluated, nothing; and they outlive
+ * what takes the identity out. */
+static void dropouts_of_files(void **state)
+{
+    const struct op_named_attr seeded = { "seed", { .kind = OP_ATTR_INT, .i = 42 } };
+    struct train_optimiser o;
+    struct train_step t;
+    int64_t operation[2];
+
+    (void)state;
+    assert_int_equal(train_optimiser_of("sgd", &o), EMU_OK);
+    for (uint32_t attrs = 0; attrs < 2; attrs++) {
+        with_dropouts(1, &seeded, attrs);
+        assert_int_equal(graph->problems, 0);
+        assert_int_equal(op_graph_tidy(graph), EMU_OK);
+        assert_int_equal(count_nodes("Dropout", NULL), 2);
+        assert_int_equal(train_step_make(graph, &o, &t), EMU_OK);
+        assert_int_not_equal(t.masks, OP_NONE);
+        assert_int_equal(count_nodes("Dropout", NULL), 0);
+        assert_int_equal(count_nodes("DropoutMask", operation), 2);
+        assert_int_equal(operation[0] == operation[1], attrs); /* equal seeds */
+        op_graph_free(graph);
+    }
+    with_dropouts(1, NULL, 0);
+    assert_int_equal(train_eval_make(graph, &t), EMU_OK);
+    assert_int_equal(count_nodes("DropoutMask", NULL), 0);
+    op_graph_free(graph);
+    with_dropouts(1, NULL, 0);
+    graph->parameters_change = 0; /* a graph that is not trained */
+    for (uint32_t i = 0; i < graph->nodes; i++) {
+        const struct op_node *n = &graph->node[i];
+        const struct op_named_attr attr[] = {
+            { "ratio", { .kind = OP_ATTR_FLOAT, .f = 0.25 } },
+            { "training_mode", { .kind = OP_ATTR_INT, .i = 1 } },
+        };
+        const struct op_request r = {
+            .op = "Dropout", .in = n->in, .ins = 1, .outs = 1, .attr = attr, .attrs = 2
+        };
+        uint32_t out;
+
+        if (!op_node_is(n, "Dropout"))
+            continue;
+        if (op_node(graph, &r, &out) == EMU_OK)
+            assert_int_equal(graph->problems, 1);
+        assert_non_null(strstr(emu_error(), "training mode drops at random"));
+        break;
+    }
+    op_graph_free(graph);
+}
+
+/* ---- weights to begin with ---- */
+
+/* Their moments, and that nothing is beyond two deviations of what is drawn; a network of the kind
+ * takes them unless told otherwise. */
+static void weights_are_drawn(void **state)
+{
+    static const struct {
+        enum train_init init;
+        double most, fourth; /* in deviations; of what is drawn */
+    } kinds[] = { { INIT_NORMAL, 6, 2.9 }, { INIT_TRUNCATED, 2 / 0.8858528530718432, 2.3456 } };
+    const struct net_options o = { .batch = 1 };
+    struct train_source s = { .net = NULL };
+
+    (void)state;
+    assert_int_equal(net_new("efficientnet-b0-g16", &o, &s.net), EMU_OK);
+    assert_int_equal(weights_new(s.net, &s.weights), EMU_OK);
+    for (unsigned k = 0; k < EMU_COUNT_OF(kinds); k++) {
+        double sum[5] = { 0 }, most = 0;
+
+        train_source_seed(&s, 7, kinds[k].init);
+        for (uint32_t i = 0; i < s.weights->params; i++) {
+            const struct param *p = &s.weights->param[i];
+            double fan = p->rank == 4 ? (double)p->shape[0] * p->shape[2] * p->shape[3] /
+                                            s.net->param[i].groups
+                                      : 0;
+
+            for (uint64_t n = 0; p->rank == 4 && n < p->elements; n++) {
+                double x = p->data[n] / sqrt(2 / fan);
+
+                for (unsigned m = 0; m < EMU_COUNT_OF(sum); m++)
+                    sum[m] += pow(x, m);
+                most = fmax(most, fabs(x));
+            }
+        }
+        assert_true(sum[0] > 3e6); /* numbers */
+        assert_true(fabs(sum[1] / sum[0]) < 4 / sqrt(sum[0]));
+        assert_true(fabs(sum[2] / sum[0] - 1) < 6 / sqrt(sum[0]));
+        assert_true(fabs(sum[4] / sum[0] - kinds[k].fourth) < 40 / sqrt(sum[0]));
+        assert_true(most <= kinds[k].most + 1e-6);
+        assert_true(most > 0.99 * (k ? kinds[k].most : 4.5));
+    }
+    weights_free(s.weights);
+    net_free(s.net);
+}
+
 static void refused(void **state)
 {
     const struct op_shape one = { OP_TYPE_F32, 1, { 4 } };
@@ -253,10 +398,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_and_outputs),
-        cmocka_unit_test(every_method_learns),
-        cmocka_unit_test(running_statistics),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(states_and_outputs), cmocka_unit_test(every_method_learns),
+        cmocka_unit_test(running_statistics), cmocka_unit_test(dropouts_of_files),
+        cmocka_unit_test(weights_are_drawn),  cmocka_unit_test(refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
