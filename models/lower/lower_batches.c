@@ -33,8 +33,12 @@ static void add_transfer(struct prefetch_transfer *list, uint32_t *count, struct
 void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor raw,
                   struct program first)
 {
+    uint64_t n = op_shape_count(lower_shape(l, in->value));
+
     in->elem = tensor_elem(l->g, raw);
     in->view = in->raw = raw;
+    if (in->elem == ELEM_U8) /* without what fills it up */
+        in->view = tensor_slice(l->g, raw, 0, 0, (uint32_t)n);
     in->is_streamed = lower_is_of_batch(l, in->value);
     if (l->options->is_body)
         return;
