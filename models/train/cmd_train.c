@@ -363,21 +363,36 @@ static enum emu_status recompute(struct training *t, const char *names)
     return EMU_OK;
 }
 
-/* The step, with as many blocks computed again as are asked for, or as it needs to fit. */
-static enum emu_status compile_step(struct training *t)
+/* The step with as many blocks computed again as are asked for, or as it needs to fit. */
+static enum emu_status compile_recomputing(struct training *t, const struct train_step *step)
 {
     const char *names = t->q->recompute ? t->q->recompute : "auto";
     int is_auto = !strcmp(names, "auto");
-    struct train_step step;
 
-    TRY(train_step_make(t->source.graph, &t->optimiser, &step));
     if (!is_auto && strcmp(names, "none"))
         TRY(recompute(t, names));
-    TRY(compile_one(t, t->source.graph, &step, &t->chip));
+    TRY(compile_one(t, t->source.graph, step, &t->chip));
     if (!is_auto || compiled_fits(t->chip.program.compiled))
         return EMU_OK;
     train_chip_free(&t->chip);
     TRY(recompute(t, "all"));
+    return compile_one(t, t->source.graph, step, &t->chip);
+}
+
+/* The step; IO tiles that nobody has asked for go if it does not fit beside them. */
+static enum emu_status compile_step(struct training *t)
+{
+    struct train_step step;
+
+    TRY(train_step_make(t->source.graph, &t->optimiser, &step));
+    TRY(compile_recomputing(t, &step));
+    if (compiled_fits(t->chip.program.compiled) || !t->link.io_tiles ||
+        request_has(t->q, OPTION_io_tiles))
+        return EMU_OK;
+    train_chip_free(&t->chip);
+    t->link.io_tiles = 0;
+    t->at.recipe = recipe_of(t);
+    progress_report(&t->progress, "again", "does not fit beside IO tiles: without them");
     return compile_one(t, t->source.graph, &step, &t->chip);
 }
 
