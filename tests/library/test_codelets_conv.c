@@ -160,7 +160,7 @@ static void pack_call(struct kernel_fixture *rig, struct codelet_case *c, struct
     c->elements[dw_pack__work] = words;
     c->data[dw_pack__x] = x;
     c->data[dw_pack__work] = work;
-    c->value[dw_pack__entries] = words / 2;
+    c->value[dw_pack__entries] = words / DW_PACK_ENTRY;
     c->value[dw_pack__blocks] = blocks;
     c->value[dw_pack__x_bytes] = each * 2;
     c->value[dw_pack__y_bytes] = halves * 2;

@@ -249,8 +249,8 @@ static struct tensor pack_depthwise(const struct field *d, struct dw_kind kind)
 
         graph_map(g, y, tile);
         VERTEX(dw_pack_f16, g, cs, tile, .x = tensor_slice(g, w, 0, b.begin * each, b.end * each),
-               .y = y, .work = word_list(work, words), .entries = words / 2, .blocks = nn_size(b),
-               .x_bytes = each * 2, .y_bytes = d->values * 2);
+               .y = y, .work = word_list(work, words), .entries = words / DW_PACK_ENTRY,
+               .blocks = nn_size(b), .x_bytes = each * 2, .y_bytes = d->values * 2);
     }
     return t;
 }

@@ -1,6 +1,7 @@
 /* conv_pack.c - weights in the order in which the codelets of convolutions read them. */
 #include <string.h>
 
+#include "emu/base/fail.h"
 #include "programs/library/conv/dw_work.h"
 
 uint32_t dw_pack_halves(struct dw_kind kind)
@@ -39,11 +40,23 @@ void dw_pack(struct dw_kind kind, const uint16_t *w, uint16_t *packed)
     }
 }
 
+/* The strides of st64pace that pack 8 channels: from the second vector of a lane to the next lane,
+ * `step` bytes after this one, and from the last lane to the next half, `half` bytes after the
+ * first lane. */
+static uint32_t pack_strides(uint32_t step, uint32_t half)
+{
+    uint32_t lane = step / DW_PACK_VECTOR - 1;
+    uint32_t next = (half - step * (DW_LANES - 1)) / DW_PACK_VECTOR - 1;
+
+    EMU_ASSERT(lane < 1 << 9 && next < 1 << 9);
+    return next << 10 | lane;
+}
+
 /* An entry for every loaded tap of every pass and window, for the first pair of blocks of four
  * channels; dw_pack_f16.S says what it consists of. */
 uint32_t dw_pack_work(struct dw_kind kind, uint32_t work[DW_PACK_WORDS])
 {
-    uint32_t n = 0, at = 0, window = DW_HALVES * DW_LANES * 2;
+    uint32_t n = 0, at = 0, window = DW_HALVES * DW_PACK_VECTOR, half = dw_pack_halves(kind);
 
     for (uint32_t i = 0; i < dw_passes(kind) * DW_TAPS; i++) {
         uint32_t pass = i / DW_TAPS, tap = i % DW_TAPS;
@@ -59,7 +72,8 @@ uint32_t dw_pack_work(struct dw_kind kind, uint32_t work[DW_PACK_WORDS])
             if (!loaded[second])
                 continue;
             work[n++] = column < 0 ? UINT32_MAX : (row * kind.k + (uint32_t)column) * DW_POSITION;
-            work[n++] = to << 16 | step;
+            work[n++] = to;
+            work[n++] = pack_strides(step, half);
             to += window;
         }
         at += step * DW_LANES;

@@ -19,8 +19,9 @@ struct dw_kind {
 uint32_t dw_pack_halves(struct dw_kind kind);
 /* w [16][k][k] -> packed. */
 void dw_pack(struct dw_kind kind, const uint16_t *w, uint16_t *packed);
-/* The words of the field `work` of dw_pack_f16, which packs w [k][k][16]; returns how many. */
-enum { DW_PACK_WORDS = 2 * 2 * 4 * 10 };
+/* The words of the field `work` of dw_pack_f16, which packs w [k][k][16]; returns how many. An
+ * entry has DW_PACK_ENTRY of them. */
+enum { DW_PACK_ENTRY = 3, DW_PACK_VECTOR = 8, DW_PACK_WORDS = DW_PACK_ENTRY * 2 * 4 * 10 };
 uint32_t dw_pack_work(struct dw_kind kind, uint32_t work[DW_PACK_WORDS]);
 /* How many f16 values the edge `scratch` has; the same for any number of blocks. */
 uint32_t dw_scratch_halves(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t wp);

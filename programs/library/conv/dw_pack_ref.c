@@ -4,12 +4,12 @@
 #include "programs/library/conv/dw_work.h"
 #include "programs/library/kernel/codelet_ref.h"
 
-/* An entry of the work list for 8 channels of a tap: x, or NULL for zeros. */
+/* 8 channels of a tap: x, or NULL for zeros. Strides in bytes, from lane to lane. */
 static void spread(const uint16_t *x, uint32_t step, uint16_t *y)
 {
     for (uint32_t c = 0; c < DW_HALVES * DW_LANES; c++) {
         uint32_t half = c / DW_LANES, lane = c % DW_LANES;
-        uint16_t *vector = y + lane * step + half * DW_LANES;
+        uint16_t *vector = y + lane * (step / sizeof(*y)) + half * DW_LANES;
 
         memset(vector, 0, DW_LANES * sizeof(*vector));
         if (x)
@@ -27,12 +27,13 @@ void dw_pack_f16_ref(const struct codelet_call *call)
 
     for (uint32_t i = 0; i < 2 * call->arg[dw_pack__blocks].value; i++) {
         for (uint32_t e = 0; e < call->arg[dw_pack__entries].value; e++) {
-            uint32_t from = work[2 * e], to = work[2 * e + 1];
+            const uint32_t *entry = work + e * DW_PACK_ENTRY;
 
-            spread(from == UINT32_MAX
+            spread(entry[0] == UINT32_MAX
                        ? NULL
-                       : x + i / 2 * x_block + from / 2 + i % 2 * DW_HALVES * DW_LANES,
-                   (to & 0xffff) / 2, y + i * y_half + (to >> 16) / 2);
+                       : x + i / 2 * x_block + entry[0] / 2 + i % 2 * DW_HALVES * DW_LANES,
+                   DW_PACK_VECTOR + (entry[2] & 0x3ff) * DW_PACK_VECTOR,
+                   y + i * y_half + entry[1] / 2);
         }
     }
 }
@@ -41,9 +42,9 @@ static uint64_t dw_pack_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
     uint64_t entries = codelet_share(call->arch, call->arg[dw_pack__entries].value, w);
-    uint64_t blocks = call->arg[dw_pack__blocks].value, channels = 2 * (2 + 1 + 8);
+    uint64_t blocks = call->arg[dw_pack__blocks].value, channels = 2 + 8;
 
-    return 8 + 4 + 2 + (entries ? 6 : 0) + entries * (14 + blocks * (2 * channels + 4) + 1) + 1;
+    return 8 + 4 + 2 + (entries ? 9 : 0) + entries * (8 + blocks * (2 * channels + 1) + 1) + 1;
 }
 
 uint64_t dw_pack_f16_cycles(const struct codelet_call *call)
