@@ -77,7 +77,7 @@
 .endm
 
 // What is left: $a4 from $a0 and $a2, two f16 or one f32; q: beside the load of $a2.
-.macro BINARY_TAIL name width c q p1 p2 p3
+.macro BINARY_TAIL name width c q p1 p2 p3 p4 p5 p6
 .L\name\()_tail:
 .if \width == 4
         and t, n, 3
@@ -91,7 +91,7 @@
           \q }
         { and t, n, 1
           \p1 }
-        SINGLES "\p2", "\p3"
+        SINGLES "\p2", "\p3", "\p4", "\p5", "\p6"
         st32 $a4, \c, u
         brz t, .L\name\()_done
 .L\name\()_single:
@@ -101,7 +101,7 @@
           \q }
         { ldb16 $a7, \c, $mzero, n         // what else is in its word
           \p1 }
-        SINGLES "\p2", "\p3"
+        SINGLES "\p2", "\p3", "\p4", "\p5", "\p6"
         { shr u, n, 1
           sort4x16lo $a4, $a4, $a7 }
         st32 $a4, \c, u
@@ -305,3 +305,60 @@ ENTRY add_relu_f16
         ld32 n, $mvertex_base, $mzero, inplace__n
         BINARY_BODY add_relu_f16, 4, pa, CTXT_WORKERS, 2, "f16v4add $a4:5, $a0:1, $a2:3", "f16v4max $a4:5, $a4:5, $azeros"
         BINARY_TAIL add_relu_f16, 4, pa, "fnop", "f16v2add $a4, $a0, $a2", "f16v2max $a4, $a4, $azero"
+
+// b where a > 0, else 0
+ENTRY relu_slope_f16
+        get wid, $WSR
+        ld32 pa, $mvertex_base, $mzero, binary__a
+        ld32 pb, $mvertex_base, $mzero, binary__b
+        ld32 pc, $mvertex_base, $mzero, binary__out
+        ld32 n, $mvertex_base, $mzero, binary__n
+        BINARY_BODY relu_slope_f16, 4, pc, CTXT_WORKERS, 2, "f16v4cmplt $a4:5, $azeros, $a0:1", "and64 $a4:5, $a4:5, $a2:3"
+        BINARY_TAIL relu_slope_f16, 4, pc, "fnop", "f16v2cmplt $a4, $azero, $a0", "and $a4, $a4, $a2"
+
+// b s (1 + a (1 - s)), s the sigmoid of a. 1 - s is exact from a half on, where an error of it would count most. $a6: 1. The
+// instructions of a vector take longer than its loads and its store beside them; b is loaded where a has been.
+ENTRY swish_slope_f16
+        { get wid, $WSR
+          setzi $a6, 0x03c00 }
+        ld32 pa, $mvertex_base, $mzero, binary__a
+        ld32 pb, $mvertex_base, $mzero, binary__b
+        ld32 pc, $mvertex_base, $mzero, binary__out
+        ld32 n, $mvertex_base, $mzero, binary__n
+        and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
+        sub last, LAST_WORKER, wid
+        shr count, n, 2
+        SHARE count, count, last, t
+        add count, count, -1
+        shl in, wid, 3
+        brneg count, .Lswish_slope_f16_end
+        EVEN ld64 $a0:1, pa, in, 0
+        { rpt count, 6
+          f16v2sigm $a4, $a0 }
+        { nop
+          f16v2sigm $a5, $a1 }
+        { nop
+          f16v4sub $a2:3, $a6:BL, $a4:5 }
+        { nop
+          f16v4mul $a2:3, $a2:3, $a0:1 }
+        { ld64 $a0:1, pb, in, 0
+          f16v4add $a2:3, $a6:BL, $a2:3 }
+        { nop
+          f16v4mul $a4:5, $a4:5, $a2:3 }
+        { ld64 $a0:1, pa, in, CTXT_WORKERS
+          f16v4mul $a4:5, $a4:5, $a0:1 }
+        { st64step $a4:5, pc, in+=, CTXT_WORKERS
+          f16v2sigm $a4, $a0 }
+        f16v2sigm $a5, $a1
+        f16v4sub $a2:3, $a6:BL, $a4:5
+        f16v4mul $a2:3, $a2:3, $a0:1
+        { ld64 $a0:1, pb, in, 0
+          f16v4add $a2:3, $a6:BL, $a2:3 }
+        f16v4mul $a4:5, $a4:5, $a2:3
+        f16v4mul $a4:5, $a4:5, $a0:1
+        st64 $a4:5, pc, in, 0
+.Lswish_slope_f16_end:
+        brz last, .Lswish_slope_f16_tail
+        exitz $mzero
+        BINARY_TAIL swish_slope_f16, 4, pc, "fnop", "f16v2sigm $a4, $a0", "f16v2sub $a1, $a6:BL, $a4", "f16v2mul $a1, $a1, $a0", \
+            "f16v2add $a1, $a6:BL, $a1", "f16v2mul $a4, $a4, $a1", "f16v2mul $a4, $a4, $a2"

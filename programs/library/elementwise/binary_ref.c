@@ -1,7 +1,9 @@
 /* binary_ref.c - add, sub, mul, max, min, comparisons of tensors, with a scalar, with a vector of
- * channels, in place; axpy: meaning. Rounding is to nearest even.
+ * channels, in place; slopes in f16, axpy: meaning. Rounding is to nearest even.
  */
 #include "programs/library/elementwise/elementwise_ref.h"
+
+enum { F16_ONE = 0x3c00 };
 
 typedef uint16_t binary_f16(uint16_t a, uint16_t b, struct fp_env *env);
 typedef uint32_t binary_f32(uint32_t a, uint32_t b, struct fp_env *env);
@@ -60,7 +62,7 @@ static uint32_t min_f32(uint32_t a, uint32_t b, struct fp_env *env)
 #define COMPARE(name, how)                                                                         \
     static uint16_t name##_f16(uint16_t a, uint16_t b, struct fp_env *env)                         \
     {                                                                                              \
-        return fp_f16_##how(a, b, env) & 0x3c00;                                                   \
+        return fp_f16_##how(a, b, env) & F16_ONE;                                                  \
     }                                                                                              \
     static uint32_t name##_f32(uint32_t a, uint32_t b, struct fp_env *env)                         \
     {                                                                                              \
@@ -79,6 +81,18 @@ static uint16_t leaky_relu_f16(uint16_t a, uint16_t b, struct fp_env *env)
 static uint32_t leaky_relu_f32(uint32_t a, uint32_t b, struct fp_env *env)
 {
     return fp_f32_max(fp_f32_mul(a, b, env), a, env);
+}
+
+static uint16_t relu_slope_f16(uint16_t a, uint16_t b, struct fp_env *env)
+{
+    return fp_f16_cmplt(0, a, env) & b;
+}
+
+static uint16_t swish_slope_f16(uint16_t a, uint16_t b, struct fp_env *env)
+{
+    uint16_t s = fp_f16_sigm(a, 0, env), t = fp_f16_mul(fp_f16_sub(F16_ONE, s, 0, env), a, 0, env);
+
+    return fp_f16_mul(fp_f16_mul(s, fp_f16_add(F16_ONE, t, 0, env), 0, env), b, 0, env);
 }
 
 /* The second operand first. */
@@ -179,6 +193,9 @@ BINARY(min, f32, uint32_t)
 COMPARISON(less)
 COMPARISON(less_or_equal)
 COMPARISON(equal)
+
+WHOLE(relu_slope, f16)
+WHOLE(swish_slope, f16)
 
 #define WITH_SCALAR(name)                                                                          \
     SCALAR(name, name, f16, uint16_t)                                                              \

@@ -97,10 +97,12 @@ static const struct elementwise elementwise_table[CODELET_ROWS] = {
     PLAIN(select_f32, SELECT, 2),
     FUNCTION2(div, 2, SLOTS(f32div), SLOTS(f32div)),
     FUNCTION2(pow, 27, SLOTS(f32log), SLOTS(f32log), SLOTS(f32exp), SLOTS(f32exp)),
-    LISTS2(relu_slope, 2, 0),
+    STEPS(relu_slope_f16, BINARY, 4, 2, 0, 2),
+    STEPS_OF(relu_slope_f32, FUNCTION2, 2, 2, 0),
     LISTS2(sigmoid_slope, 3, 0),
     LISTS2(tanh_slope, 3, 0),
-    LISTS2(swish_slope, 7, SLOTS(f32sigm), SLOTS(f32sigm)),
+    STEPS(swish_slope_f16, STEPS2, 4, 7, SLOTS(f16sigm), 6),
+    STEPS_OF(swish_slope_f32, FUNCTION2, 2, 7, SLOTS(f32sigm), SLOTS(f32sigm)),
     FUNCTION1(erf, 16, SLOTS(f32tanh), SLOTS(f32tanh)),
     [ROW_gelu_f16] = { ELEMENTWISE_UNARY,
                        4,
@@ -144,8 +146,8 @@ static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
 /* UNARY_TAIL and BINARY_TAIL, without the exit. */
 static uint64_t operation_tail_slots(const struct elementwise_shape *s, unsigned rest)
 {
-    int two_inputs = s->e->kind == ELEMENTWISE_BINARY || s->e->kind == ELEMENTWISE_INPLACE ||
-                     s->e->kind == ELEMENTWISE_AXPY;
+    int two_inputs = s->e->kind == ELEMENTWISE_STEPS2 || s->e->kind == ELEMENTWISE_BINARY ||
+                     s->e->kind == ELEMENTWISE_INPLACE || s->e->kind == ELEMENTWISE_AXPY;
     uint64_t op = slots_of(s->arch, s->e->tail, s->e->tail_steps), slots = 2;
 
     if (!rest)
@@ -202,7 +204,8 @@ static unsigned try_slots(uint64_t count)
     return count >= FAST_LEAST ? 6 : 3;
 }
 
-/* UNARY: slots for `count` vectors, from the test whether there are any to the last store. */
+/* UNARY, STEPS2: slots for `count` vectors, from the test whether there are any to the last store.
+ */
 static uint64_t unary_slots(const struct elementwise_shape *s, uint64_t count)
 {
     uint64_t first = slots_of(s->arch, s->e->slots, 1), rest = rest_slots(s);
@@ -262,8 +265,9 @@ static uint64_t worker_cast_slots(const void *shape, unsigned w)
 static uint64_t worker_operation_slots(const void *shape, unsigned w)
 {
     static const unsigned prologue[] = {
-        [ELEMENTWISE_UNARY] = 13,  [ELEMENTWISE_SCALAR] = 14,  [ELEMENTWISE_SCALARS] = 15,
-        [ELEMENTWISE_BINARY] = 14, [ELEMENTWISE_INPLACE] = 16, [ELEMENTWISE_AXPY] = 17
+        [ELEMENTWISE_UNARY] = 13,  [ELEMENTWISE_SCALAR] = 14, [ELEMENTWISE_SCALARS] = 15,
+        [ELEMENTWISE_STEPS2] = 14, [ELEMENTWISE_BINARY] = 14, [ELEMENTWISE_INPLACE] = 16,
+        [ELEMENTWISE_AXPY] = 17
     };
     const struct elementwise_shape *s = shape;
     uint64_t vectors = s->n / s->e->width, slots = prologue[s->e->kind] + 1;

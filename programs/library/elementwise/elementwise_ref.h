@@ -12,6 +12,7 @@ enum elementwise_kind {
     ELEMENTWISE_UNARY,
     ELEMENTWISE_SCALAR,
     ELEMENTWISE_SCALARS, /* two of them */
+    ELEMENTWISE_STEPS2,  /* two operands, several instructions one after the other */
     ELEMENTWISE_BINARY,
     ELEMENTWISE_INPLACE,
     ELEMENTWISE_AXPY,

@@ -109,15 +109,13 @@ TWO_OPERANDS pow, POW_PAIR
         f32v2mul $a4:5, $a4:5, $a2:3
 .endm
 
-.macro SLOPE name body
-FUNCTION \name\()_f16, two, f16, f16, \body
-FUNCTION \name\()_f32, two, f32, f32, \body
-.endm
-
-SLOPE relu_slope, RELU_SLOPE_PAIR
-SLOPE sigmoid_slope, SIGMOID_SLOPE_PAIR
-SLOPE tanh_slope, TANH_SLOPE_PAIR
-SLOPE swish_slope, SWISH_SLOPE_PAIR
+// Those of f16 that are not here are in binary.S.
+FUNCTION relu_slope_f32, two, f32, f32, RELU_SLOPE_PAIR
+FUNCTION sigmoid_slope_f16, two, f16, f16, SIGMOID_SLOPE_PAIR
+FUNCTION sigmoid_slope_f32, two, f32, f32, SIGMOID_SLOPE_PAIR
+FUNCTION tanh_slope_f16, two, f16, f16, TANH_SLOPE_PAIR
+FUNCTION tanh_slope_f32, two, f32, f32, TANH_SLOPE_PAIR
+FUNCTION swish_slope_f32, two, f32, f32, SWISH_SLOPE_PAIR
 
 // ---- functions of one number ----
 
