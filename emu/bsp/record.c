@@ -17,12 +17,14 @@ struct record_entry {
     uint16_t *index;     /* owned [step.tiles] into cost; NULL when there is but one */
 };
 
-/* An exchange and its key. */
+/* What was exchanged, and its key. */
 struct exchange_entry {
     struct hash128 key;
-    struct exchange_pair *pair; /* owned, like the following */
-    uint32_t *messages;         /* [2][tiles]: in, out */
-    size_t pairs;
+    struct exchange_pair *pair; /* owned, like the following; or NULL, and a list */
+    void *list;
+    uint32_t *messages; /* [2][tiles]: in, out */
+    size_t pairs, list_bytes;
+    uint64_t words;
 };
 
 struct record {
@@ -72,16 +74,21 @@ static void entry_free(struct record_entry *e)
     emu_free(e->index);
 }
 
+static void exchange_entry_free(struct exchange_entry *e)
+{
+    emu_free(e->pair);
+    emu_free(e->list);
+    emu_free(e->messages);
+}
+
 void record_free(struct record *r)
 {
     if (!r)
         return;
     for (size_t i = 0; i < r->entries; i++)
         entry_free(&r->entry[i]);
-    for (size_t i = 0; i < r->exchanges; i++) {
-        emu_free(r->exchange[i].pair);
-        emu_free(r->exchange[i].messages);
-    }
+    for (size_t i = 0; i < r->exchanges; i++)
+        exchange_entry_free(&r->exchange[i]);
     emu_free(r->exchange);
     emu_free(r->known);
     emu_free(r->entry);
@@ -266,19 +273,23 @@ static enum emu_status grow_known(struct record *r)
 
 static enum emu_status keep_exchange(struct record *r, const struct exchange_phase *p)
 {
-    struct exchange_entry e = { .key = p->key, .pairs = p->pairs };
+    struct exchange_entry e = { .key = p->traffic, .pairs = p->pairs, .list_bytes = p->list_bytes };
 
     TRY(emu_grow((void **)&r->exchange, r->exchanges, &r->exchange_cap, sizeof(*r->exchange)));
-    e.pair = copy_of(r, p->pair, p->pairs, sizeof(*p->pair));
+    if (p->list)
+        e.list = copy_of(r, p->list, p->list_bytes, 1);
+    else
+        e.pair = copy_of(r, p->pair, p->pairs, sizeof(*p->pair));
     e.messages = emu_alloc(2 * (size_t)r->tiles, sizeof(*e.messages));
-    if (!e.pair || !e.messages) {
-        emu_free(e.pair);
-        emu_free(e.messages);
+    if (!(p->list ? e.list : (void *)e.pair) || !e.messages) {
+        exchange_entry_free(&e);
         return FAIL(NO_MEMORY, "an exchange of %zu pairs", p->pairs);
     }
     memcpy(e.messages, p->messages_in, r->tiles * sizeof(*e.messages));
     memcpy(e.messages + r->tiles, p->messages_out, r->tiles * sizeof(*e.messages));
     r->bytes += 2 * (size_t)r->tiles * sizeof(*e.messages);
+    for (uint32_t i = 0; i < r->tiles; i++)
+        e.words += p->words_in[i];
     r->exchange[r->exchanges++] = e;
     return EMU_OK;
 }
@@ -292,7 +303,7 @@ enum emu_status record_add_exchange(struct record *r, const struct exchange_phas
         return EMU_OK;
     if (2 * (r->exchanges + 1) > r->knowns)
         TRY(grow_known(r));
-    known = find_known(r, p->key);
+    known = find_known(r, p->traffic);
     if (!*known) {
         TRY(keep_exchange(r, p));
         *known = (uint32_t)r->exchanges;
@@ -313,6 +324,9 @@ struct record_exchange record_exchange_at(const struct record *r, uint32_t id)
     EMU_ASSERT(id && id <= r->exchanges);
     return (struct record_exchange){ .pairs = e->pairs,
                                      .pair = e->pair,
+                                     .list = e->list,
+                                     .list_bytes = e->list_bytes,
+                                     .words = e->words,
                                      .messages_in = e->messages,
                                      .messages_out = e->messages + r->tiles };
 }

@@ -45,14 +45,17 @@ struct record_step {
  * from the record. */
 struct record_exchange {
     size_t pairs;
-    const struct exchange_pair *pair; /* ascending by to, then by from */
+    const struct exchange_pair *pair; /* ascending by to, then by from; NULL: packed in list */
+    const void *list;                 /* as in struct exchange_phase */
+    size_t list_bytes;
+    uint64_t words; /* of all pairs */
     const uint32_t *messages_in, *messages_out;
 };
 
 struct record;
 
 struct record_options {
-    int exchanges;     /* keep who sends to whom; equal exchanges are kept once */
+    int exchanges;     /* keep who sends to whom; the same of several exchanges is kept once */
     size_t supersteps; /* keep so many, and count the others (record_left_out()); 0: keep all */
 };
 

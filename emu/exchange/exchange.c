@@ -107,6 +107,8 @@ void exchange_free(struct exchange *x)
     emu_free(x->logical);
     emu_free(x->staging);
     emu_free(x->part_tiles);
+    emu_free(x->traffic);
+    emu_free(x->traffic_messages);
     emu_free(x);
 }
 

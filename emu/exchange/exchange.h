@@ -127,6 +127,9 @@ struct exchange_phase {
     size_t pairs;
     const struct exchange_pair *pair;
     const uint32_t *messages_in, *messages_out;
+    struct hash128 traffic; /* stands for the three */
+    const void *list;       /* not NULL: they are here instead, packed (exchange_traffic.h) */
+    size_t list_bytes;
     int overlaps;      /* some tile receives into bytes it sends: gather all words, then store */
     uint32_t *staging; /* when overlaps: room for all words; owned by the fabric */
     struct hash128 key;
@@ -182,6 +185,15 @@ void exchange_attach(struct exchange *x, uint32_t tile, struct tile *t);
  * EMU_NO_MEMORY. */
 enum emu_status exchange_add_parts(struct exchange *x, uint32_t tile,
                                    const struct exchange_part *part, size_t n) EMU_MUST_CHECK;
+
+/* Gives the fabric what is known of who sends to whom in n exchanges, ascending by number; once,
+ * before the tiles get their parts: with options.pairs no other exchanges are believed. The
+ * messages are copied; the lists are borrowed, and must outlive x. EMU_NO_MEMORY. */
+struct exchange_traffic;
+enum emu_status exchange_set_traffic(struct exchange *x, const struct exchange_traffic *t,
+                                     size_t n) EMU_MUST_CHECK;
+/* Whether phases know who sends to whom (options.pairs). */
+int exchange_has_pairs(const struct exchange *x);
 
 /* Begins a phase for one tile at its release. Records and returns FAULT_EXERR when the tile left
  * its last phase open.

@@ -132,6 +132,8 @@ static struct exchange_cached *build(const struct exchange *x, struct hash128 ke
     if (x->options.pairs) {
         c->phase.messages_in = put_numbers(&at, f->messages_in, x->tiles);
         c->phase.messages_out = put_numbers(&at, f->messages_out, x->tiles);
+        c->phase.traffic =
+            exchange_traffic_key(c->phase.pair, pairs, c->phase.messages_in, x->tiles);
     }
     return c;
 }

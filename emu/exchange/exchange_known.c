@@ -7,6 +7,8 @@
  */
 #include "emu/exchange/exchange_known.h"
 
+#include <string.h>
+
 #include "emu/base/alloc.h"
 #include "emu/exchange/exchange_private.h"
 
@@ -17,7 +19,7 @@ enum emu_status exchange_add_parts(struct exchange *x, uint32_t tile,
     uint32_t most = x->part_numbers, *tiles;
 
     EMU_ASSERT(!log->parts);
-    if (!x->options.figures || x->options.pairs || x->options.check)
+    if (!x->options.figures || (x->options.pairs && !x->traffics) || x->options.check)
         return EMU_OK;
     for (size_t i = 0; i < n; i++)
         most = part[i].exchange >= most ? part[i].exchange + 1 : most;
@@ -33,6 +35,46 @@ enum emu_status exchange_add_parts(struct exchange *x, uint32_t tile,
     log->part = part;
     log->parts = n;
     return EMU_OK;
+}
+
+int exchange_has_pairs(const struct exchange *x)
+{
+    return x->options.pairs;
+}
+
+enum emu_status exchange_set_traffic(struct exchange *x, const struct exchange_traffic *t, size_t n)
+{
+    size_t messages = 2 * (size_t)x->tiles;
+
+    EMU_ASSERT(!x->traffic);
+    x->traffic = emu_alloc(n, sizeof(*x->traffic));
+    x->traffic_messages = emu_alloc(n, messages * sizeof(*x->traffic_messages));
+    if (!x->traffic || !x->traffic_messages)
+        return FAIL(NO_MEMORY, "who sends to whom in %zu exchanges", n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *own = x->traffic_messages + messages * i;
+
+        memcpy(own, t[i].messages, messages * sizeof(*own));
+        x->traffic[i] = t[i];
+        x->traffic[i].messages = own;
+    }
+    x->traffics = n;
+    return EMU_OK;
+}
+
+static const struct exchange_traffic *find_traffic(const struct exchange *x, uint32_t exchange)
+{
+    size_t low = 0, high = x->traffics;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (x->traffic[middle].exchange < exchange)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < x->traffics && x->traffic[low].exchange == exchange ? &x->traffic[low] : NULL;
 }
 
 /* ---- a tile ---- */
@@ -116,7 +158,8 @@ static enum fault execute_part(struct exchange_log *log, struct tile *t)
 
 /* ---- a phase ---- */
 
-/* The number of the exchange that the phase consists of; 0: it does not consist of one. */
+/* The number of the exchange that the phase consists of; 0: it does not consist of one of which
+ * enough is known. */
 static uint32_t exchange_of(const struct exchange *x, struct tile *const *tile)
 {
     uint32_t exchange = 0, parts = 0;
@@ -135,10 +178,25 @@ static uint32_t exchange_of(const struct exchange *x, struct tile *const *tile)
         exchange = log->known->exchange;
         parts++;
     }
-    return parts == x->part_tiles[exchange] ? exchange : 0;
+    if (parts != x->part_tiles[exchange] || (x->options.pairs && !find_traffic(x, exchange)))
+        return 0;
+    return exchange;
 }
 
-static void set_phase(struct exchange *x, struct tile *const *tile)
+static void set_traffic(struct exchange *x, uint32_t exchange)
+{
+    const struct exchange_traffic *t = find_traffic(x, exchange);
+    struct exchange_phase *p = &x->known_phase;
+
+    p->pairs = t->pairs;
+    p->messages_in = t->messages;
+    p->messages_out = t->messages + x->tiles;
+    p->traffic = t->key;
+    p->list = t->list;
+    p->list_bytes = t->list_bytes;
+}
+
+static void set_phase(struct exchange *x, struct tile *const *tile, uint32_t exchange)
 {
     static const struct exchange_part none = { .exchange = 0 };
     struct exchange_figures *f = &x->figures;
@@ -153,16 +211,21 @@ static void set_phase(struct exchange *x, struct tile *const *tile)
     x->known_phase = (struct exchange_phase){ .end_event = f->end_event,
                                               .words_in = f->words_in,
                                               .words_out = f->words_out };
+    if (x->options.pairs)
+        set_traffic(x, exchange);
 }
 
 const struct exchange_phase *exchange_known_phase(struct exchange *x, struct tile *const *tile,
                                                   enum fault *wrong)
 {
+    uint32_t exchange;
+
     *wrong = FAULT_NONE;
     if (!x->part_tiles)
         return NULL;
-    if (exchange_of(x, tile)) {
-        set_phase(x, tile);
+    exchange = exchange_of(x, tile);
+    if (exchange) {
+        set_phase(x, tile, exchange);
         x->counts.known++;
         return &x->known_phase;
     }

@@ -5,7 +5,7 @@
 #define EMU_EXCHANGE_PRIVATE_H
 
 #include "emu/arch/arch_geometry.h"
-#include "emu/exchange/exchange.h"
+#include "emu/exchange/exchange_traffic.h"
 #include "emu/isa/isa.h"
 
 enum {
@@ -85,7 +85,10 @@ struct exchange {
     struct exchange_figures figures;
     uint32_t *part_tiles;              /* owned [part_numbers]: how many tiles have such a part */
     uint32_t part_numbers;             /* above all numbers of parts */
-    struct exchange_phase known_phase; /* its arrays are those of figures */
+    struct exchange_phase known_phase; /* its arrays are those of figures, and of traffic */
+    struct exchange_traffic *traffic;  /* owned; ascending numbers of exchanges */
+    uint32_t *traffic_messages;        /* owned: theirs */
+    size_t traffics;
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
     uint64_t *pairs;   /* owned [tiles][tiles], or NULL: nobody wants to know who sends to whom */
     struct exchange_clashes clashes;  /* clash is NULL without checking mode */

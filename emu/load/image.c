@@ -79,6 +79,7 @@ void image_free(struct image *im)
     emu_free(im->output.item);
     emu_free(im->output.part);
     emu_free(im->note);
+    emu_free(im->traffic);
     index_free(&im->tile_index);
     index_free(&im->stream_index);
     emu_free(im);

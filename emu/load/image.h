@@ -14,6 +14,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/output_file.h"
+#include "emu/base/hash.h"
 #include "emu/exchange/exchange_part.h"
 #include "emu/load/image_file.h"
 
@@ -113,6 +114,16 @@ struct image_note {
 #define IMAGE_NOTE_NUMBERS "numbers"
 #define IMAGE_NOTE_DEPENDS "depends"
 
+/* Who sends to whom in an exchange that tiles have parts of (emu/exchange/exchange_traffic.h). */
+struct image_traffic {
+    uint32_t exchange; /* its number */
+    uint32_t pairs;
+    uint32_t list_bytes, messages_bytes;
+    struct hash128 key;
+    const void *list;     /* packed numbers (emu/base/packed_numbers.h): the pairs, as planes */
+    const void *messages; /* packed numbers: [2][tiles] messages in, out */
+};
+
 /* The builder. All functions return EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above or the
  * limits below forbid, and then leave the image as it was.
  *
@@ -142,6 +153,8 @@ enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n
 /* Parts of exchanges (emu/exchange/exchange_part.h) follow each other without overlap. */
 enum emu_status image_parts(struct image *im, const struct exchange_part *p, size_t n,
                             uint32_t *id) EMU_MUST_CHECK;
+/* Ascending by exchange; the lists are copied. What is in them is checked when a run wants it. */
+enum emu_status image_add_traffic(struct image *im, const struct image_traffic *t) EMU_MUST_CHECK;
 enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
                                const struct image_segment *s, size_t n) EMU_MUST_CHECK;
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
@@ -177,6 +190,8 @@ const struct image_symbol *image_symbols_of(const struct image *im, uint32_t sym
 const struct image_line *image_lines_of(const struct image *im, uint32_t lines, size_t *n);
 const struct image_key *image_keys_of(const struct image *im, uint32_t keys, size_t *n);
 const struct exchange_part *image_parts_of(const struct image *im, uint32_t parts, size_t *n);
+size_t image_traffic_count(const struct image *im); /* 0: it is not known */
+const struct image_traffic *image_traffic_at(const struct image *im, size_t i);
 size_t image_stream_count(const struct image *im);
 const struct image_stream *image_stream_at(const struct image *im, size_t i);
 uint32_t image_scope_count(const struct image *im); /* with 0, the program itself */

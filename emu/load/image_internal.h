@@ -18,15 +18,17 @@ enum {
         4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
-    IMAGE_FIXED_SECTIONS = 17,
+    IMAGE_FIXED_SECTIONS = 18,
     IMAGE_LIST_SECTIONS = 5,
-    IMAGE_FORMAT_VERSION = 7,
+    IMAGE_FORMAT_VERSION = 8,
+    IMAGE_FORMAT_WITHOUT_PAIRS = 7,
     IMAGE_FORMAT_WITHOUT_PARTS = 6,
     IMAGE_FORMAT_WITHOUT_KEYS = 5, /* and without parts. The oldest that is read: code of versions 1
                                       to 4 has other instruction words */
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
+    IMAGE_PAIR_RECORD_BYTES = 32, /* in front of the lists of an exchange */
     IMAGE_MACHINE_BYTES_MAX = 1 << 20,
     IMAGE_TEXT_BYTES_MAX = 1 << 20,    /* one string, with its NUL */
     IMAGE_LIST_ITEMS_MAX = 1 << 24,    /* of one list */
@@ -53,6 +55,7 @@ enum image_section_type {
     IMAGE_LINE = IMAGE_FOURCC('L', 'I', 'N', 'E'),
     IMAGE_KEYS = IMAGE_FOURCC('K', 'E', 'Y', 'S'),
     IMAGE_XCHG = IMAGE_FOURCC('X', 'C', 'H', 'G'),
+    IMAGE_PAIR = IMAGE_FOURCC('P', 'A', 'I', 'R'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
     IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
     IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
@@ -131,6 +134,8 @@ struct image {
     struct image_inputs input, output;
     struct image_note *note;
     size_t notes, note_cap;
+    struct image_traffic *traffic; /* numbers of exchanges ascend */
+    size_t traffics, traffic_cap;
     struct image_index tile_index, stream_index;
     int lacks_numbers; /* it was read for the timing engine */
     /* What was read: lists lie in the contents of their sections. */
@@ -175,6 +180,13 @@ void pool_free(struct image_pool *p);
 
 /* Returns EMU_BAD_IMAGE when one more blob of `bytes` bytes would exceed the limits. */
 enum emu_status image_blob_room(const struct image *im, uint32_t bytes) EMU_MUST_CHECK;
+
+/* ---- image_traffic.c ---- */
+
+/* Unpacks and checks who sends to whom for a machine whose phases say so. EMU_BAD_IMAGE,
+ * EMU_NO_MEMORY. */
+struct machine;
+enum emu_status image_load_traffic(const struct image *im, struct machine *m) EMU_MUST_CHECK;
 
 /* ---- image_numbers.c ---- */
 
@@ -232,7 +244,7 @@ struct section_source {
 /* Reads and checks the file header. Errors: EMU_BAD_IMAGE, EMU_IO, EMU_NO_MEMORY. */
 enum emu_status section_source_start(struct section_source *src) EMU_MUST_CHECK;
 /* Sections besides DATA that a file of its version has: each version has one more than the one
- * before it, and one word more in the records of TILE. */
+ * before it. */
 static inline uint32_t section_source_fixed(const struct section_source *src)
 {
     return IMAGE_FIXED_SECTIONS - (IMAGE_FORMAT_VERSION - src->version);

@@ -116,6 +116,47 @@ static void unpack_all_lists(struct image_reader *r, struct list_section *l, uns
         r->im->section[k] = l[k].section.raw.data;
 }
 
+/* ---- who sends to whom ---- */
+
+enum emu_status image_read_traffic(struct image_reader *r)
+{
+    struct image_section *s = &r->section;
+    uint32_t count;
+    uint64_t at = sizeof(count);
+
+    if (r->src.version <= IMAGE_FORMAT_WITHOUT_PAIRS)
+        return EMU_OK;
+    TRY(section_read(&r->src, IMAGE_PAIR, IMAGE_SECTION_BYTES_MAX, s));
+    if (s->bytes < at)
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected a count", s->bytes);
+    memcpy(&count, s->raw.data, sizeof(count));
+    for (uint32_t i = 0; i < count; i++) {
+        struct image_traffic t;
+
+        if (s->bytes - at < IMAGE_PAIR_RECORD_BYTES)
+            return image_refuse(r, s, i, "%llu bytes left, expected a record of %d",
+                                (unsigned long long)(s->bytes - at), IMAGE_PAIR_RECORD_BYTES);
+        memcpy(&t, s->raw.data + at, 16);
+        memcpy(&t.key.lo, s->raw.data + at + 16, 8);
+        memcpy(&t.key.hi, s->raw.data + at + 24, 8);
+        at += IMAGE_PAIR_RECORD_BYTES;
+        if ((uint64_t)t.list_bytes + t.messages_bytes > s->bytes - at)
+            return image_refuse(r, s, i, "lists of %u and %u bytes, expected at most %llu",
+                                t.list_bytes, t.messages_bytes,
+                                (unsigned long long)(s->bytes - at));
+        t.list = s->raw.data + at;
+        t.messages = s->raw.data + at + t.list_bytes;
+        TRY(image_refused(r, s, i, image_add_traffic(r->im, &t)));
+        at += (uint64_t)t.list_bytes + t.messages_bytes;
+    }
+    if (at != s->bytes)
+        return image_refuse(r, s, NO_ITEM, "%llu bytes after the last list, expected none",
+                            (unsigned long long)(s->bytes - at));
+    return EMU_OK;
+}
+
+/* ---- all ---- */
+
 /* What is wrong with a section is found before what is wrong with the next one. */
 enum emu_status image_read_lists(struct image_reader *r)
 {

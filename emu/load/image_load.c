@@ -155,6 +155,8 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
     }
     EMU_ASSERT(!im->lacks_numbers || machine_replay(m));
     TRY(load_segments(im, chip, m));
+    if (machine_replay(m) && exchange_has_pairs(machine_exchange(m)))
+        TRY(image_load_traffic(im, m));
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
 

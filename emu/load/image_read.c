@@ -144,7 +144,11 @@ static enum emu_status read_scopes(struct image_reader *r)
 /* A record says of each kind of list that the version has which one is the tile's. */
 static size_t tile_record_bytes(const struct image_reader *r)
 {
-    return sizeof(uint32_t) * (TILE_RECORD_WORDS - (IMAGE_FORMAT_VERSION - r->src.version));
+    uint32_t lacks = r->src.version < IMAGE_FORMAT_WITHOUT_PAIRS
+                         ? IMAGE_FORMAT_WITHOUT_PAIRS - r->src.version
+                         : 0;
+
+    return sizeof(uint32_t) * (TILE_RECORD_WORDS - lacks);
 }
 
 /* Tiles can be added only when the sizes of blobs are known: section BLOB comes after them,
@@ -628,6 +632,7 @@ static enum emu_status read_all(struct image_reader *r)
     TRY(read_machine(r));
     TRY(read_text(r));
     TRY(image_read_lists(r));
+    TRY(image_read_traffic(r));
     TRY(read_streams(r));
     TRY(read_scopes(r));
     TRY(read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));

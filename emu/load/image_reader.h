@@ -42,5 +42,7 @@ enum emu_status image_refused(const struct image_reader *r, const struct image_s
 
 /* The sections of lists (image_lists.c). */
 enum emu_status image_read_lists(struct image_reader *r) EMU_MUST_CHECK;
+/* Section PAIR, of versions that have it (image_lists.c). */
+enum emu_status image_read_traffic(struct image_reader *r) EMU_MUST_CHECK;
 
 #endif

@@ -225,6 +225,29 @@ static enum emu_status put_scopes(const struct image_writer *w, struct section_r
     return EMU_OK;
 }
 
+static enum emu_status put_traffic(const struct image_writer *w, struct section_room *r)
+{
+    const struct image *im = w->im;
+    uint64_t bytes = 4;
+
+    for (size_t i = 0; i < im->traffics; i++)
+        bytes += IMAGE_PAIR_RECORD_BYTES + (uint64_t)im->traffic[i].list_bytes +
+                 im->traffic[i].messages_bytes;
+    TRY(room_start(r, w->name, bytes));
+    room_put_u32(r, (uint32_t)im->traffics);
+    for (size_t i = 0; i < im->traffics; i++) {
+        const struct image_traffic *t = &im->traffic[i];
+        const uint32_t record[4] = { t->exchange, t->pairs, t->list_bytes, t->messages_bytes };
+
+        room_put(r, record, sizeof(record));
+        room_put(r, &t->key.lo, 8);
+        room_put(r, &t->key.hi, 8);
+        room_put(r, t->list, t->list_bytes);
+        room_put(r, t->messages, t->messages_bytes);
+    }
+    return EMU_OK;
+}
+
 static enum emu_status put_tiles(const struct image_writer *w, struct section_room *r)
 {
     const struct image *im = w->im;
@@ -343,8 +366,8 @@ static enum emu_status put_parts(const struct image_writer *w, struct section_ro
 /* The sections before the groups, in their order. */
 static const uint32_t tables[IMAGE_FIXED_SECTIONS] = {
     IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS,
-    IMAGE_XCHG, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM, IMAGE_BLOB,
-    IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
+    IMAGE_XCHG, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM,
+    IMAGE_BLOB, IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
 };
 
 static enum emu_status put_table(const struct image_writer *w, uint32_t type,
@@ -367,6 +390,8 @@ static enum emu_status put_table(const struct image_writer *w, uint32_t type,
         return put_lists(w, r, &im->keys, sizeof(struct image_key));
     case IMAGE_XCHG:
         return put_lists(w, r, &im->parts, sizeof(struct exchange_part));
+    case IMAGE_PAIR:
+        return put_traffic(w, r);
     case IMAGE_STRM:
         return put_records(w, r, im->stream, im->streams, sizeof(*im->stream));
     case IMAGE_SCOP:

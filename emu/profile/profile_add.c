@@ -2,6 +2,7 @@
 #include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 #include "emu/bsp/record.h"
+#include "emu/exchange/exchange_traffic.h"
 #include "emu/load/image.h"
 #include "emu/profile/bill.h"
 #include "emu/profile/profile_memory.h"
@@ -61,7 +62,7 @@ static struct record_exchange exchange_of(const struct record *r, size_t i)
 {
     uint32_t id = record_at(r, i)->exchange;
 
-    return id ? record_exchange_at(r, id) : (struct record_exchange){ .pair = NULL };
+    return id ? record_exchange_at(r, id) : (struct record_exchange){ .pairs = 0 };
 }
 
 /* Adds what each tile did in all supersteps to sum[tile][PLANES]. */
@@ -154,7 +155,7 @@ static struct message_counts messages_of(const struct record *r, size_t i)
     const struct record_exchange x = exchange_of(r, i);
     struct message_counts sum = { 0, 0 };
 
-    for (uint32_t k = 0; x.pair && k < record_at(r, i)->tiles; k++) {
+    for (uint32_t k = 0; x.pairs && k < record_at(r, i)->tiles; k++) {
         uint32_t tile;
 
         record_tile_at(r, i, k, &tile);
@@ -203,38 +204,38 @@ static enum emu_status add_step_tiles(struct profile *p, const struct record *r,
 
 /* ---- exchanges ---- */
 
-static enum emu_status add_exchange(struct profile *p, uint32_t id, const struct record_exchange *x)
+/* v: what comes before the list. */
+static enum emu_status add_list(struct profile *p, const struct profile_value v[4],
+                                const struct record_exchange *x)
 {
-    uint32_t *plane = emu_alloc(x->pairs, PROFILE_PAIR_PLANES * sizeof(*plane));
-    uint64_t words = 0, messages = 0;
+    uint32_t *plane;
     enum emu_status s;
 
+    if (x->list) {
+        PROFILE_ROW(p, "exchanges", v[0], v[1], v[2], v[3], PROFILE_B(x->list, x->list_bytes));
+        return EMU_OK;
+    }
+    plane = emu_alloc(x->pairs, EXCHANGE_PAIR_PLANES * sizeof(*plane));
     if (!plane)
         return FAIL(NO_MEMORY, "exchanges of a profile");
-    for (size_t i = 0; i < x->pairs; i++) {
-        const struct exchange_pair *e = &x->pair[i];
-
-        plane[i] = e->to;
-        plane[x->pairs + i] = e->from;
-        plane[2 * x->pairs + i] = e->words;
-        plane[3 * x->pairs + i] = e->messages;
-        words += e->words;
-        messages += e->messages;
-    }
-    s = profile_put_numbers(p, "exchanges",
-                            (const struct profile_value[]){ PROFILE_I(id), PROFILE_I(x->pairs),
-                                                            PROFILE_I(words), PROFILE_I(messages) },
-                            4, plane, PROFILE_PAIR_PLANES * x->pairs);
+    exchange_pairs_to_planes(x->pair, x->pairs, plane);
+    s = profile_put_numbers(p, "exchanges", v, 4, plane, EXCHANGE_PAIR_PLANES * x->pairs);
     emu_free(plane);
     return s;
 }
 
-static enum emu_status add_exchanges(struct profile *p, const struct record *r)
+static enum emu_status add_exchanges(struct profile *p, const struct record *r, uint32_t tiles)
 {
     for (uint32_t id = 1; id <= record_exchange_count(r); id++) {
         const struct record_exchange x = record_exchange_at(r, id);
+        uint64_t messages = 0;
 
-        TRY(add_exchange(p, id, &x));
+        for (uint32_t i = 0; i < tiles; i++)
+            messages += x.messages_in[i];
+        TRY(add_list(p,
+                     (const struct profile_value[]){ PROFILE_I(id), PROFILE_I(x.pairs),
+                                                     PROFILE_I(x.words), PROFILE_I(messages) },
+                     &x));
     }
     return EMU_OK;
 }
@@ -253,5 +254,5 @@ enum emu_status profile_add_record(struct profile *p, const struct record *r,
         s = add_step_tiles(p, r, i, plane);
     }
     emu_free(plane);
-    return s == EMU_OK ? add_exchanges(p, r) : s;
+    return s == EMU_OK ? add_exchanges(p, r, image_arch(im)->tiles) : s;
 }

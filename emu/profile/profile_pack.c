@@ -1,7 +1,6 @@
 /* profile_pack.c - lists of numbers as blobs of a profile.
  *
- * A list is stored as the differences of neighbours, which are small where addresses or tiles
- * ascend, and packed. A profile has thousands of them, so they wait until there are enough for all
+ * A profile has thousands of them, so they wait until there are enough for all
  * threads. Rows are added in the order in which they came, whoever packed them.
  */
 #include "emu/profile/profile_private.h"
@@ -10,8 +9,9 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/packed_numbers.h"
 
-enum { LEVEL = 1 /* of zstd */, NUMBERS_WAITING = 1 << 21 };
+enum { NUMBERS_WAITING = 1 << 21 };
 
 void profile_pack_free(struct profile_packer *k)
 {
@@ -35,22 +35,6 @@ static enum emu_status reach_numbers(struct profile_packer *k, size_t numbers)
     return EMU_OK;
 }
 
-static void put_differences(uint32_t *to, const uint32_t *number, size_t n)
-{
-    uint32_t before = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        to[i] = number[i] - before;
-        before = number[i];
-    }
-}
-
-void profile_sum_up(uint32_t *number, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        number[i] += number[i - 1];
-}
-
 enum emu_status profile_put_numbers(struct profile *p, const char *table,
                                     const struct profile_value *v, size_t n, const uint32_t *number,
                                     size_t numbers)
@@ -69,7 +53,7 @@ enum emu_status profile_put_numbers(struct profile *p, const char *table,
         EMU_ASSERT(v[i].kind == PROFILE_INTEGER); /* others are borrowed, and would have to wait */
         row->v[i] = v[i];
     }
-    put_differences(k->number + k->numbers, number, numbers);
+    packed_numbers_differ(k->number + k->numbers, number, numbers);
     k->numbers += numbers;
     return EMU_OK;
 }
@@ -81,7 +65,7 @@ static enum emu_status place_blobs(struct profile_packer *k)
 
     for (size_t i = 0; i < k->rows; i++) {
         k->row[i].blob = bytes;
-        k->row[i].bytes = ZSTD_compressBound(k->row[i].n * sizeof(*k->number));
+        k->row[i].bytes = packed_numbers_room(k->row[i].n);
         bytes += k->row[i].bytes;
     }
     if (bytes <= k->blob_cap)
@@ -110,8 +94,7 @@ static int pack_all(struct profile_packer *k)
 
             if (z)
                 r->bytes =
-                    ZSTD_compressCCtx(z, (char *)k->blob + r->blob, r->bytes, k->number + r->first,
-                                      r->n * sizeof(*k->number), LEVEL);
+                    packed_numbers_pack(z, k->number + r->first, r->n, (char *)k->blob + r->blob);
         }
         ZSTD_freeCCtx(z);
     }
@@ -130,7 +113,6 @@ enum emu_status profile_pack(struct profile *p)
     for (size_t i = 0; i < k->rows; i++) {
         struct packed_row *r = &k->row[i];
 
-        EMU_ASSERT(!ZSTD_isError(r->bytes)); /* there is room */
         r->v[r->columns] = PROFILE_B((char *)k->blob + r->blob, r->bytes);
         profile_put(p, r->table, r->v, r->columns + 1);
     }

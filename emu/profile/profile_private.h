@@ -72,8 +72,6 @@ enum emu_status store_check_tables(struct profile *p) EMU_MUST_CHECK;
 /* profile_pack.c: adds the rows that wait (profile_put_numbers()). Errors: those of rows. */
 enum emu_status profile_pack(struct profile *p) EMU_MUST_CHECK;
 void profile_pack_free(struct profile_packer *k);
-/* Numbers from the differences that are stored, in place. */
-void profile_sum_up(uint32_t *number, size_t n);
 /* A database in memory. *out is to be freed in any case. */
 enum emu_status store_new(const struct store_kind *kind, struct profile **out) EMU_MUST_CHECK;
 

@@ -14,6 +14,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 #include "emu/base/hash.h"
+#include "emu/base/packed_numbers.h"
 #include "emu/profile/sweep_store.h"
 
 enum { READ_BYTES = 1 << 20, COLUMNS_MAX = 32 };
@@ -580,10 +581,9 @@ enum emu_status profile_numbers(const struct profile_cursor *c, unsigned column,
     const void *blob = sqlite3_column_blob(c->row, (int)column);
     size_t bytes = (size_t)sqlite3_column_bytes(c->row, (int)column);
 
-    if (!blob || ZSTD_decompress(out, n * sizeof(*out), blob, bytes) != n * sizeof(*out))
-        return FAIL(BAD_FILE, "%.200s: a damaged profile: cycles of tiles", c->p->path);
-    profile_sum_up(out, n);
-    return EMU_OK;
+    return packed_numbers_unpack(blob, bytes, out, n)
+               ? EMU_OK
+               : FAIL(BAD_FILE, "%.200s: a damaged profile: cycles of tiles", c->p->path);
 }
 
 static enum emu_status take_integer(void *ctx, const struct profile_cursor *c)

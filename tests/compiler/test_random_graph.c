@@ -356,7 +356,9 @@ static enum emu_status run_timed(struct trial *t, struct session *s)
  * superstep. Where these depend on data it is not used. */
 static enum graph_outcome check_timing(struct trial *t)
 {
-    const struct session_options so = { .threads = 1 + t->seed % 3, .timing = 1, .record = 1 };
+    const struct session_options so = {
+        .threads = 1 + t->seed % 3, .timing = 1, .record = 1, .record_exchanges = 1
+    };
     enum graph_outcome o = SAME;
     struct session *s;
     const char *why;
@@ -380,7 +382,7 @@ static enum graph_outcome run_both(struct trial *t)
     struct compile_options co = { .threads = 1,
                                   .exchange = t->seed % 3 ? EXCHANGE_CYCLES : EXCHANGE_MEMORY };
     struct session_options so = {
-        .threads = 1, .check = 1, .record = 1, .plain = t->seed % 16 == 0
+        .threads = 1, .check = 1, .record = 1, .record_exchanges = 1, .plain = t->seed % 16 == 0
     };
     unsigned runs = t->seed % 4 ? 1 : RUNS_MAX;
     enum graph_outcome o;

@@ -89,14 +89,19 @@ static struct program rotate(struct timing_trial *t)
     return p;
 }
 
-static struct session *run_with(struct timing_trial *t, unsigned threads, int timing)
+static struct session *run_as(struct timing_trial *t, const struct session_options *so)
 {
-    const struct session_options so = { .threads = threads, .timing = timing, .record = 1 };
     struct session *s;
 
-    if (session_new(t->c, &so, &s) != EMU_OK || session_run(s) != EMU_OK)
+    if (session_new(t->c, so, &s) != EMU_OK || session_run(s) != EMU_OK)
         fail_msg("%s", emu_error());
     return s;
+}
+
+static struct session *run_with(struct timing_trial *t, unsigned threads, int timing)
+{
+    return run_as(t,
+                  &(struct session_options){ .threads = threads, .timing = timing, .record = 1 });
 }
 
 static void expect_same(struct timing_trial *t, struct session *values, unsigned threads)
@@ -208,6 +213,43 @@ static void exchanges_are_known_whole_or_not(void **state)
     timing_trial_free(&t);
 }
 
+/* Who sends to whom is known, too: nothing is executed for it, and it is what was exchanged. */
+static void traffic_is_known(void **state)
+{
+    struct session_options so = { .threads = 1, .record = 1, .record_exchanges = 1 };
+    struct timing_trial t;
+    struct session *values, *timing, *none;
+    struct image_traffic *known;
+    char text[200];
+
+    (void)state;
+    looping_trial_new(&t);
+    values = run_as(&t, &so);
+    assert_int_equal(record_exchange_count(session_record(values)), 1);
+    so.timing = 1;
+    timing = run_as(&t, &so);
+    assert_int_equal(exchanges_known(timing), STEPS);
+    if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+        fail_msg("%s", text);
+    session_free(timing);
+    session_free(values);
+    assert_int_equal(image_traffic_count(t.c->image), 1);
+    known = (struct image_traffic *)image_traffic_at(t.c->image, 0);
+    known->key.lo++; /* it does not stand for the lists */
+    assert_int_equal(session_new(t.c, &so, &none), EMU_BAD_IMAGE);
+    assert_non_null(strstr(emu_error(), ": pairs of tiles, expected them ascending"));
+    known->key.lo--;
+    known->pairs++;
+    assert_int_equal(session_new(t.c, &so, &none), EMU_BAD_IMAGE);
+    assert_non_null(strstr(emu_error(), ": pairs, expected"));
+    known->pairs--;
+    known->exchange++; /* of another exchange: the one that runs is executed */
+    timing = run_as(&t, &so);
+    assert_int_equal(exchanges_known(timing), 0);
+    session_free(timing);
+    timing_trial_free(&t);
+}
+
 /* Figures of a part are believed: a wrong one makes a difference that the records show. */
 static void parts_are_what_records_hold(void **state)
 {
@@ -285,6 +327,7 @@ int main(void)
         cmocka_unit_test(calls_are_measured_once),
         cmocka_unit_test(exchanges_are_not_executed),
         cmocka_unit_test(exchanges_are_known_whole_or_not),
+        cmocka_unit_test(traffic_is_known),
         cmocka_unit_test(parts_are_what_records_hold),
         cmocka_unit_test(memory_has_no_values),
         cmocka_unit_test(branches_on_data_need_values),

@@ -90,7 +90,7 @@ static void test_sections_of_two_files_do_not_mix(void **state)
             continue; /* the machines are equal: still all of one file */
         assert_refused(g.data, g.bytes, "checksum");
     }
-    assert_int_equal(fronts, 18);
+    assert_int_equal(fronts, 19);
     free(f.data);
     free(g.data);
 }
@@ -171,6 +171,17 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_XCHG, .at = 24, .value = 1 << 30, .why = "part 0: events 1073741824 and 9" },
         { IMAGE_XCHG, .at = 28, .value = 1 << 30, .why = "part 0: events 5 and 1073741824" },
         { IMAGE_XCHG, .at = 40, .value = base + 8, .why = "part 1: at 0x4c008, expected" },
+        { IMAGE_PAIR, .value = 3, .why = "item 2: 0 bytes left, expected a record of 32" },
+        { IMAGE_PAIR, .value = 1, .why = "39 bytes after the last list" },
+        { IMAGE_PAIR, .at = 4, .value = 0, .why = "item 0: exchange 0, expected 1 to 16777215" },
+        { IMAGE_PAIR, .at = 4, .value = 1 << 24, .why = "item 0: exchange 16777216" },
+        { IMAGE_PAIR, .at = 4, .value = 3, .why = "item 1: exchange 3, expected more than 3" },
+        { IMAGE_PAIR, .at = 8, .value = 0, .why = "item 0: 0 pairs of tiles, expected 1 to 12" },
+        { IMAGE_PAIR, .at = 8, .value = 13, .why = "item 0: 13 pairs of tiles" },
+        { IMAGE_PAIR, .at = 12, .value = 0, .why = "item 0: lists of 0 and 2 bytes" },
+        { IMAGE_PAIR, .at = 12, .value = -1u, .why = "item 0: lists of 4294967295 and 2 bytes" },
+        { IMAGE_PAIR, .at = 16, .value = 0, .why = "item 0: lists of 5 and 0 bytes" },
+        { IMAGE_PAIR, .at = 16, .value = 43, .why = "item 0: lists of 5 and 43 bytes, expected" },
         { IMAGE_STRM, .value = 8192, .why = "item 0: stream 8192" },
         { IMAGE_STRM, .at = 4, .value = 9, .why = "name 9" },
         { IMAGE_STRM, .at = 8, .value = 2, .why = "direction 2" },
@@ -287,20 +298,21 @@ static void test_order_and_versions_are_fixed(void **state)
     }
     p.header[12]++;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 19 sections, expected 18");
+    assert_refused(f.data, f.bytes, "in a file of 20 sections, expected 19");
     free(f.data);
     sample_parts_free(&p);
 }
 
-/* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges. */
+/* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges, 8 pairs. */
 static void test_other_versions_are_refused(void **state)
 {
-    static const char *const why[] = { [0] = "expected 7",
+    static const char *const why[] = { [0] = "expected 8",
                                        [1] = "compile the program again",
                                        [4] = "compile the program again",
                                        [5] = "section KEYS, expected STRM",
                                        [6] = "section XCHG, expected STRM",
-                                       [8] = "expected 7" };
+                                       [7] = "section PAIR, expected STRM",
+                                       [9] = "expected 8" };
     struct sample_parts p = take_small_apart();
 
     (void)state;
@@ -317,13 +329,10 @@ static void test_other_versions_are_refused(void **state)
 }
 
 /* Takes out a section, and the last word of all records of tiles. */
-static void take_out(struct sample_parts *p, uint32_t type)
+static void take_section_out(struct sample_parts *p, uint32_t type)
 {
-    struct sample_part *tile = part_of(p, IMAGE_TILE), *part = part_of(p, type);
-    size_t record = tile->bytes / 2; /* of two tiles */
+    struct sample_part *part = part_of(p, type);
 
-    memmove(tile->data + record - 4, tile->data + record, record - 4);
-    tile->bytes -= 8;
     free(part->data);
     memmove(part, part + 1, (size_t)(p->part + p->count - (part + 1)) * sizeof(*part));
     p->count--;
@@ -331,24 +340,38 @@ static void take_out(struct sample_parts *p, uint32_t type)
     p->header[12]--;
 }
 
-/* A file of version 6 is the same without parts of exchanges, one of version 5 also without keys.
- */
+/* And the lists' ids of the two tiles. */
+static void take_out(struct sample_parts *p, uint32_t type)
+{
+    struct sample_part *tile = part_of(p, IMAGE_TILE);
+    size_t record = tile->bytes / 2;
+
+    memmove(tile->data + record - 4, tile->data + record, record - 4);
+    tile->bytes -= 8;
+    take_section_out(p, type);
+}
+
+/* A file of version 7 is the same without pairs of tiles, one of version 6 also without parts of
+ * exchanges, one of version 5 also without keys. */
 static void test_older_files_are_read(void **state)
 {
     struct sample_parts p = take_small_apart();
 
     (void)state;
-    for (unsigned version = 6; version >= 5; version--) {
+    take_section_out(&p, IMAGE_PAIR);
+    for (unsigned version = 7; version >= 5; version--) {
         struct sample_file f;
         struct image *im;
 
-        take_out(&p, version == 6 ? IMAGE_XCHG : IMAGE_KEYS);
+        if (version < 7)
+            take_out(&p, version == 6 ? IMAGE_XCHG : IMAGE_KEYS);
         f = sample_seal(&p);
         assert_int_equal(f.data[8], version);
         OK(image_read_bytes(f.data, f.bytes, "an older version", &im));
         assert_int_equal(image_tile_count(im), 2);
-        assert_int_equal(image_tile_at(im, 0)->keys, version - 5);
-        assert_int_equal(image_tile_at(im, 0)->parts, 0);
+        assert_int_equal(image_tile_at(im, 0)->keys, version >= 6);
+        assert_int_equal(image_tile_at(im, 0)->parts, version == 7);
+        assert_int_equal(image_traffic_count(im), 0);
         assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
         assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
         image_free(im);
@@ -486,7 +509,7 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     put_u32(blob, 8, PAGES * 4096 + 1);
     blob->bytes = 8 + 4 * (1 + PAGES + 1);
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 18 sections, expected 17");
+    assert_refused(f.data, f.bytes, "in a file of 19 sections, expected 18");
     free(f.data);
     p.header[12]--;
     f = sample_seal(&p);

@@ -11,6 +11,7 @@
 #include "programs/compiler/emit/call_key.h"
 #include "programs/compiler/emit/codelet_map.h"
 #include "programs/compiler/emit/control.h"
+#include "programs/compiler/emit/emit_traffic.h"
 #include "programs/compiler/emit/memory_map.h"
 
 enum { BATCH_TILES = 16, CODE_ALIGN = 8 };
@@ -418,6 +419,7 @@ static enum emu_status emit_all(struct emission *e, unsigned threads)
                          code_base(e->p), &e->codelets));
     e->key_base = call_key_base(e->p->in->codelets);
     TRY(add_tiles(e, threads));
+    TRY(emit_traffic(e->p->in, threads, e->im));
     TRY(add_streams(e));
     return add_note(e);
 }
