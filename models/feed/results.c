@@ -18,8 +18,9 @@
 
 struct results {
     enum results_format format;
-    char *path; /* owned */
-    int fd;     /* stdout is borrowed */
+    const char *const *names; /* borrowed; of classes, or NULL */
+    char *path;               /* owned */
+    int fd;                   /* stdout is borrowed */
     int regular;
     int created;           /* by results_open() */
     int begun;             /* the file ends with its header or whole lines */
@@ -63,17 +64,23 @@ static void pick_top(const float *score, uint32_t classes, struct top *t)
     }
 }
 
-static void add_csv(struct text_line *l, const char *name, uint64_t index, const struct top *t)
+/* names: of classes, or NULL. */
+static void add_csv(struct text_line *l, const char *name, uint64_t index, const struct top *t,
+                    const char *const *names)
 {
     name_add_csv(l, name);
     text_format(l, ",%" PRIu64, index);
     for (unsigned i = 0; i < RESULTS_TOP; i++) {
-        if (i >= t->count)
-            text_format(l, ",,");
-        else if (isfinite(t->score[i]))
-            text_format(l, ",%" PRIu32 ",%.9g", t->class[i], (double)t -> score[i]);
-        else
-            text_format(l, ",%" PRIu32 ",", t->class[i]);
+        text_format(l, ",");
+        if (i < t->count)
+            text_format(l, "%" PRIu32, t->class[i]);
+        if (names)
+            text_format(l, ",");
+        if (names && i < t->count)
+            name_add_csv(l, names[t->class[i]]);
+        text_format(l, ",");
+        if (i < t->count && isfinite(t->score[i]))
+            text_format(l, "%.9g", (double)t->score[i]);
     }
     text_format(l, ",");
     if (!name_is_utf8(name))
@@ -81,13 +88,20 @@ static void add_csv(struct text_line *l, const char *name, uint64_t index, const
     text_format(l, "\n");
 }
 
-static void add_jsonl(struct text_line *l, const char *name, uint64_t index, const struct top *t)
+static void add_jsonl(struct text_line *l, const char *name, uint64_t index, const struct top *t,
+                      const char *const *names)
 {
     text_format(l, RESULTS_JSON_BEGIN);
     name_add_json(l, name);
     text_format(l, RESULTS_JSON_INDEX "%" PRIu64 ", \"classes\": [", index);
     for (unsigned i = 0; i < t->count; i++)
         text_format(l, "%s%" PRIu32, i ? ", " : "", t->class[i]);
+    if (names)
+        text_format(l, "], \"names\": [");
+    for (unsigned i = 0; names && i < t->count; i++) {
+        text_format(l, i ? ", " : "");
+        name_add_json(l, names[t->class[i]]);
+    }
     text_format(l, "], \"scores\": [");
     for (unsigned i = 0; i < t->count; i++) {
         if (isfinite(t->score[i]))
@@ -153,9 +167,9 @@ enum emu_status results_put(struct results *r, const char *name, uint64_t index,
     pick_top(score, classes, &t);
     r->line.count = 0;
     if (r->format == RESULTS_CSV)
-        add_csv(&r->line, name, index, &t);
+        add_csv(&r->line, name, index, &t, r->names);
     else
-        add_jsonl(&r->line, name, index, &t);
+        add_jsonl(&r->line, name, index, &t, r->names);
     TRY(write_line(r));
     r->kept++;
     return EMU_OK;
@@ -202,7 +216,7 @@ static enum emu_status scan(struct results *r)
 {
     struct results_found found = { 0 };
 
-    TRY(results_scan(r->fd, r->path, r->format, &r->last, &found));
+    TRY(results_scan(r->fd, r->path, r->format, r->names != NULL, &r->last, &found));
     r->bytes = found.bytes;
     r->kept = found.results;
     r->done = found.results ? found.last_index + 1 : 0;
@@ -306,7 +320,7 @@ enum emu_status results_begin(struct results *r)
     r->line.count = 0;
     if (r->format != RESULTS_CSV || r->bytes)
         return EMU_OK;
-    text_add(&r->line, RESULTS_CSV_HEADER, sizeof(RESULTS_CSV_HEADER) - 1);
+    text_format(&r->line, "%s", results_csv_header(r->names != NULL));
     return write_line(r);
 }
 
@@ -320,6 +334,7 @@ enum emu_status results_open(const char *path, const struct results_options *o,
     if (!r)
         return FAIL(NO_MEMORY, "results");
     r->fd = -1;
+    r->names = o->names;
     r->path = emu_strdup(path);
     s = r->path ? choose_format(r, o->format) : FAIL(NO_MEMORY, "results");
     if (s == EMU_OK)

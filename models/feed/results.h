@@ -3,6 +3,8 @@
  *   CSV    file,index,class1,score1,...,class5,score5,file_hex      (RFC 4180, one header line)
  *   JSONL  {"file": "a.jpg", "index": 0, "classes": [281, ...], "scores": [0.5, ...]}
  *
+ * With names of classes CSV has name1 behind class1 and so on, and JSONL "names" behind "classes".
+ *
  * The text is always valid UTF-8. In a name that is not, each odd byte becomes U+FFFD, and file_hex
  * has the bytes of the name. Scores have enough digits to read the same f32 again; a score that is
  * not finite is null, in CSV an empty field. Every result is one write of a whole line: it is in
@@ -23,6 +25,7 @@ enum results_format { RESULTS_BY_NAME, RESULTS_CSV, RESULTS_JSONL };
 struct results_options {
     enum results_format format; /* BY_NAME: .csv or .jsonl; "-" is CSV */
     int resume;                 /* go on after the results that the file holds */
+    const char *const *names;   /* borrowed, in UTF-8, by class; NULL: classes have numbers only */
 };
 
 struct results;

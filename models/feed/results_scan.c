@@ -126,7 +126,7 @@ static int parse_line(const char *line, enum results_format format, struct text_
  * results. */
 static enum emu_status check_begin(int fd, const char *path, const char *begin, uint64_t lines)
 {
-    char text[sizeof(RESULTS_CSV_HEADER)];
+    char text[sizeof(RESULTS_CSV_HEADER_NAMES)];
     size_t bytes = strlen(begin);
     ssize_t n = pread(fd, text, bytes, 0);
 
@@ -138,7 +138,12 @@ static enum emu_status check_begin(int fd, const char *path, const char *begin, 
     return EMU_OK;
 }
 
-enum emu_status results_scan(int fd, const char *path, enum results_format format,
+const char *results_csv_header(int names)
+{
+    return names ? RESULTS_CSV_HEADER_NAMES : RESULTS_CSV_HEADER;
+}
+
+enum emu_status results_scan(int fd, const char *path, enum results_format format, int names,
                              struct text_line *last_name, struct results_found *out)
 {
     int csv = format == RESULTS_CSV;
@@ -147,7 +152,7 @@ enum emu_status results_scan(int fd, const char *path, enum results_format forma
     enum emu_status st;
 
     TRY(scan_file(fd, path, format, &s));
-    TRY(check_begin(fd, path, csv ? RESULTS_CSV_HEADER : RESULTS_JSON_BEGIN, s.lines));
+    TRY(check_begin(fd, path, csv ? results_csv_header(names) : RESULTS_JSON_BEGIN, s.lines));
     out->bytes = s.end;
     out->results = s.lines - (csv && s.lines);
     if (!out->results)

@@ -7,6 +7,9 @@
 
 #define RESULTS_CSV_HEADER                                                                         \
     "file,index,class1,score1,class2,score2,class3,score3,class4,score4,class5,score5,file_hex\n"
+#define RESULTS_CSV_HEADER_NAMES                                                                   \
+    "file,index,class1,name1,score1,class2,name2,score2,class3,name3,score3,class4,name4,score4,"  \
+    "class5,name5,score5,file_hex\n"
 #define RESULTS_JSON_BEGIN "{\"file\": "
 #define RESULTS_JSON_INDEX ", \"index\": "
 
@@ -16,10 +19,14 @@ struct results_found {
     uint64_t last_index; /* the index in the last result */
 };
 
-/* Reads the file from its beginning, with memory for one line only. last_name: the name in the last
+/* The first line of a CSV file. */
+const char *results_csv_header(int names);
+
+/* Reads the file from its beginning, with memory for one line only. names: classes have names in
+ * the file. last_name: the name in the last
  * result, as written there. Errors: EMU_BAD_FILE for another kind of file, EMU_IO, EMU_NO_MEMORY.
  */
-enum emu_status results_scan(int fd, const char *path, enum results_format format,
+enum emu_status results_scan(int fd, const char *path, enum results_format format, int names,
                              struct text_line *last_name, struct results_found *out) EMU_MUST_CHECK;
 
 #endif

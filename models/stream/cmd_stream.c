@@ -18,6 +18,7 @@
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
 #include "models/operators/op_print.h"
+#include "models/run/class_names.h"
 #include "models/run/model_source.h"
 #include "models/run/net_pictures.h"
 #include "models/run/onnx_request.h"
@@ -43,8 +44,9 @@ struct streaming {
     struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
     struct profile_files profile;
-    const char **path;       /* borrowed names */
-    struct pending *pending; /* ring of pending_cap */
+    struct class_names classes; /* --labels; owned */
+    const char **path;          /* borrowed names */
+    struct pending *pending;    /* ring of pending_cap */
     size_t pending_cap;
     size_t paths;                /* of pictures */
     const char *const *file;     /* borrowed: the arguments, or path */
@@ -79,6 +81,7 @@ static void streaming_free(struct streaming *x)
         emu_free(x->pending[i].name);
     emu_free(x->pending);
     emu_free(x->path);
+    class_names_free(&x->classes);
     model_source_free(&x->source);
 }
 
@@ -168,10 +171,15 @@ static enum emu_status use_shipped(struct streaming *x)
 
 static enum emu_status open_results(struct streaming *x)
 {
-    const struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q->resume };
+    struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q->resume };
 
     if (!x->q->output)
         return EMU_OK;
+    if (x->q->labels) {
+        TRY(output_not_input(x->q->output, x->q->labels));
+        TRY(class_names_read(x->q->labels, x->net.classes, &x->classes));
+        o.names = x->classes.name;
+    }
     TRY(results_open(x->q->output, &o, &x->results));
     x->earlier = results_kept(x->results);
     return EMU_OK;
@@ -203,7 +211,8 @@ static void name_maker(char out[MAKER_TEXT], const char *name, const void *data,
     snprintf(out, MAKER_TEXT, "%.80s (%s)", name, digits);
 }
 
-/* The layers of a network by name, or the nodes of a file, and how pictures are prepared. */
+/* The layers of a network by name, or the nodes of a file, how pictures are prepared, and how
+ * classes are called. */
 static enum emu_status name_network(struct streaming *x)
 {
     char name[MAKER_TEXT], recipe[RECIPE_TEXT], *text = NULL;
@@ -217,9 +226,11 @@ static enum emu_status name_network(struct streaming *x)
     else
         op_graph_print(x->net.graph, f);
     fprintf(f, "%s\n", picture_recipe_text(&x->net.recipe, recipe));
+    for (uint32_t i = 0; i < x->classes.count; i++)
+        fprintf(f, "%s\n", x->classes.name[i]);
     fclose(f);
-    snprintf(name, sizeof(name), "%.60s at %ux%u", x->net.name, x->net.recipe.side,
-             x->net.recipe.side);
+    snprintf(name, sizeof(name), "%.60s at %ux%u%s", x->net.name, x->net.recipe.side,
+             x->net.recipe.side, x->classes.count ? " with names of classes" : "");
     name_maker(x->made_by[0], name, text, bytes);
     free(text); /* allocated by open_memstream */
     return EMU_OK;

@@ -54,6 +54,44 @@ static void expect_file(const char *path, const char *text)
 #define TOP_CSV   "1,0.5,4,0.5,0,0.125,2,0.100000001,3,0.0625"
 #define TOP_JSONL "\"classes\": [1, 4, 0, 2, 3], \"scores\": [0.5, 0.5, 0.125, 0.100000001, 0.0625]"
 
+/* ---- names of classes ---- */
+
+static void names_stand_beside_classes(void **state)
+{
+    static const char *const names[CLASSES] = { "cat", "a, b", "dog", "\"q\"", "e", "f", "g" };
+    struct results_options o = { .names = names };
+    struct results *r;
+    char path[2][64];
+
+    (void)state;
+    snprintf(path[0], sizeof(path[0]), "/tmp/superstep-names-%d.csv", getpid());
+    snprintf(path[1], sizeof(path[1]), "/tmp/superstep-names-%d.jsonl", getpid());
+    for (int k = 0; k < 2; k++) {
+        o.resume = 0;
+        assert_int_equal(results_open(path[k], &o, &r), EMU_OK);
+        assert_int_equal(results_begin(r), EMU_OK);
+        put(r, "x.jpg", 0);
+        assert_int_equal(results_close(r), EMU_OK);
+        o.resume = 1;
+        assert_int_equal(results_open(path[k], &o, &r), EMU_OK);
+        assert_int_equal(results_kept(r), 1);
+        assert_int_equal(results_close(r), EMU_OK);
+    }
+    expect_file(
+        path[0],
+        "file,index,class1,name1,score1,class2,name2,score2,class3,name3,score3,class4,"
+        "name4,score4,class5,name5,score5,file_hex\n"
+        "x.jpg,0,1,\"a, b\",0.5,4,e,0.5,0,cat,0.125,2,dog,0.100000001,3,\"\"\"q\"\"\",0.0625,\n");
+    expect_file(path[1],
+                "{\"file\": \"x.jpg\", \"index\": 0, \"classes\": [1, 4, 0, 2, 3], \"names\": "
+                "[\"a, b\", \"e\", \"cat\", \"dog\", \"\\\"q\\\"\"], \"scores\": [0.5, 0.5, 0.125, "
+                "0.100000001, 0.0625]}\n");
+    o.names = NULL; /* another format */
+    assert_int_equal(results_open(path[0], &o, &r), EMU_BAD_FILE);
+    unlink(path[0]);
+    unlink(path[1]);
+}
+
 /* ---- text ---- */
 
 /* A name, and what becomes of it. */
@@ -611,14 +649,23 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),         cmocka_unit_test(test_jsonl),
-        cmocka_unit_test(test_top),         cmocka_unit_test(test_digits),
-        cmocka_unit_test(test_format),      cmocka_unit_test(test_stdout),
-        cmocka_unit_test(test_full_device), cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_pipe),        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_resume),      cmocka_unit_test(test_resume_other),
-        cmocka_unit_test(test_lock),        cmocka_unit_test(test_made_by),
-        cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(names_stand_beside_classes),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_stdout),
+        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_resume_other),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_made_by),
+        cmocka_unit_test(test_not_begun),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
