@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/progress_meter.h"
 #include "emu/cli/request_look.h"
 #include "emu/cli/step_session.h"
 #include "emu/job/run_image.h"
@@ -43,7 +44,8 @@ struct model_run {
     struct layer_range *ranges; /* owned; by row of layers; NULL: not asked for */
     struct memory_facts memory;
     float *scores;
-    struct class_names classes; /* --labels */
+    struct class_names classes;  /* --labels */
+    struct progress_meter meter; /* of the execution */
     struct progress progress;
     struct model_files files;
     int code; /* to exit with */
@@ -319,6 +321,24 @@ static void warn_of_range(const struct model_run *m)
 
 /* ---- execution ---- */
 
+/* Of sync group 0. */
+static uint64_t supersteps_of(const struct model_run *m)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < m->layers.steps; i++)
+        most = m->layers.step[i].superstep > most ? m->layers.step[i].superstep : most;
+    return m->layers.steps ? most + 1 : 0;
+}
+
+static void superstep_done(void *ctx, const struct machine_superstep *s)
+{
+    struct model_run *m = ctx;
+
+    if (!s->group)
+        progress_meter_add(&m->meter, 1);
+}
+
 static enum emu_status run_machine(struct model_run *m)
 {
     struct look_trace *trace;
@@ -326,7 +346,9 @@ static enum emu_status run_machine(struct model_run *m)
 
     TRY(request_look_check(m->q, session_run_image(m->session)->im));
     TRY(request_trace_begin(m->q, session_run_image(m->session), &trace));
+    progress_meter_begin(&m->meter, m->progress.f, "execute", "supersteps", supersteps_of(m));
     s = session_run(m->session);
+    progress_meter_end(&m->meter);
     request_trace_end(trace);
     if (s == EMU_FAULT) {
         m->code = EXIT_FAULTED;
@@ -420,6 +442,8 @@ static enum emu_status execute(struct model_run *m)
     o.overflow = !o.timing && !request_steps(m->q);
     o.ranges = m->q->ranges;
     o.digests = output_stream(m->files.digests);
+    o.watch = superstep_done;
+    o.watch_ctx = m;
     o.program = program_of_entry;
     o.program_ctx = m;
     s = m->entry.image ? session_new_image(m->entry.image, &o, &m->session)

@@ -407,6 +407,14 @@ static enum emu_status compile(struct training *t)
     return compile_one(t, t->test_source.graph, &step, &t->test_chip);
 }
 
+static void superstep_done(void *ctx, const struct machine_superstep *s)
+{
+    struct training *t = ctx;
+
+    if (!s->group)
+        progress_meter_add(&t->meter, 1);
+}
+
 static enum emu_status begin_machines(struct training *t)
 {
     struct session_options o = session_options_of(t->q);
@@ -417,8 +425,12 @@ static enum emu_status begin_machines(struct training *t)
     if (t->link.io_tiles) /* which have fewer of their own */
         supersteps *= 2;
     o.record_limit = o.record_exchanges ? PROFILE_SUPERSTEPS : supersteps;
+    o.watch = superstep_done;
+    o.watch_ctx = t;
+    t->supersteps = supersteps;
     TRY(train_chip_begin(&t->chip, &o));
     o.record = 0;
+    o.watch = NULL;
     if (t->test_data)
         TRY(train_chip_begin(&t->test_chip, &o));
     return EMU_OK;

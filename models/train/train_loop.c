@@ -158,6 +158,11 @@ static enum emu_status overflowed(struct training *t, const struct train_row *r,
                 where, t->chip.loss_scale.now);
 }
 
+static void meter_begin(struct training *t)
+{
+    progress_meter_begin(&t->meter, t->progress.f, "execute", "supersteps", t->supersteps);
+}
+
 /* One step: all of its micro batches. *done 0: the epoch has no more pictures for it. */
 static enum emu_status one_step(struct training *t, int *done)
 {
@@ -169,11 +174,15 @@ static enum emu_status one_step(struct training *t, int *done)
     uint64_t before = session_cycles(t->chip.session), skipped = t->chip.skipped;
     uint64_t samples = t->at.samples;
     double begun = seconds();
+    enum emu_status s;
 
     *done = 0;
     if (t->data->samples - samples < pictures_of_step(t))
         return EMU_OK;
-    TRY(train_chip_update(&t->chip, &feed, r.rate, done));
+    meter_begin(t);
+    s = train_chip_update(&t->chip, &feed, r.rate, done);
+    progress_meter_end(&t->meter);
+    TRY(s);
     if (!*done) {
         t->done = t->taken;
         return EMU_OK;
@@ -240,8 +249,12 @@ enum emu_status training_run(struct training *t)
 enum emu_status training_time(struct training *t)
 {
     double begun = seconds();
+    enum emu_status s;
 
-    TRY(train_chip_time(&t->chip));
+    meter_begin(t);
+    s = train_chip_time(&t->chip);
+    progress_meter_end(&t->meter);
+    TRY(s);
     t->host_seconds = seconds() - begun;
     t->steps_run = 1;
     return EMU_OK;

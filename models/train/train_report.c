@@ -39,7 +39,8 @@ void training_tell_step(const struct training *t)
 {
     static time_t last;
     const struct train_row *r = &t->log.row[t->log.rows - 1];
-    uint64_t left = t->schedule.steps > t->at.steps ? t->schedule.steps - t->at.steps : 0;
+    uint64_t all = t->schedule.steps < t->steps_max ? t->schedule.steps : t->steps_max;
+    uint64_t left = all > t->at.steps ? all - t->at.steps : 0;
 
     if (t->q->quiet || time(NULL) == last)
         return;
@@ -47,8 +48,8 @@ void training_tell_step(const struct training *t)
     fprintf(stderr,
             "%sstep %" PRIu64 " of %" PRIu64 "  epoch %.0f  loss %.4f  accuracy %.1f %%  rate %.4g"
             "  %s cycles  %.2f s a step, %.0f s to go%s",
-            isatty(STDERR_FILENO) ? "\r\033[K" : "", t->at.steps, t->schedule.steps, r->epoch,
-            r->loss, 100 * r->accuracy, r->rate, count_text((uint64_t)r->cycles).at, per_step(t),
+            isatty(STDERR_FILENO) ? "\r\033[K" : "", t->at.steps, all, r->epoch, r->loss,
+            100 * r->accuracy, r->rate, count_text((uint64_t)r->cycles).at, per_step(t),
             per_step(t) * (double)left, isatty(STDERR_FILENO) ? "" : "\n");
 }
 

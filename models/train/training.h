@@ -8,6 +8,7 @@
 #define MODELS_TRAINING_H
 
 #include "emu/base/progress.h"
+#include "emu/base/progress_meter.h"
 #include "models/data/batches.h"
 #include "models/train/train_bill.h"
 #include "models/train/train_checkpoint.h"
@@ -40,6 +41,8 @@ struct training {
     enum lower_states states;
     enum augment augment;
     uint64_t epochs, steps_max, steps_epoch;
+    uint64_t supersteps;                    /* of a step; 0: not known */
+    struct progress_meter meter;            /* of the supersteps of a step */
     uint32_t accumulate;                    /* micro batches of a step */
     struct train_chip_options chip_options; /* of the step */
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */

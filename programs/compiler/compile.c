@@ -71,8 +71,8 @@ static enum emu_status stage_exchange(struct compiler *k)
     c->schedule = emu_alloc(c->lowered->step.count + 1, sizeof(*c->schedule));
     if (!c->schedule)
         return FAIL(NO_MEMORY, "schedules of %zu steps", c->lowered->step.count);
-    STAGE("exchange",
-          compile_exchanges(c->lowered, k->o.exchange, (int)k->threads, k->store, c->schedule, &t));
+    STAGE("exchange", compile_exchanges(c->lowered, k->o.exchange, (int)k->threads, k->store,
+                                        k->o.progress, c->schedule, &t));
     progress_report(
         &k->progress, "exchange",
         "%s exchanges, %s of them different, %s made before, %s messages, %s bytes of code",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/progress_meter.h"
 #include "programs/compiler/exchange_problem.h"
 #include "programs/compiler/schedule/schedule_store.h"
 
@@ -33,10 +34,11 @@ struct exchanges {
     uint32_t keys;
     uint32_t *group; /* first entry of key of every different problem */
     uint32_t groups;
-    uint8_t *found;          /* by group: its schedule was in the store; owned */
-    struct arch arch;        /* of the chip, with as much memory as a program may ask for */
-    enum emu_status *status; /* by step */
-    char **error;            /* by step; owned */
+    uint8_t *found;              /* by group: its schedule was in the store; owned */
+    struct arch arch;            /* of the chip, with as much memory as a program may ask for */
+    struct progress_meter meter; /* of messages */
+    enum emu_status *status;     /* by step */
+    char **error;                /* by step; owned */
 };
 
 static enum emu_status build_problem(const struct lowered *l, uint32_t step,
@@ -151,12 +153,25 @@ static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct ph
     return EMU_OK;
 }
 
+/* Of all different exchanges, which is about how long they take. */
+static uint64_t messages_of(const struct exchanges *x)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t g = 0; g < x->groups; g++)
+        sum += x->l->step.at[x->key[x->group[g]].step].count;
+    return sum;
+}
+
 static void schedule_groups(struct exchanges *x)
 {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(x->threads)
-    for (uint32_t g = 0; g < x->groups; g++)
-        keep_error(x, x->key[x->group[g]].step,
-                   schedule_group(x, g, &x->problem[omp_get_thread_num()]));
+    for (uint32_t g = 0; g < x->groups; g++) {
+        uint32_t step = x->key[x->group[g]].step;
+
+        keep_error(x, step, schedule_group(x, g, &x->problem[omp_get_thread_num()]));
+        progress_meter_add(&x->meter, x->l->step.at[step].count);
+    }
 }
 
 /* The first error of a step, with its message set again for emu_error(). */
@@ -219,8 +234,8 @@ static void add_totals(const struct exchanges *x, struct exchange_totals *t)
 }
 
 enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
-                                  struct schedule_store *store, struct exchange_schedule *out,
-                                  struct exchange_totals *totals)
+                                  struct schedule_store *store, FILE *progress,
+                                  struct exchange_schedule *out, struct exchange_totals *totals)
 {
     struct exchanges x = { .l = l,
                            .target = target,
@@ -235,7 +250,9 @@ enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target 
         s = first_error(&x);
     }
     if (s == EMU_OK) {
+        progress_meter_begin(&x.meter, progress, "exchange", "messages", messages_of(&x));
         schedule_groups(&x);
+        progress_meter_end(&x.meter);
         s = first_error(&x);
     }
     if (s == EMU_OK)

@@ -16,10 +16,12 @@ struct exchange_totals {
 /* Schedules every STEP_EXCHANGE. out: one entry per step, zeroed; the caller owns the entries
  * and frees them, also after an error. Bases of addresses are object numbers. Exchanges that differ
  * only in which objects they use are scheduled once, and not at all when store (borrowed; NULL:
- * none) has their schedule; it keeps new ones. `threads` threads share the work. Deterministic.
+ * none) has their schedule; it keeps new ones. `threads` threads share the work. progress (NULL:
+ * none) is told how far it is. Deterministic.
  * Errors: those of exchange_schedule() for the first step that fails. */
 enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
-                                  struct schedule_store *store, struct exchange_schedule *out,
+                                  struct schedule_store *store, FILE *progress,
+                                  struct exchange_schedule *out,
                                   struct exchange_totals *totals) EMU_MUST_CHECK;
 
 #endif

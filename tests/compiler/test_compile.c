@@ -92,7 +92,7 @@ static void test_equal_exchanges_share_a_schedule(void **state)
     add_ring(&r, 1, 2, row[0], row[1]);
     add_ring(&r, 3, 3, row[2], row[3]);
     for (int threads = 1; threads <= 2; threads++) {
-        OK(compile_exchanges(&r.l, EXCHANGE_CYCLES, threads, NULL, s, &t));
+        OK(compile_exchanges(&r.l, EXCHANGE_CYCLES, threads, NULL, NULL, s, &t));
         assert_int_equal(t.exchanges, 3);
         assert_int_equal(t.different, 2);
         assert_int_equal(t.messages, 3 * TILES);
@@ -120,7 +120,8 @@ static void test_exchange_errors_name_the_step(void **state)
     add_ring(&r, 0, 1, row[0], row[1]);
     add_ring(&r, 2, 1, row[0], row[1]);
     r.l.message_dest.at[TILES + 1] = r.l.message_dest.at[TILES]; /* two words for one byte */
-    assert_int_equal(compile_exchanges(&r.l, EXCHANGE_CYCLES, 2, NULL, s, &t), EMU_BAD_EXCHANGE);
+    assert_int_equal(compile_exchanges(&r.l, EXCHANGE_CYCLES, 2, NULL, NULL, s, &t),
+                     EMU_BAD_EXCHANGE);
     assert_non_null(strstr(emu_error(), "step 2, 'step2': "));
     free_schedules(s, 3);
     handmade_free(&r);
@@ -145,7 +146,7 @@ static void test_exchanges_without_memory(void **state)
         enum emu_status status;
 
         alloc_test_fail_at(nth);
-        status = compile_exchanges(&r.l, EXCHANGE_CYCLES, 1, NULL, s, &t);
+        status = compile_exchanges(&r.l, EXCHANGE_CYCLES, 1, NULL, NULL, s, &t);
         alloc_test_fail_at(-1);
         free_schedules(s, 3);
         assert_int_equal(alloc_live(), live);

@@ -276,11 +276,12 @@ static enum emu_status advise_total(const struct memory_report *a, struct advice
         need += a->c->place.tile[t].need_bytes;
     if (need <= memory)
         return EMU_OK;
-    return advise(v,
-                  "The program is too large for this machine: its tiles need %s bytes together, "
-                  "%.1f times the %s bytes of all tiles. Make it smaller (fewer pictures in a "
-                  "batch, smaller ones), or use a machine with more tiles or memory.",
-                  count_text(need).at, (double)need / (double)memory, count_text(memory).at);
+    return advise(
+        v,
+        "The program is too large for this machine: its tiles need %s bytes together, "
+        "%.1f times the %s bytes of all tiles. Make it smaller (fewer elements at a time, "
+        "a smaller batch), or use a machine with more tiles or memory.",
+        count_text(need).at, (double)need / (double)memory, count_text(memory).at);
 }
 
 static enum emu_status advise_balance(const struct memory_report *a, uint32_t tile,
