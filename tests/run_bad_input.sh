@@ -147,7 +147,7 @@ refuse "dimensions or outputs of which file?" models --dim n=1
 # ---- options that what is run cannot take, or that do not go together
 
 refuse "--stream does nothing for a manifest; it is for images" run ring --stream 0=a
-refuse "--steps does nothing for a network; it is for manifests" $net --steps
+refuse "--stream does nothing for a network; it is for images" $net --stream 0=a
 refuse "--layers does nothing for a program; it is for networks" run softmax --layers
 refuse "--threads does nothing for the list of programs" lab --threads 3
 refuse "--digests does nothing here: it is for superstep run" compile softmax -o "$tmp/a" --digests "$tmp/b"

@@ -21,8 +21,8 @@ void progress_meter_begin(struct progress_meter *m, FILE *f, const char *stage, 
         return;
     m->terminal = isatty(fileno(f));
     m->begun_ms = now_ms();
-    atomic_init(&m->next_ms, m->begun_ms + (m->terminal ? PROGRESS_METER_PATIENCE_MS
-                                                        : PROGRESS_METER_FILE_MS));
+    atomic_init(&m->next_ms,
+                m->begun_ms + (m->terminal ? PROGRESS_METER_PATIENCE_MS : PROGRESS_METER_FILE_MS));
 }
 
 /* "50 s", "4 min 10 s", "2 h 5 min". */
@@ -32,8 +32,7 @@ static int print_time(char *out, size_t bytes, uint64_t seconds)
         return snprintf(out, bytes, "%" PRIu64 " s", seconds);
     if (seconds < 3600)
         return snprintf(out, bytes, "%" PRIu64 " min %" PRIu64 " s", seconds / 60, seconds % 60);
-    return snprintf(out, bytes, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
-                    seconds / 60 % 60);
+    return snprintf(out, bytes, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600, seconds / 60 % 60);
 }
 
 int progress_meter_text(char *out, size_t bytes, const struct progress_meter *m, int64_t ms)
@@ -63,10 +62,9 @@ static void show(struct progress_meter *m)
     int_fast64_t due = atomic_load(&m->next_ms);
     char text[160];
 
-    if (now < due ||
-        !atomic_compare_exchange_strong(&m->next_ms, &due,
-                                        now + (m->terminal ? PROGRESS_METER_TERMINAL_MS
-                                                           : PROGRESS_METER_FILE_MS)))
+    if (now < due || !atomic_compare_exchange_strong(
+                         &m->next_ms, &due,
+                         now + (m->terminal ? PROGRESS_METER_TERMINAL_MS : PROGRESS_METER_FILE_MS)))
         return;
     progress_meter_text(text, sizeof(text), m, now - m->begun_ms);
     atomic_store(&m->shown, 1);

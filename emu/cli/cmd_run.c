@@ -88,40 +88,21 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
     return expected ? "ok: faulted as expected" : "ok";
 }
 
-/* The tiles of --tiles; empty when it was not given. */
-static enum emu_status list_tiles(const struct request *q, const struct run *run,
-                                  struct tile_list *out)
+static enum emu_status print_answer(const struct request *q, const struct run *run, json_t *report)
 {
-    if (!q->tiles)
-        return EMU_OK;
-    return tile_list_read_text("--tiles", q->tiles[0] ? q->tiles : "all", image_arch(run->im), out);
-}
-
-static enum emu_status print_answer(const struct request *q, const struct run *run,
-                                    const struct tile_list *tiles, json_t *report)
-{
-    int steps = q->steps || q->tiles;
-
-    if (!q->json) {
-        if (steps)
-            run_print_steps(run, tiles, stdout);
-        if (steps)
-            TRY(run_print_bsp(run, NULL, stdout));
+    TRY(request_put_steps(q, run, q->json ? report : NULL, stdout));
+    if (q->json)
+        run_print_json(report, stdout);
+    else
         run_print(report, stdout);
-        return EMU_OK;
-    }
-    if (steps)
-        TRY(run_put_steps(run, tiles, report));
-    run_print_json(report, stdout);
     return EMU_OK;
 }
 
 static enum emu_status answer(const struct running *x, const char *status,
                               const json_t *differences, uint64_t unmet, uint64_t checked)
 {
-    struct tile_list tiles = { .tile = NULL };
     json_t *report = run_report(x->run, status, differences, unmet, checked);
-    enum emu_status s = report ? list_tiles(x->q, x->run, &tiles) : FAIL(NO_MEMORY, "the answer");
+    enum emu_status s = report ? EMU_OK : FAIL(NO_MEMORY, "the answer");
     int printed = 0;
 
     if (s == EMU_OK && x->m && x->m->parameters &&
@@ -134,9 +115,8 @@ static enum emu_status answer(const struct running *x, const char *status,
     if (s == EMU_OK && x->hooks && x->hooks->print)
         s = x->hooks->print(x->q, x->run, report, &printed);
     if (s == EMU_OK && !printed)
-        s = print_answer(x->q, x->run, &tiles, report);
+        s = print_answer(x->q, x->run, report);
     json_decref(report);
-    tile_list_free(&tiles);
     return s;
 }
 

@@ -9,10 +9,42 @@
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 #include "emu/job/case_run.h"
+#include "emu/job/manifest.h"
 #include "emu/step/observe.h"
 #include "emu/step/tile_place.h"
 
 enum { TEXT = 300 };
+
+/* ---- supersteps ---- */
+
+/* The tiles of --tiles; none when it was not given. */
+static enum emu_status read_tiles(const struct request *q, const struct image *im,
+                                  struct tile_list *out)
+{
+    *out = (struct tile_list){ .tile = NULL };
+    if (!q->tiles)
+        return EMU_OK;
+    return tile_list_read_text("--tiles", q->tiles[0] ? q->tiles : "all", image_arch(im), out);
+}
+
+enum emu_status request_put_steps(const struct request *q, const struct run *r, json_t *answer,
+                                  FILE *f)
+{
+    struct tile_list tiles;
+    enum emu_status s = EMU_OK;
+
+    if (!q->steps && !q->tiles)
+        return EMU_OK;
+    TRY(read_tiles(q, r->im, &tiles));
+    if (answer) {
+        s = run_put_steps(r, &tiles, answer);
+    } else {
+        run_print_steps(r, &tiles, f);
+        s = run_print_bsp(r, NULL, f);
+    }
+    tile_list_free(&tiles);
+    return s;
+}
 
 /* ---- places ---- */
 
@@ -157,7 +189,10 @@ void request_trace_end(struct look_trace *t)
 enum emu_status request_look_check(const struct request *q, const struct image *im)
 {
     struct look_trace trace = { .run = NULL };
+    struct tile_list tiles;
 
+    TRY(read_tiles(q, im, &tiles));
+    tile_list_free(&tiles);
     for (size_t i = 0; i < q->show.count; i++) {
         struct tile_place p;
         unsigned type;

@@ -1,4 +1,4 @@
-/* request_look.h - a look into tiles during and after a run: --show, --trace, --check. */
+/* request_look.h - a look into tiles during and after a run: --show, --trace, --steps, --check. */
 #ifndef EMU_REQUEST_LOOK_H
 #define EMU_REQUEST_LOOK_H
 
@@ -7,7 +7,7 @@
 #include "emu/cli/request.h"
 #include "emu/job/run_image.h"
 
-/* Reads --show and --trace for an image, before the run. EMU_USAGE: what is wrong. */
+/* Reads --show, --trace and --tiles for an image, before the run. EMU_USAGE: what is wrong. */
 enum emu_status request_look_check(const struct request *q, const struct image *im) EMU_MUST_CHECK;
 
 struct look_trace;
@@ -23,6 +23,11 @@ void request_trace_end(struct look_trace *t); /* NULL allowed */
  * Does nothing when there are none. Errors: EMU_USAGE. */
 enum emu_status request_show(const struct request *q, const struct run *r, json_t *answer,
                              FILE *f) EMU_MUST_CHECK;
+
+/* After a run: the table of supersteps of --steps and --tiles to f, or, of an answer (not NULL),
+ * into it. Does nothing when it is not wanted. Errors: EMU_USAGE, those of run_put_steps(). */
+enum emu_status request_put_steps(const struct request *q, const struct run *r, json_t *answer,
+                                  FILE *f) EMU_MUST_CHECK;
 
 /* After a run of a compiled program with --check: whether there are findings (0 without it). Says
  * on stderr, one line each, what they are, unless the answer has them (listed), and how the program

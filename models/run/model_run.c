@@ -236,12 +236,14 @@ static enum emu_status print_answer(const struct model_run *m)
 
     if (!m->q->json) {
         TRY(a.run ? request_show(m->q, a.run, NULL, stdout) : EMU_OK);
+        TRY(a.run ? request_put_steps(m->q, a.run, NULL, stdout) : EMU_OK);
         return print_text(m, &a);
     }
     o = model_report_json(&a);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    if (a.run && request_show(m->q, a.run, o, stdout) != EMU_OK) {
+    if (a.run && (request_show(m->q, a.run, o, stdout) != EMU_OK ||
+                  request_put_steps(m->q, a.run, o, NULL) != EMU_OK)) {
         json_decref(o);
         return EMU_USAGE;
     }
