@@ -48,7 +48,7 @@ same() {
 }
 
 small="efficientnet-b0 --resolution 32 --set tiles=128 -q --no-calibration"
-answer network run $small --engine timing --profile "$tmp/a.db"
+answer network run $small --engine timing --tiles=3 --profile "$tmp/a.db"
 answer stream stream ${small% --no-calibration} --limit 1 --io-tiles 32 --prefetch 1
 answer manifest run ring --steps
 answer program run softmax -m toy64 --steps
@@ -68,6 +68,8 @@ names docs/json.md "$tmp/oom" .
 names docs/json.md "$tmp/program" .bill
 names docs/json.md "$tmp/program" .bsp
 names docs/json.md "$tmp/manifest" '.steps[]'
+names docs/json.md "$tmp/network" '.steps[]'
+jq -e '.cycles as $c | [.steps[].bill.total_cycles] | add == $c' "$tmp/network" >/dev/null || fail "the steps of a network do not add up to its cycles"
 names docs/json.md "$tmp/lesson" .lesson
 names docs/json.md "$tmp/check" '.checks[]'
 printf 'superstep\ns\nb 1\nregisters\nx here\nd\nv\ne\nwho there\nwatch there\nc\ninfo\ntable\nwaits\ndigest\nhistory\nhelp\nx nowhere\nto end\n' >"$tmp/script"
