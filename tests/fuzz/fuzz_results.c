@@ -18,10 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = memfd_create("results", 0);
 
     EMU_ASSERT(fd >= 0 && (size < 2 || write(fd, data + 1, size - 1) == (ssize_t)size - 1));
-    if (results_scan(fd, "fuzz", format, &name, &found) == EMU_OK) {
+    if (results_scan(fd, "fuzz", format, 0, &name, &found) == EMU_OK) {
         EMU_ASSERT(found.bytes < size || !found.bytes);
         EMU_ASSERT(!ftruncate(fd, (off_t)found.bytes));
-        EMU_ASSERT(results_scan(fd, "fuzz", format, &again_name, &again) == EMU_OK);
+        EMU_ASSERT(results_scan(fd, "fuzz", format, 0, &again_name, &again) == EMU_OK);
         EMU_ASSERT(again.bytes == found.bytes && again.results == found.results);
         if (found.results) {
             EMU_ASSERT(again.last_index == found.last_index && text_equal(&again_name, &name));
