@@ -2,6 +2,8 @@
  * operands). */
 #include "programs/compiler/emit/exchange_code.h"
 
+#include <string.h>
+
 enum { SELECT_MUX = 0, SELECT_POINTER = 2 };
 
 static enum insn_form_id op_form(enum exchange_op op)
@@ -72,6 +74,8 @@ enum emu_status exchange_encode(const struct exchange_schedule *s, const struct 
         uint32_t to = exchange_has_to(&c) ? address(context, c.to) : 0;
         int64_t value[ISA_MAX_OPERANDS] = { 0 };
         struct insn in[2];
+        uint32_t code[2]; /* isa_encode() writes both, and the last one may be the buffer's last */
+        unsigned words;
 
         list_values(&c, from, to, value);
         if (to % 4 || isa_form_build(isa_form(op_form(c.op)), value, in) != 1)
@@ -79,7 +83,9 @@ enum emu_status exchange_encode(const struct exchange_schedule *s, const struct 
                         "event %u sends from 0x%x and receives at 0x%x: not addresses of words in "
                         "tile memory",
                         c.event, from, to);
-        word += isa_encode(in, word);
+        words = isa_encode(in, code);
+        memcpy(word, code, words * sizeof(*word));
+        word += words;
     }
     EMU_ASSERT(word == end);
     return EMU_OK;
