@@ -227,6 +227,8 @@ void program_print_parameters(const struct request *q, FILE *f)
 {
     const struct named_program *n = q->known;
 
+    if (!n->params)
+        return;
     fprintf(f, "Parameters of %s (--NAME VALUE, or -D NAME=VALUE):\n", n->name);
     for (unsigned k = 0; k < n->params; k++)
         print_param(q, k, f);
