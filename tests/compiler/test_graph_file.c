@@ -415,7 +415,7 @@ static const struct {
     { HEAD XY SET "  vertex fill_f32 on tile 0\n    out = x\n",
       ":8: expected a line for field value of codelet fill_f32" },
     { HEAD XY SET "  vertex fill_f32 on tile 0\n    in = x\n",
-      ":9: codelet fill_f32 has no field in" },
+      ":9: codelet fill_f32 has no field in, it has out, value" },
     { HEAD XY SET "  vertex fill_f32 on tile 0\n    out = x\n    out = x\n",
       ":10: a second line for field out" },
     { HEAD XY SET "  vertex fill_f32 on tile 0\n    out = z\n",

@@ -97,6 +97,23 @@ static enum emu_status read_value(struct graph_reader *r, uint32_t vertex, unsig
     return EMU_OK;
 }
 
+/* Fails with the fields that there are. */
+static enum emu_status no_field(const struct graph_reader *r, const struct codelet *c,
+                                const char *name)
+{
+    char list[300] = "none";
+    size_t n = 0;
+
+    for (unsigned k = 0; k < c->fields && n < sizeof(list); k++) {
+        enum field_kind kind = c->field[k].kind;
+
+        if (kind != FIELD_LENGTH && kind != FIELD_APART)
+            n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
+                                  c->field[k].name);
+    }
+    return token_wrong(&r->lex, "codelet %s has no field %.100s, it has %s", c->name, name, list);
+}
+
 static enum emu_status read_field(struct graph_reader *r, uint32_t vertex)
 {
     const struct codelet *c = r->g->vertex.at[vertex].codelet;
@@ -106,7 +123,7 @@ static enum emu_status read_field(struct graph_reader *r, uint32_t vertex)
     TRY(token_name(&r->lex, "the name of a field", &name));
     k = codelet_field_find(c, name);
     if (k < 0)
-        return token_wrong(&r->lex, "codelet %s has no field %s", c->name, name);
+        return no_field(r, c, name);
     TRY(token_need(&r->lex, "="));
     TRY(read_value(r, vertex, (unsigned)k));
     TRY(reader_status(r));
