@@ -311,7 +311,8 @@ static size_t place_direct(struct lowering *w, const struct site *s, struct edge
     size_t missing = 0;
 
     for (; n; n--, e++) {
-        const struct memory_run *p = &w->run.at[e->first];
+        /* of an edge without elements there are no runs */
+        const struct memory_run *p = e->direct ? &w->run.at[e->first] : NULL;
 
         if (e->direct)
             e->direct = (uint8_t)region_fits(lower_object(w, p->object), f);
