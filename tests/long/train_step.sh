@@ -1,8 +1,8 @@
 #!/bin/bash
 # One step of training beside torch in f64: the loss and the gradient of every parameter, from the same weights, pictures and masks.
-# Executed on the chip with all values: the gradient is what SGD's momentum is after the first step. f16 makes a gradient that is half noise
-# of some networks at their drawn weights, whoever computes it; so the bound is what torch itself is off by when its layers' numbers are
-# rounded. And the same graph in f64 (train_step_reference.c) at sizes that no chip holds, where only the order of sums differs.
+# Executed on the chip with all values: the gradient is what SGD's momentum is after the first step. Networks with batch norms amplify what
+# f16 rounds, whoever computes them; so the bound is what torch itself is off by when its layers' numbers are rounded.
+# And the same graph in f64 (train_step_reference.c) at sizes that no chip holds, where only the order of sums differs.
 # Needs torch and torchvision of the system's Python (python3-torch, python3-torchvision). All of them take more than an hour.
 #
 #   PYTHON=PROGRAM  the Python that has them (default /usr/bin/python3)

@@ -14,7 +14,7 @@ import torchvision
 
 from train_twin import MASK, mix, order_of
 
-CLASSES, PICTURES, KEEP, SCALE = 10, 16, 0.7, 64
+CLASSES, PICTURES, KEEP, SCALE, BRANCH = 10, 16, 0.7, 64, 0.2
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -132,7 +132,19 @@ def network(name, side):
             m.p = 0.0
         if isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
             nn.init.uniform_(m.weight, 0.8, 1.2)  # no scale is 0: all gradients count
+    for norm in branch_ends(net):
+        norm.weight.data *= BRANCH
     return net
+
+
+def branch_ends(net):
+    """The last norms of residual branches. They begin small, as in training recipes: otherwise gradients of deep networks with batch norms
+    are so shattered that half of them is noise in f16, whoever computes them."""
+    for m in net.modules():
+        if isinstance(m, torchvision.models.resnet.Bottleneck):
+            yield m.bn3
+        elif getattr(m, 'use_res_connect', False):
+            yield m.block[-1][1] if hasattr(m, 'block') else m.conv[-1]
 
 
 def make(name, side, batch, folder):
@@ -244,7 +256,7 @@ def distance(want, got):
 
 def compare(name, side, batch, what, got, dtype=None):
     """got: loss and gradients. They may be twice as far from torch in f64 as torch is with numbers rounded to the type, in rms and in the
-    median angle of tensors; without a type, 1e-5."""
+    median angle of tensors; without a type, 1e-5. The loss may be off by the same part of it."""
     want = torch_step(name, side, batch)
     rms, cosines = distance(want[1], got[1])
     bound, median = 1e-5, 1e-10
@@ -255,7 +267,7 @@ def compare(name, side, batch, what, got, dtype=None):
         least, rounded = distance(want[1], torch_step(name, side, batch, dtype)[1])
         bound, median = 2 * least, 4 * (1 - rounded[len(rounded) // 2][0])
         print(f'    torch with numbers of this type: relative rms {least:.2e}, median cosine {rounded[len(rounded) // 2][0]:.6f}', flush=True)
-    if not rms <= bound or 1 - cosines[len(cosines) // 2][0] > median + 1e-10 or abs(got[0] - want[0]) > 0.2 * bound * want[0]:
+    if not rms <= bound or 1 - cosines[len(cosines) // 2][0] > median + 1e-10 or abs(got[0] - want[0]) > bound * want[0]:
         raise SystemExit('FAILED')
 
 
