@@ -9,9 +9,9 @@ build
 unset SUPERSTEP_CACHE
 export XDG_CACHE_HOME="$tmp/cache"
 
-# digest OPTIONS...: of a run of $net
+# digest OPTIONS...: of a run of $net. Pictures are not resized: how is usual depends on whose weights they are.
 digest() {
-    "$superstep" run "$net" --resolution 64 --json --quiet "$@" >"$tmp/answer" && number "$tmp/answer" .digest
+    "$superstep" run "$net" --resolution 64 --no-resize --json --quiet "$@" >"$tmp/answer" && number "$tmp/answer" .digest
 }
 
 for net in ${NETWORKS:-efficientnet-b0 efficientnet-b0-g16 resnet-50}; do
