@@ -14,6 +14,7 @@
 #include "programs/lab/lab.h"
 #include "tests/fixtures/graph_fixture.h"
 #include "tests/fixtures/random_graph.h"
+#include "tests/fixtures/seed_range.h"
 
 enum { SEEDS = 60, SEEDS_LONG = 2000, COMPILE = 6 }; /* images of every 6th seed */
 
@@ -96,26 +97,21 @@ static struct graph *again(const struct graph *g)
 
 static void random_graphs_are_the_same(void **state)
 {
-    const char *seeds = getenv("SUPERSTEP_SEED"), *comma = seeds ? strchr(seeds, ',') : NULL;
-    const char *all = getenv("SUPERSTEP_LONG");
-    uint64_t first = seeds ? strtoull(seeds, NULL, 10) : 1;
-    uint64_t count = all && *all == '1' ? SEEDS_LONG : SEEDS;
+    const struct seed_range seeds = seed_range(SEEDS, SEEDS_LONG);
     unsigned texts = 0;
 
     (void)state;
-    if (seeds)
-        count = comma ? strtoull(comma + 1, NULL, 10) : 1;
-    for (uint64_t seed = first; seed < first + count; seed++) {
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct random_graph *r = random_graph_new(seed, NULL);
         struct graph *h = again(r->g);
 
-        if (seed % COMPILE == 0 || count > SEEDS || seeds)
+        if (seed % COMPILE == 0 || seeds.count > SEEDS || seeds.chosen)
             same_images(r->g, h);
         texts += h->vertex.count > 0;
         graph_free(h);
         random_graph_free(r);
     }
-    assert_true(seeds || texts > count / 2);
+    assert_true(seeds.chosen || texts > seeds.count / 2);
 }
 
 /* All programs of the lab that are compiled from a graph, as large as suits the machine. */

@@ -15,6 +15,7 @@
 
 #include "tests/fixtures/lowered_fixture.h"
 #include "tests/fixtures/random_graph.h"
+#include "tests/fixtures/seed_range.h"
 
 enum { SEEDS = 150, SEEDS_LONG = 10000, MAX_NODES = 100000 };
 
@@ -164,17 +165,12 @@ static int run_seed(uint64_t seed, FILE *dump)
 
 static void random_graphs_agree(void **state)
 {
-    const char *seeds = getenv("SUPERSTEP_SEED"), *comma = seeds ? strchr(seeds, ',') : NULL;
-    const char *all = getenv("SUPERSTEP_LONG");
-    uint64_t first = seeds ? strtoull(seeds, NULL, 10) : 1;
-    uint64_t count = all && *all == '1' ? SEEDS_LONG : SEEDS;
+    const struct seed_range seeds = seed_range(SEEDS, SEEDS_LONG);
     unsigned bad = 0;
 
     (void)state;
-    if (seeds)
-        count = comma ? strtoull(comma + 1, NULL, 10) : 1;
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        if (!run_seed(seed, count == 1 ? stdout : NULL)) {
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
+        if (!run_seed(seed, seeds.count == 1 ? stdout : NULL)) {
             printf("seed %" PRIu64 " differs\n", seed);
             bad++;
         }

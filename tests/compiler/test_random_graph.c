@@ -22,6 +22,7 @@
 #include "tests/fixtures/chip_fixture.h"
 #include "tests/fixtures/random_graph.h"
 #include "tests/fixtures/record_fixture.h"
+#include "tests/fixtures/seed_range.h"
 
 enum {
     SEEDS = 300,
@@ -538,14 +539,10 @@ static void run_seeds(uint64_t first, uint64_t count)
 
 static void random_graphs_agree(void **state)
 {
-    const char *seeds = getenv("SUPERSTEP_SEED"), *comma = seeds ? strchr(seeds, ',') : NULL;
-    const char *all = getenv("SUPERSTEP_LONG");
+    const struct seed_range seeds = seed_range(SEEDS, SEEDS_LONG);
 
     (void)state;
-    if (seeds)
-        run_seeds(strtoull(seeds, NULL, 10), comma ? strtoull(comma + 1, NULL, 10) : 1);
-    else
-        run_seeds(1, all && *all == '1' ? SEEDS_LONG : SEEDS);
+    run_seeds(seeds.first, seeds.count);
 }
 
 /* Every rule is for a codelet of the table; those of the table without a rule are named. */

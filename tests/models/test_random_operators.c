@@ -22,6 +22,7 @@
 #include "models/pass/op_pass.h"
 #include "models/run/compare_groups.h"
 #include "tests/fixtures/random_operators.h"
+#include "tests/fixtures/seed_range.h"
 
 enum {
     SEEDS = 80,
@@ -384,17 +385,12 @@ static void run_seeds(uint64_t first, uint64_t count, uint64_t drawn[RECIPES])
 
 static void random_operators_agree(void **state)
 {
-    const char *seeds = getenv("SUPERSTEP_SEED"), *comma = seeds ? strchr(seeds, ',') : NULL;
-    const char *all = getenv("SUPERSTEP_LONG");
+    const struct seed_range seeds = seed_range(SEEDS, SEEDS_LONG);
     uint64_t drawn[RECIPES] = { 0 };
-    int is_long = all && *all == '1';
 
     (void)state;
-    if (seeds)
-        run_seeds(strtoull(seeds, NULL, 10), comma ? strtoull(comma + 1, NULL, 10) : 1, drawn);
-    else
-        run_seeds(1, is_long ? SEEDS_LONG : SEEDS, drawn);
-    for (unsigned k = 0; is_long && !seeds && ro_recipe(k); k++)
+    run_seeds(seeds.first, seeds.count, drawn);
+    for (unsigned k = 0; seeds.is_long && !seeds.chosen && ro_recipe(k); k++)
         assert_true(drawn[k] > 0);
 }
 
