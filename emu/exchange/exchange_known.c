@@ -7,6 +7,7 @@
  */
 #include "emu/exchange/exchange_known.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -62,19 +63,18 @@ enum emu_status exchange_set_traffic(struct exchange *x, const struct exchange_t
     return EMU_OK;
 }
 
+static int by_exchange(const void *a, const void *b)
+{
+    const struct exchange_traffic *x = a, *y = b;
+
+    return x->exchange < y->exchange ? -1 : x->exchange > y->exchange;
+}
+
 static const struct exchange_traffic *find_traffic(const struct exchange *x, uint32_t exchange)
 {
-    size_t low = 0, high = x->traffics;
+    const struct exchange_traffic key = { .exchange = exchange };
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (x->traffic[middle].exchange < exchange)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < x->traffics && x->traffic[low].exchange == exchange ? &x->traffic[low] : NULL;
+    return x->traffics ? bsearch(&key, x->traffic, x->traffics, sizeof(key), by_exchange) : NULL;
 }
 
 /* ---- a tile ---- */

@@ -192,20 +192,20 @@ static size_t find_sent(const struct traffic_scratch *r, const struct heard_tile
     return low;
 }
 
+static int by_tile(const void *a, const void *b)
+{
+    const struct heard_tile *x = a, *y = b;
+
+    return x->tile < y->tile ? -1 : x->tile > y->tile;
+}
+
 static const struct heard_tile *find_tile(const struct traffic_scratch *r, uint32_t tile)
 {
-    size_t low = 0, high = r->tile.count - 1;
+    const struct heard_tile key = { .tile = tile }, *found;
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (r->tile.at[middle].tile <= tile)
-            low = middle;
-        else
-            high = middle;
-    }
-    EMU_ASSERT(r->tile.at[low].tile == tile);
-    return &r->tile.at[low];
+    found = bsearch(&key, r->tile.at, r->tile.count - 1, sizeof(key), by_tile);
+    EMU_ASSERT(found); /* a schedule has whom it listens to */
+    return found;
 }
 
 /* The tile listens to a source at its events from .. to - 1. */
