@@ -123,6 +123,7 @@ static void test_group_norm(void **state)
         { .on = "toy16", .n = 1, .c = 48, .h = 7, .w = 6, .groups = 4, .offset = 4 },
         { .on = "toy64", .n = 2, .c = 20, .h = 9, .w = 9, .groups = 20 },
         { .on = "toy16", .n = 1, .c = 18, .h = 4, .w = 4, .groups = 6 },
+        { .on = "toy4", .n = 1, .c = 40, .h = 1, .w = 1, .groups = 20 }, /* all on one tile */
         { .on = "toy4", .n = 1, .c = 16, .h = 4, .w = 4, .groups = 4, .strided = 1 },
         { .on = "toy16", .n = 2, .c = 24, .h = 5, .w = 5, .groups = 4, .strided = 1 },
         { .on = "toy64",

@@ -204,7 +204,7 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t rel
 }
 
 /* A tile's exchange code has some instructions for each part that it takes; so there are at most
- * this many, whatever the cycles. */
+ * this many, whatever the cycles, unless a tile needs one part each of more bundles. */
 enum { PARTS_MAX = 16 };
 
 /* As many relays as are wanted, or fewer, so that a tile without a part of a bundle is left for
@@ -234,11 +234,11 @@ static void choose_parts(struct norm *m, uint32_t most, uint32_t least)
     for (uint32_t relays = 0; relays < least; relays = relays ? 2 * relays : 2) {
         uint32_t end = relays ? relays / 2 : least;
 
-        for (uint32_t parts = 1; parts <= end && parts * touches <= PARTS_MAX; parts++) {
+        for (uint32_t parts = 1; parts <= end; parts++) {
             uint32_t r = relays ? relays_with_room(m, relays, parts, most) : 0;
             uint64_t c = parts_cycles(m, most, r, parts, touches);
 
-            if (c >= best)
+            if (c >= best || (parts > 1 && parts * touches > PARTS_MAX))
                 continue;
             best = c;
             m->relays = r;
