@@ -560,7 +560,8 @@ static void test_check_finds_violations(void **state)
 /* ---- memory that instructions cannot name ---- */
 
 /* A tile with twice the memory: the upper part is out of reach of sends. Objects of `bytes` each,
- * of which the first `exchanged` are sent or received and one is a vertex state. */
+ * of which the first `exchanged` are sent or received, the first is the predicate of a branch that
+ * another tile decides, too, and one is a vertex state. */
 static void far_objects(struct handmade *r, uint32_t objects, uint32_t exchanged, uint32_t bytes)
 {
     handmade_init(r, "mk2", 1, 4, 1);
@@ -574,6 +575,8 @@ static void far_objects(struct handmade *r, uint32_t objects, uint32_t exchanged
         OK(VEC_PUSH(&r->l.message_dest, (struct message_dest){ i + 1, 0 }));
         OK(VEC_PUSH(&r->l.message, (struct message){ i, 0, 4, first, 1 }));
     }
+    OK(VEC_PUSH(&r->l.predicate, 0));
+    OK(VEC_PUSH(&r->l.predicate, LOWERED_NONE));
     r->l.object.at[objects - 1].category = CATEGORY_VERTEX_STATE;
 }
 

@@ -72,8 +72,10 @@ void place_mark_near(const struct lowered *l, uint8_t *near)
         near[l->message_dest.at[i].object] = 1;
     for (size_t i = 0; i < l->host_request.count; i++)
         near[l->host_request.at[i].object] = 1;
-    for (size_t i = 0; i < l->predicate.count; i++)
-        near[l->predicate.at[i]] = 1;
+    for (size_t i = 0; i < l->predicate.count; i++) {
+        if (l->predicate.at[i] != LOWERED_NONE)
+            near[l->predicate.at[i]] = 1;
+    }
 }
 
 static void list_items(struct placer *p)
