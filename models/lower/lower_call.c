@@ -67,7 +67,9 @@ static unsigned parts_of(const struct lowering *l, uint32_t value)
     return p->normed_by ? parts | STATISTICS : parts;
 }
 
-static void make_formal(struct lowering *l, uint32_t value, unsigned parts, struct placed *out)
+/* lent: the value is read where it is. */
+static void make_formal(struct lowering *l, uint32_t value, unsigned parts, int lent,
+                        struct placed *out)
 {
     const char *name = l->og->value[value].name;
     struct placed *p = &l->at[value];
@@ -83,10 +85,19 @@ static void make_formal(struct lowering *l, uint32_t value, unsigned parts, stru
                             .normed_by = p->normed_by };
     for (unsigned k = 0; k < PARTS; k++) {
         if (parts >> k & 1)
-            *part_of(out, k) = memory_like(l, *part_of(p, k), name);
+            *part_of(out, k) = lent ? *part_of(p, k) : memory_like(l, *part_of(p, k), name);
     }
     if (out->has_blocks)
         out->view = lower_of_blocks(l, value, out->blocks);
+}
+
+/* Whether all stretches of the class of s read value k where another function makes it. */
+static uint8_t is_lent_to_all(const struct lowering *l, const struct stretch *s, uint32_t k)
+{
+    int only;
+
+    return l->at[s->value[k]].is_lent &&
+           lent_to_all(l->og, l->blocks, l->lent, s->class, k, &only).class != OP_NONE;
 }
 
 /* ---- the function ---- */
@@ -98,8 +109,39 @@ static enum emu_status new_function(struct block_function *f, const struct block
     f->formal = emu_alloc(c->values + 1, sizeof(*f->formal));
     f->made = emu_alloc(c->values + 1, sizeof(*f->made));
     f->parts = emu_alloc(c->values + 1, sizeof(*f->parts));
-    return f->formal && f->made && f->parts ? EMU_OK
-                                            : FAIL(NO_MEMORY, "a block of %u values", c->values);
+    f->is_lent = emu_alloc(c->values + 1, sizeof(*f->is_lent));
+    return f->formal && f->made && f->parts && f->is_lent
+               ? EMU_OK
+               : FAIL(NO_MEMORY, "a block of %u values", c->values);
+}
+
+/* Whether others than value k that are asked for lie in its memory. */
+static int is_shared(const struct block_class *c, const struct block_function *f, uint32_t k)
+{
+    for (uint32_t i = 0; i < c->values; i++) {
+        if (i != k && c->asked[i] && f->made[i].has_storage &&
+            f->made[i].storage == f->made[k].storage)
+            return 1;
+    }
+    return 0;
+}
+
+/* Value k of a stretch within the body. */
+static void set_formal(struct lowering *l, const struct stretch *s, const struct block_class *c,
+                       const struct block_function *f, uint32_t k)
+{
+    uint32_t value = s->value[k];
+    struct lent_value from;
+    int only;
+
+    if (!f->is_lent[k]) {
+        lower_set_formal(l, value, &f->formal[k], c->reads[k]);
+        return;
+    }
+    from = lent_to_all(l->og, l->blocks, l->lent, s->class, k, &only);
+    only =
+        only && !is_shared(&l->blocks->class[from.class], &l -> function[from.class], from.number);
+    lower_set_lent(l, value, &f->formal[k], c->reads[k], only);
 }
 
 /* Lowers the groups of a stretch on its formal values. */
@@ -111,7 +153,7 @@ static enum emu_status lower_body(struct lowering *l, const struct stretch *s,
     for (uint32_t k = 0; k < c->values; k++) {
         l->is_result[s->value[k]] = c->asked[k];
         if (is_read(l, c, s, k))
-            lower_set_formal(l, s->value[k], &f->formal[k], c->reads[k]);
+            set_formal(l, s, c, f, k);
     }
     for (; l->group < first + s->groups; l->group++)
         TRY(lower_one(l, &l->groups->at[l->group]));
@@ -146,7 +188,8 @@ static enum emu_status make_function(struct lowering *l, const struct stretch *s
         if (!is_read(l, c, s, k))
             continue;
         f->parts[k] = (uint8_t)parts_of(l, s->value[k]);
-        make_formal(l, s->value[k], f->parts[k], &f->formal[k]);
+        f->is_lent[k] = is_lent_to_all(l, s, k);
+        make_formal(l, s->value[k], f->parts[k], f->is_lent[k], &f->formal[k]);
     }
     graph_pop(l->g);
     l->at = inner;
@@ -214,6 +257,8 @@ static void hand_over(struct lowering *l, uint32_t value, struct block_function 
     struct placed *formal = &f->formal[k];
     unsigned parts = parts_read(f, k);
 
+    if (f->is_lent[k] && l->at[value].is_lent)
+        return;
     for (unsigned i = 0; i < PARTS; i++) {
         struct tensor to = *part_of(formal, i), from;
 
@@ -239,6 +284,48 @@ static struct tensor taken(struct lowering *l, uint32_t value, struct tensor fro
     return to;
 }
 
+/* Leaves a value where the function has made it. */
+static void borrow_result(struct lowering *l, uint32_t value, const struct placed *made)
+{
+    if (placed_as_field(made))
+        lower_set_field(l, value, made->field, made->axis);
+    else
+        lower_set_view(l, value, made->view);
+    lower_pin(l, value);
+    l->at[value].is_lent = 1;
+    if (!made->normed_by)
+        return;
+    l->at[value].normed_by = made->normed_by;
+    l->at[value].statistics = made->statistics;
+}
+
+/* Memory of its own for a value that a function has lent. */
+static void own(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (p->has_field)
+        p->field.t = taken(l, value, p->field.t);
+    if (placed_as_field(p))
+        p->has_view = 0;
+    if (p->has_view)
+        p->view = taken(l, value, p->view);
+    if (p->normed_by) {
+        p->statistics.mean = taken(l, value, p->statistics.mean);
+        p->statistics.variance = taken(l, value, p->statistics.variance);
+        p->statistics.rstd = taken(l, value, p->statistics.rstd);
+    }
+    p->is_lent = 0;
+}
+
+static int can_be_lent(const struct lowering *l, uint32_t value, const struct placed *made)
+{
+    if (l->lent[value].class == OP_NONE || l->is_kept[value])
+        return 0;
+    return placed_as_field(made) ||
+           (made->has_view && !made->has_blocks && !tensor_repeats(l->g, made->view));
+}
+
 /* What the function has made of a value becomes that of a stretch. */
 static void take_result(struct lowering *l, uint32_t value, const struct placed *made)
 {
@@ -246,7 +333,9 @@ static void take_result(struct lowering *l, uint32_t value, const struct placed 
     struct activation x = made->field;
     struct tensor t;
 
-    if (placed_as_field(made)) {
+    if (can_be_lent(l, value, made)) {
+        borrow_result(l, value, made);
+    } else if (placed_as_field(made)) {
         x.t = taken(l, value, x.t);
         lower_set_field(l, value, x, made->axis);
     } else if (made->has_blocks) {
@@ -289,6 +378,19 @@ static void take_results(struct lowering *l, const struct stretch *s,
         for (uint32_t i = 0; i < c->reads[k]; i++)
             lower_read_once(l, s->value[k]);
     }
+}
+
+/* What a stretch reads that is lowered by itself may be seen by others at any time. */
+static void own_all(struct lowering *l, const struct stretch *s)
+{
+    const struct block_class *c = &l->blocks->class[s->class];
+
+    graph_push(l->g, l->og->node[l->groups->at[s->begin].node[0]].name);
+    for (uint32_t k = 0; k < c->values; k++) {
+        if (is_read(l, c, s, k) && l->at[s->value[k]].is_lent)
+            own(l, s->value[k]);
+    }
+    graph_pop(l->g);
 }
 
 /* The groups of a stretch are those of the first one. */
@@ -334,8 +436,10 @@ enum emu_status lower_call_stretch(struct lowering *l, uint32_t *groups)
     if (!f->is_known)
         TRY(make_function(l, s, f));
     l->conv = convs;
-    if (f->function == OP_NONE || !can_call(l, s, f))
+    if (f->function == OP_NONE || !can_call(l, s, f)) {
+        own_all(l, s);
         return graph_status(l->g);
+    }
     l->conv += f->convs;
     add_call(l, s, f);
     *call =
@@ -374,7 +478,8 @@ enum emu_status lower_calls_begin(struct lowering *l, struct equal_blocks *block
     l->function = emu_alloc(blocks->classes + 1, sizeof(*l->function));
     l->like = emu_alloc(l->og->values + 1, sizeof(*l->like));
     l->is_result = emu_alloc(l->og->values + 1, sizeof(*l->is_result));
-    if (!l->function || !l->like || !l->is_result)
+    l->lent = lent_values_find(l->og, blocks);
+    if (!l->function || !l->like || !l->is_result || !l->lent)
         return FAIL(NO_MEMORY, "functions of %u blocks", blocks->classes);
     for (uint32_t v = 0; v < l->og->values; v++)
         l->like[v] = OP_NONE;
@@ -388,10 +493,12 @@ void lower_calls_end(struct lowering *l)
         emu_free(l->function[c].formal);
         emu_free(l->function[c].made);
         emu_free(l->function[c].parts);
+        emu_free(l->function[c].is_lent);
     }
     emu_free(l->function);
     emu_free(l->like);
     emu_free(l->is_result);
+    emu_free(l->lent);
 }
 
 uint32_t lower_storages(const struct lowering *l)

@@ -4,11 +4,13 @@
  * its own: formal ones, which lie like those that this stretch reads. Every stretch of the class is
  * then a call: what it reads is copied to the formal values, what is asked for behind it from where
  * the function has made it. Parameters of equal blocks lie alike (lower_state.c), so these copies
- * stay on their tiles; what one block hands to the next moves where their plans differ.
+ * stay on their tiles; what one block hands to the next moves where their plans differ. Results
+ * that nobody needs behind the next call are not copied (lent_values.h).
  */
 #ifndef MODELS_LOWER_CALL_H
 #define MODELS_LOWER_CALL_H
 
+#include "models/lower/lent_values.h"
 #include "models/lower/lowering.h"
 
 /* A class of blocks as a function. */
@@ -20,6 +22,7 @@ struct block_function {
     struct placed *formal; /* what it reads */
     struct placed *made;   /* all values as they are at the end of the body */
     uint8_t *parts;        /* which tensors a formal value has, a set of enum placed_part */
+    uint8_t *is_lent;      /* a formal value is where another function makes it */
 };
 
 /* What must be known before states are placed: l->blocks, l->function and l->like. Free with

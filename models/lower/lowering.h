@@ -42,6 +42,7 @@ struct placed {
     int view_is_read, state_is_read, statistics_are_read;
     struct tensor seed; /* of an input that is one: op_seed() */
     int has_seed;
+    int is_lent; /* it is where a function has made it (lent_values.h) */
 };
 
 struct lowering {
@@ -68,6 +69,7 @@ struct lowering {
     const struct lower_options *options;
     const struct equal_blocks *blocks;
     struct block_function *function; /* by class of blocks */
+    struct lent_value *lent;         /* by value: what functions can lend */
     uint8_t *is_result;              /* by value: it must outlive the function that makes it */
     uint32_t *like; /* by value: the state of an equal block that it lies like; OP_NONE: none */
     uint32_t storages;
@@ -116,6 +118,9 @@ struct tensor lower_state_numbers(struct lowering *l, uint32_t value);
 const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t value);
 /* A value within a function: where its caller copies it to. reads: of the function. */
 void lower_set_formal(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads);
+/* The same of a value that is read where another function has made it; only: and by nobody else. */
+void lower_set_lent(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads,
+                    int only);
 /* A value has been read once. */
 void lower_read_once(struct lowering *l, uint32_t value);
 /* A value that has just been made, for reading after the run: where it was computed. */

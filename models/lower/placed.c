@@ -50,6 +50,14 @@ void lower_set_formal(struct lowering *l, uint32_t value, const struct placed *p
     l->storage_left[l->at[value].storage] = reads;
 }
 
+void lower_set_lent(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads,
+                    int only)
+{
+    lower_set_formal(l, value, p, reads);
+    if (!only)
+        lower_pin(l, value);
+}
+
 void lower_read_once(struct lowering *l, uint32_t value)
 {
     if (value != OP_NONE && l->at[value].has_storage)
