@@ -277,6 +277,50 @@ static void test_norm_params_strided(void **state)
     kernel_fixture_free(rig);
 }
 
+static void test_norm_stats4(void **state)
+{
+    static const uint32_t elements[] = { 0,   16,  32,  48,  96,  112,  368,
+                                         384, 400, 416, 480, 768, 1600, 9616 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_stats4_f16");
+    struct codelet_case c = codelet_case("stats", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(elements) * 4; i++) {
+        norm_case(&c);
+        c.elements[norm_stats4__x] = elements[i / 4];
+        c.elements[norm_stats4__totals] = 8;
+        c.elements[norm_stats4__scratch] = 8 * rig->arch.workers;
+        c.phase[norm_stats4__totals] = i % 2 * 8;
+        c.slack = elements[i / 4] < 384 ? 0 : rig->arch.workers - 1; /* of the second launch */
+        kernel_fixture_call(rig, &c);
+    }
+    kernel_fixture_free(rig);
+}
+
+static void test_norm_params4(void **state)
+{
+    static const uint32_t channels[] = { 0, 2, 4, 10, 12, 14, 16, 48, 160 }, p[] = { 0, 1, 2, 15 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_params4_f16");
+    struct codelet_case c = codelet_case("params", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(channels) * EMU_COUNT_OF(p) * 2; i++) {
+        norm_case(&c);
+        c.value[norm_params4__p] = p[i / 2 % EMU_COUNT_OF(p)];
+        c.elements[norm_params4__own] = 8;
+        c.elements[norm_params4__totals] = 8 * c.value[norm_params4__p];
+        for (unsigned k = norm_params4__gamma; k <= norm_params4__shift; k++)
+            c.elements[k] = channels[i / 2 / EMU_COUNT_OF(p)];
+        c.phase[norm_params4__own] = i % 2 * 8;
+        c.phase[norm_params4__scale] = i % 4 * 4;
+        c.value[norm_params4__inverse] = 0x3e000000 - i * 1000;
+        c.value[norm_params4__eps] = 0x3a83126f; /* 1e-3 */
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    kernel_fixture_free(rig);
+}
+
 /* ---- norms in training ---- */
 
 /* A codelet on lists of n columns; of `factors` three for each. */
@@ -449,6 +493,8 @@ int main(void)
         cmocka_unit_test(test_norm_params),
         cmocka_unit_test(test_norm_fold_strided),
         cmocka_unit_test(test_norm_params_strided),
+        cmocka_unit_test(test_norm_stats4),
+        cmocka_unit_test(test_norm_params4),
         cmocka_unit_test(test_norm_lists),
         cmocka_unit_test(test_norm_fields),
         cmocka_unit_test(test_stencil5),

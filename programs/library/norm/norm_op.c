@@ -4,9 +4,13 @@
  * Every tile adds up what it has, first by channel, then by group of channels: two numbers for each
  * group of which it has a part. Exchanges follow: some tiles add up a part of these numbers each,
  * once or twice, then all tiles take the sums they need and compute scale and shift of their own
- * channels.
+ * channels. A tile that has one of the numbers itself uses it where it lies: the sum takes its
+ * place, and kernels get it apart from those that come from other tiles, since a copy on the tile
+ * takes as long as a small sum.
  * What travels together is a bundle: the sums of a group, or, if groups are strided, so that every
- * tile has channels of all of them, those of all groups of a picture.
+ * tile has channels of all of them, those of all groups of a picture. Four strided groups, as
+ * networks have them, lie side by side in every vector: a tile adds up all it has of a picture at
+ * once, and makes all its scales at once.
  * The variance is the mean of the squares minus the square of the mean, in f32; its error is below
  * that of f16 data, which has 11 bits, unless the mean is a thousand deviations. */
 #include <stdlib.h>
@@ -15,7 +19,13 @@
 #include "programs/library/layout/tile_blocks.h"
 #include "programs/library/layout/plan_cost.h"
 
-/* The sums of a tile block, or of several, that are of a bundle. */
+/* Neighbouring tile blocks of one tile and picture, for which there is one vertex. */
+struct norm_unit {
+    uint32_t first, count; /* in tile_blocks.list */
+    uint32_t tile, n;      /* n: the picture */
+};
+
+/* The sums of a unit, or of several, that are of a bundle. */
 struct block_sums {
     uint64_t bundle; /* picture * bundles + bundle */
     uint32_t order;  /* among those of the bundle */
@@ -33,7 +43,11 @@ struct norm {
     uint32_t bundles; /* of a picture */
     uint32_t width;   /* numbers of a bundle: sum and sum of squares of each of its groups */
     enum activation_function act;
+    int four; /* strided groups, four of them */
     struct tile_blocks all;
+    VEC(struct norm_unit)
+    unit; /* of four groups what a tile has of a picture, if that is one run;
+             of others a tile block */
     VEC(struct block_sums) block, added; /* by bundle; those that the next step reads, and makes */
     size_t *first;         /* owned; where each bundle begins in `block`, and the end of the last */
     uint32_t relays;       /* into which the sums of a bundle are added up first; 0: not twice */
@@ -61,12 +75,26 @@ static uint32_t before(const struct norm *m, const struct tile_block *f)
 
 /* ---- sums of groups of channels ---- */
 
+static enum emu_status find_units(struct norm *m)
+{
+    for (uint32_t i = 0; i < m->all.list.count; i++) {
+        const struct tile_block *f = &m->all.list.at[i];
+        struct norm_unit *last = m->unit.count ? &m->unit.at[m->unit.count - 1] : NULL;
+
+        if (m->four && m->x.n == 1 && last && last->tile == tile_block_tile(&m->all, f))
+            last->count++;
+        else
+            TRY(VEC_PUSH(&m->unit, (struct norm_unit){ i, 1, tile_block_tile(&m->all, f), f->n }));
+    }
+    return EMU_OK;
+}
+
 static uint32_t totals_count(const struct norm *m)
 {
     uint32_t n = 0;
 
-    for (size_t i = 0; i < m->all.list.count; i++) {
-        struct nn_range r = touched(m, &m->all.list.at[i]);
+    for (size_t i = 0; i < m->unit.count; i++) {
+        struct nn_range r = touched(m, &m->all.list.at[m->unit.at[i].first]);
 
         n += m->width * (r.end - r.begin);
     }
@@ -75,16 +103,16 @@ static uint32_t totals_count(const struct norm *m)
 
 static enum emu_status add_block_sums(struct norm *m, uint32_t i, struct tensor totals)
 {
-    const struct tile_block *f = &m->all.list.at[i];
-    struct nn_range r = touched(m, f);
+    const struct norm_unit *u = &m->unit.at[i];
+    struct nn_range r = touched(m, &m->all.list.at[u->first]);
 
     for (uint32_t k = r.begin; k < r.end; k++) {
         uint32_t at = m->width * (k - r.begin);
         struct tensor sums = tensor_slice(m->g, totals, 0, at, at + m->width);
 
-        TRY(VEC_PUSH(&m->block, (struct block_sums){ .bundle = (uint64_t)f->n * m->bundles + k,
+        TRY(VEC_PUSH(&m->block, (struct block_sums){ .bundle = (uint64_t)u->n * m->bundles + k,
                                                      .order = i,
-                                                     .tile = tile_block_tile(&m->all, f),
+                                                     .tile = u->tile,
                                                      .sums = sums }));
     }
     return EMU_OK;
@@ -108,15 +136,17 @@ static void fold_block(const struct norm *m, uint32_t cs, const struct tile_bloc
                .first = before(m, f), .each = m->each, .channels = channels);
 }
 
-/* Adds up the channels of each group on every tile. */
-static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squares)
+/* Adds up channels on every tile, then those of each group. */
+static enum emu_status fold(struct norm *m)
 {
     struct graph *g = m->g;
-    uint32_t cs = op_compute_set(g, m->nn->seq, "fold"), n = totals_count(m), at = 0, channel = 0;
-    struct tensor totals = graph_variable(g, ELEM_F32, 1, &n, "totals");
+    uint32_t cs, n = totals_count(m), at = 0, channel = 0;
+    struct tensor totals = graph_variable(g, ELEM_F32, 1, &n, "totals"), sum, squares;
 
-    for (uint32_t i = 0; i < m->all.list.count; i++) {
-        const struct tile_block *f = &m->all.list.at[i];
+    tile_blocks_sum(m->nn, &m->x, &m->all, &sum, &squares);
+    cs = op_compute_set(g, m->nn->seq, "fold");
+    for (uint32_t i = 0; i < m->unit.count; i++) {
+        const struct tile_block *f = &m->all.list.at[m->unit.at[i].first];
         uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
         struct nn_range r = touched(m, f);
         uint32_t numbers = m->width * (r.end - r.begin);
@@ -127,6 +157,39 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
         TRY(add_block_sums(m, i, own));
         at += numbers;
         channel = end;
+    }
+    return EMU_OK;
+}
+
+/* The elements of a unit; flat. */
+static struct tensor unit_take(const struct norm *m, const struct norm_unit *u)
+{
+    const struct tile_block *f = &m->all.list.at[u->first], *last = &f[u->count - 1];
+    struct tensor part = tile_part_take(m->g, &m->all.parts, f->part, m->x.t);
+    uint64_t end = last->at + (uint64_t)last->blocks * last->f * CHANNEL_BLOCK;
+
+    return tensor_slice(m->g, part, 0, (uint32_t)f->at, (uint32_t)end);
+}
+
+/* Adds up the four groups on every tile. */
+static enum emu_status fold_four(struct norm *m)
+{
+    struct graph *g = m->g;
+    uint32_t units = (uint32_t)m->unit.count, cs = op_compute_set(g, m->nn->seq, "sum");
+    struct tensor totals =
+        graph_variable(g, ELEM_F32, 2, (const uint32_t[]){ units, m->width }, "totals");
+    struct tensor scratch = graph_variable(
+        g, ELEM_F32, 2, (const uint32_t[]){ units, m->width * graph_arch(g)->workers }, "workers");
+
+    for (uint32_t i = 0; i < units; i++) {
+        const struct norm_unit *u = &m->unit.at[i];
+        struct tensor own = tensor_index(g, totals, i), work = tensor_index(g, scratch, i);
+
+        graph_map(g, own, u->tile);
+        graph_map(g, work, u->tile);
+        VERTEX(norm_stats4_f16, g, cs, u->tile, .x = unit_take(m, u), .totals = own,
+               .scratch = work);
+        TRY(add_block_sums(m, i, own));
     }
     return EMU_OK;
 }
@@ -171,6 +234,10 @@ static uint64_t params_cycles(const struct norm *m, uint32_t parts, uint32_t tou
     const struct arch *a = graph_arch(m->g);
     uint32_t totals = m->width * parts * touches;
 
+    if (m->four)
+        return KERNEL_CYCLES(norm_params4, KERNEL_ROW(norm_params4_f16), a, .own = m->width,
+                             .totals = m->width * (parts - 1), .scale = CHANNEL_BLOCK,
+                             .p = parts - 1);
     if (m->layer.strided)
         return KERNEL_CYCLES(norm_params_strided, KERNEL_ROW(norm_params_strided_f16), a,
                              .totals = totals, .scale = CHANNEL_BLOCK, .groups = m->layer.groups,
@@ -184,7 +251,7 @@ static uint64_t params_cycles(const struct norm *m, uint32_t parts, uint32_t tou
 static uint64_t add_cycles(const struct norm *m, uint32_t terms)
 {
     return m->phase_cycles + (uint64_t)m->width * terms +
-           KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), graph_arch(m->g),
+           KERNEL_CYCLES(reduce_pairs, KERNEL_ROW(reduce_pairs_f32), graph_arch(m->g),
                          .partials = m->width * terms, .out = m->width, .p = terms);
 }
 
@@ -207,20 +274,6 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t rel
  * this many, whatever the cycles, unless a tile needs one part each of more bundles. */
 enum { PARTS_MAX = 16 };
 
-/* As many relays as are wanted, or fewer, so that a tile without a part of a bundle is left for
- * each of the sums that are made of them: other tiles would have to copy what they have. If groups
- * are not strided, tiles of other bundles are there for them. */
-static uint32_t relays_with_room(const struct norm *m, uint32_t relays, uint32_t parts,
-                                 uint32_t most)
-{
-    uint32_t bundles = m->x.n * m->bundles;
-    uint32_t room = (graph_compute_tiles(m->g) - most) / bundles;
-
-    if (!m->layer.strided || relays + parts <= room || room < 2 * parts)
-        return relays;
-    return room - parts;
-}
-
 static void choose_parts(struct norm *m, uint32_t most, uint32_t least)
 {
     uint32_t touches = 1;
@@ -235,13 +288,12 @@ static void choose_parts(struct norm *m, uint32_t most, uint32_t least)
         uint32_t end = relays ? relays / 2 : least;
 
         for (uint32_t parts = 1; parts <= end; parts++) {
-            uint32_t r = relays ? relays_with_room(m, relays, parts, most) : 0;
-            uint64_t c = parts_cycles(m, most, r, parts, touches);
+            uint64_t c = parts_cycles(m, most, relays, parts, touches);
 
             if (c >= best || (parts > 1 && parts * touches > PARTS_MAX))
                 continue;
             best = c;
-            m->relays = r;
+            m->relays = relays;
             m->parts = parts;
         }
     }
@@ -254,14 +306,21 @@ struct adders {
     uint32_t tiles, at;
 };
 
-/* A tile for sums p [n] of a bundle: one without a part of it, so that neither these sums nor what
- * becomes of them are copied on the tile; if there is none, one that has a part. Neighbouring
- * groups, which often lie on the same tiles, take different ones. */
+/* A tile for sums p [n] of a bundle. held: preferably one that has one of them. Else one without a
+ * part of the bundle, since one that takes sums cannot send its own at the same time; if there is
+ * none, one that has a part. Neighbouring groups, which often lie on the same tiles, take different
+ * ones. */
 static uint32_t adder_tile(const struct norm *m, struct adders *a, const struct block_sums *p,
-                           uint32_t n)
+                           uint32_t n, int held)
 {
     uint32_t bundle = (uint32_t)(p->bundle % m->bundles);
 
+    for (uint32_t i = 0; i < n && held; i++) {
+        if (!a->adds[p[i].tile]) {
+            a->adds[p[i].tile] = 1;
+            return p[i].tile;
+        }
+    }
     for (uint32_t i = 0; i < a->tiles; i++) {
         uint32_t tile = a->at;
 
@@ -274,51 +333,106 @@ static uint32_t adder_tile(const struct norm *m, struct adders *a, const struct 
     return p[cut_at(n, m->bundles, bundle)].tile;
 }
 
-/* Adds up sums p [n] of a bundle on a tile. */
-static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_sums *p, uint32_t n,
-                        uint32_t tile, struct tensor out)
+/* The number of the first of sums p [n] that lies on a tile; n: none does. */
+static uint32_t own_of(const struct block_sums *p, uint32_t n, uint32_t tile)
 {
-    struct graph *g = m->g;
-    struct tensor *part = emu_alloc(n, sizeof(*part));
+    uint32_t i = 0;
 
-    graph_map(g, out, tile);
+    while (i < n && p[i].tile != tile)
+        i++;
+    return i;
+}
+
+/* Sums p [n] without one of them, part by part. */
+static struct tensor without(const struct norm *m, const struct block_sums *p, uint32_t n,
+                             uint32_t own)
+{
+    struct tensor *part = emu_alloc(n + 1, sizeof(*part)), all = p->sums;
+    uint32_t parts = 0;
+
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "sums of %u tiles", n);
-        return;
+        graph_fail(m->g, EMU_NO_MEMORY, "sums of %u tiles", n);
+        return all;
     }
-    for (uint32_t i = 0; i < n; i++)
-        part[i] = p[i].sums;
-    VERTEX(reduce_sum_f32_f32, g, cs, tile, .partials = tensor_concat(g, part, n, 0), .out = out,
-           .p = n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i != own)
+            part[parts++] = p[i].sums;
+    }
+    all = parts ? tensor_concat(m->g, part, parts, 0) : tensor_slice(m->g, all, 0, 0, 0);
     emu_free(part);
+    return all;
+}
+
+/* Adds up sums p [n] of a bundle on a tile: in the place of the one that it has, or in `out`. */
+static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_sums *p, uint32_t n,
+                        struct block_sums *sum, struct tensor out)
+{
+    uint32_t own = own_of(p, n, sum->tile);
+
+    sum->sums = own < n ? p[own].sums : out;
+    if (own == n) {
+        graph_map(m->g, out, sum->tile);
+        VERTEX(reduce_pairs_f32, m->g, cs, sum->tile, .partials = without(m, p, n, own), .out = out,
+               .p = n);
+    } else if (n > 1) {
+        VERTEX(reduce_onto_f32, m->g, cs, sum->tile, .partials = without(m, p, n, own),
+               .out = sum->sums, .p = n - 1);
+    }
+}
+
+/* Sums p [n] of a bundle, of which a part is added up on a tile. */
+struct norm_sum {
+    const struct block_sums *p;
+    uint32_t n;
+};
+
+static struct norm_sum sum_of(const struct norm *m, uint32_t bundle, uint32_t parts, uint32_t part)
+{
+    const struct block_sums *p = &m->block.at[m->first[bundle]];
+    uint32_t n = (uint32_t)(m->first[bundle + 1] - m->first[bundle]);
+    uint32_t begin = cut_at(n, parts, part);
+
+    return (struct norm_sum){ p + begin, cut_at(n, parts, part + 1) - begin };
+}
+
+/* Finds tiles for the sums of every bundle in so many parts. *others: how many of them have none of
+ * the terms. */
+static enum emu_status find_adders(struct norm *m, uint32_t parts, struct adders *a, int held,
+                                   uint32_t *others)
+{
+    m->added.count = 0;
+    *others = 0;
+    for (uint32_t k = 0; k < m->x.n * m->bundles; k++) {
+        for (size_t i = m->first[k]; i < m->first[k + 1]; i++)
+            a->has[m->block.at[i].tile] = k + 1;
+        for (uint32_t i = 0; i < parts; i++) {
+            struct norm_sum s = sum_of(m, k, parts, i);
+            struct block_sums sum = { .bundle = k,
+                                      .order = i,
+                                      .tile = adder_tile(m, a, s.p, s.n, held) };
+
+            *others += own_of(s.p, s.n, sum.tile) == s.n;
+            TRY(VEC_PUSH(&m->added, sum));
+        }
+    }
+    return EMU_OK;
 }
 
 /* Adds up the sums of every bundle in so many parts, which are the sums from then on. */
-static enum emu_status add_bundles(struct norm *m, uint32_t parts, struct adders *a)
+static enum emu_status add_bundles(struct norm *m, uint32_t parts, struct adders *a, int held)
 {
-    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add"), bundles = m->x.n * m->bundles;
-    uint32_t flat = bundles * parts * m->width;
-    struct tensor all = graph_variable(m->g, ELEM_F32, 1, &flat, "parts");
+    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add"), shape[2] = { 0, m->width }, at = 0;
     __typeof__(m->block) before;
+    struct tensor others;
 
-    m->added.count = 0;
-    for (uint32_t k = 0; k < bundles; k++) {
-        const struct block_sums *p = &m->block.at[m->first[k]];
-        uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
+    TRY(find_adders(m, parts, a, held, &shape[0]));
+    others = graph_variable(m->g, ELEM_F32, 2, shape, "parts");
+    for (uint32_t i = 0; i < m->added.count; i++) {
+        struct norm_sum s = sum_of(m, i / parts, parts, i % parts);
+        int apart = own_of(s.p, s.n, m->added.at[i].tile) == s.n;
 
-        for (uint32_t i = 0; i < n; i++)
-            a->has[p[i].tile] = k + 1;
-        for (uint32_t i = 0; i < parts; i++) {
-            uint32_t at = (k * parts + i) * m->width, begin = cut_at(n, parts, i);
-            uint32_t terms = cut_at(n, parts, i + 1) - begin;
-            struct block_sums sums = { .bundle = k,
-                                       .order = i,
-                                       .tile = adder_tile(m, a, p + begin, terms),
-                                       .sums = tensor_slice(m->g, all, 0, at, at + m->width) };
-
-            add_on_tile(m, cs, p + begin, terms, sums.tile, sums.sums);
-            TRY(VEC_PUSH(&m->added, sums));
-        }
+        add_on_tile(m, cs, s.p, s.n, &m->added.at[i],
+                    apart ? tensor_index(m->g, others, at++) : others);
     }
     before = m->block;
     m->block = m->added;
@@ -326,24 +440,8 @@ static enum emu_status add_bundles(struct norm *m, uint32_t parts, struct adders
     return EMU_OK;
 }
 
-/* Sums of all bundles as they are, [pictures * bundles][parts][width]. */
-static enum emu_status together(const struct norm *m, struct tensor *out)
-{
-    uint32_t shape[3] = { m->x.n * m->bundles, m->parts, m->width };
-    struct tensor *part = emu_alloc(m->block.count, sizeof(*part));
-
-    if (!part)
-        return FAIL(NO_MEMORY, "sums");
-    for (size_t i = 0; i < m->block.count; i++)
-        part[i] = m->block.at[i].sums;
-    *out = tensor_concat(m->g, part, (unsigned)m->block.count, 0);
-    *out = tensor_reshape(m->g, *out, 3, shape);
-    emu_free(part);
-    return EMU_OK;
-}
-
-/* The sums that tiles take, [pictures * bundles][m->parts][width]. */
-static enum emu_status add_up(struct norm *m, struct tensor *out)
+/* Adds up sums over tiles, so that there are m->parts for each bundle. */
+static enum emu_status add_up(struct norm *m)
 {
     uint32_t tiles = graph_compute_tiles(m->g), most, least;
     struct adders a = { .tiles = tiles };
@@ -356,15 +454,18 @@ static enum emu_status add_up(struct norm *m, struct tensor *out)
     if (s == EMU_OK && (!a.has || !a.adds))
         s = FAIL(NO_MEMORY, "sums on %u tiles", tiles);
     if (s == EMU_OK && m->relays) {
-        s = add_bundles(m, m->relays, &a);
+        s = add_bundles(m, m->relays, &a, m->layer.strided);
         if (s == EMU_OK)
             s = sort_blocks(m, &most, &least);
     }
-    if (s == EMU_OK && (most != m->parts || least != m->parts))
-        s = add_bundles(m, m->parts, &a);
+    if (s == EMU_OK && (most != m->parts || least != m->parts)) {
+        s = add_bundles(m, m->parts, &a, 0);
+        if (s == EMU_OK)
+            s = sort_blocks(m, &most, &least);
+    }
     emu_free(a.has);
     emu_free(a.adds);
-    return s == EMU_OK ? together(m, out) : s;
+    return s;
 }
 
 /* ---- scale and shift ---- */
@@ -404,56 +505,84 @@ static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, u
     return t;
 }
 
-/* Adds the vertex for scale and shift of a tile block. channel: where its channels begin among
- * those of all tile blocks. */
-static void make_params(const struct norm *m, uint32_t cs, const struct tile_block *f,
-                        uint32_t channel, const struct tensor t[4], struct tensor sums)
+/* Adds the vertex for scale and shift of a unit. channel: where its channels begin among those of
+ * all tile blocks. sums: of all its bundles. */
+static void make_params(const struct norm *m, uint32_t cs, const struct norm_unit *u,
+                        uint32_t channel, uint32_t end, const struct tensor t[4])
 {
     struct graph *g = m->g;
-    uint32_t tile = tile_block_tile(&m->all, f), first = f->n * m->bundles;
-    uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
+    const struct tile_block *f = &m->all.list.at[u->first];
     struct nn_range r = touched(m, f);
-    struct tensor totals =
-        tensor_flatten(g, tensor_slice(g, sums, 0, first + r.begin, first + r.end));
-    struct tensor gamma = on_tile(g, t[0], channel, end, tile);
-    struct tensor beta = on_tile(g, t[1], channel, end, tile);
-    struct tensor scale = on_tile(g, t[2], channel, end, tile);
-    struct tensor shift = on_tile(g, t[3], channel, end, tile);
+    const struct block_sums *p = &m->block.at[m->first[u->n * m->bundles + r.begin]];
+    uint32_t sums = (r.end - r.begin) * m->parts, own = m->four ? own_of(p, sums, u->tile) : sums;
+    struct tensor gamma = on_tile(g, t[0], channel, end, u->tile);
+    struct tensor beta = on_tile(g, t[1], channel, end, u->tile);
+    struct tensor scale = on_tile(g, t[2], channel, end, u->tile);
+    struct tensor shift = on_tile(g, t[3], channel, end, u->tile), totals;
     float inverse = 1.0f / ((float)m->each * (float)(m->x.h * m->x.w));
 
-    if (m->layer.strided)
-        VERTEX(norm_params_strided_f16, g, cs, tile, .totals = totals, .gamma = gamma, .beta = beta,
-               .scale = scale, .shift = shift, .inverse = inverse, .eps = m->layer.eps,
-               .first = before(m, f), .p = m->parts, .groups = m->layer.groups);
+    own = own < sums || !m->four ? own : 0;
+    totals = without(m, p, sums, own);
+    if (m->four)
+        VERTEX(norm_params4_f16, g, cs, u->tile, .own = p[own].sums, .totals = totals,
+               .gamma = gamma, .beta = beta, .scale = scale, .shift = shift, .inverse = inverse,
+               .eps = m->layer.eps, .p = m->parts - 1);
+    else if (m->layer.strided)
+        VERTEX(norm_params_strided_f16, g, cs, u->tile, .totals = totals, .gamma = gamma,
+               .beta = beta, .scale = scale, .shift = shift, .inverse = inverse,
+               .eps = m->layer.eps, .first = before(m, f), .p = m->parts,
+               .groups = m->layer.groups);
     else
-        VERTEX(norm_params_f16, g, cs, tile, .totals = totals, .gamma = gamma, .beta = beta,
+        VERTEX(norm_params_f16, g, cs, u->tile, .totals = totals, .gamma = gamma, .beta = beta,
                .scale = scale, .shift = shift, .inverse = inverse, .eps = m->layer.eps,
                .first = before(m, f), .each = m->each, .p = m->parts, .groups = r.end - r.begin);
 }
 
 static const struct act_kernels scale_shift = ACT_KERNELS_3(scale_shift, f16);
 
-static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
+static uint32_t channels_of(const struct norm *m)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < m->all.list.count; i++)
+        n += m->all.list.at[i].blocks * CHANNEL_BLOCK;
+    return n;
+}
+
+/* Adds the vertices that apply scale and shift to the tile blocks of a unit. */
+static uint32_t use_params(const struct norm *m, uint32_t cs, const struct norm_unit *u,
+                           uint32_t channel, const struct tensor t[4])
+{
+    const struct codelet *codelet = nn_codelet(m->g, &scale_shift, m->act);
+
+    for (uint32_t i = u->first; i < u->first + u->count; i++) {
+        const struct tile_block *f = &m->all.list.at[i];
+        uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
+
+        VERTEX_OF(
+            scale_shift, codelet, m->g, cs, u->tile, .x = tile_block_take(m->g, &m->all, f, m->x.t),
+            .scale = tensor_slice(m->g, t[2], 0, channel, end),
+            .shift = tensor_slice(m->g, t[3], 0, channel, end), .blocks = f->blocks, .f = f->f);
+        channel = end;
+    }
+    return channel;
+}
+
+static void apply(const struct norm *m)
 {
     struct graph *g = m->g;
-    struct tensor params = new_params(m, channels), t[4];
-    uint32_t make = op_compute_set(g, m->nn->seq, "params"), at = 0;
+    uint32_t channels = channels_of(m), make = op_compute_set(g, m->nn->seq, "params"), at = 0;
     uint32_t use = op_compute_set(g, m->nn->seq, "apply");
-    const struct codelet *codelet = nn_codelet(g, &scale_shift, m->act);
+    struct tensor params = new_params(m, channels), t[4];
 
     t[0] = tensor_index(g, params, 0);
     t[1] = tensor_index(g, params, 1);
     t[2] = graph_variable(g, ELEM_F16, 1, &channels, "scale");
     t[3] = graph_variable(g, ELEM_F16, 1, &channels, "shift");
-    for (size_t i = 0; i < m->all.list.count; i++) {
-        const struct tile_block *f = &m->all.list.at[i];
-        uint32_t end = at + f->blocks * CHANNEL_BLOCK;
+    for (size_t i = 0; i < m->unit.count; i++) {
+        uint32_t end = use_params(m, use, &m->unit.at[i], at, t);
 
-        make_params(m, make, f, at, t, sums);
-        VERTEX_OF(scale_shift, codelet, g, use, tile_block_tile(&m->all, f),
-                  .x = tile_block_take(g, &m->all, f, m->x.t),
-                  .scale = tensor_slice(g, t[2], 0, at, end),
-                  .shift = tensor_slice(g, t[3], 0, at, end), .blocks = f->blocks, .f = f->f);
+        make_params(m, make, &m->unit.at[i], at, end, t);
         at = end;
     }
 }
@@ -472,18 +601,17 @@ static enum emu_status check(const struct norm *m)
 
 static enum emu_status norm(struct norm *m)
 {
-    struct tensor sum, squares, sums;
-
     TRY(graph_status(m->g));
     TRY(check(m));
+    m->four = m->layer.strided && m->layer.groups == 4;
     m->each = m->x.c / m->layer.groups;
     m->bundles = m->layer.strided ? 1 : m->layer.groups;
     m->width = m->layer.strided ? 2 * m->layer.groups : 2;
     TRY(tile_blocks_of(m->nn, &m->x, &m->all));
-    tile_blocks_sum(m->nn, &m->x, &m->all, &sum, &squares);
-    TRY(fold(m, sum, squares));
-    TRY(add_up(m, &sums));
-    apply(m, (uint32_t)tensor_elements(m->g, sum), sums);
+    TRY(find_units(m));
+    TRY(m->four ? fold_four(m) : fold(m));
+    TRY(add_up(m));
+    apply(m);
     return graph_status(m->g);
 }
 
@@ -505,6 +633,7 @@ struct activation op_group_norm(struct nn *nn, struct activation x,
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
     graph_pop(nn->g);
     tile_blocks_free(&m.all);
+    VEC_FREE(&m.unit);
     VEC_FREE(&m.block);
     VEC_FREE(&m.added);
     emu_free(m.first);
