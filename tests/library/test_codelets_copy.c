@@ -220,6 +220,32 @@ static void test_transpose16(void **state)
     kernel_fixture_free(rig);
 }
 
+/* Blocks that begin where others do, that overlap, and in any order. */
+static void test_transpose16_at(void **state)
+{
+    static const uint32_t blocks[] = { 0, 1, 2, 5, 6, 7, 11, 12, 13, 24, 50 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "transpose16_at_f16");
+    struct codelet_case c = codelet_case("transpose16_at", 1);
+    uint32_t at[50], places = 4096 / 16 - 15; /* of rows of 16 that are followed by 15 others */
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(blocks); i++) {
+        next_case(&c);
+        for (uint32_t b = 0; b < blocks[i]; b++)
+            at[b] = (b * 67 + (uint32_t)i * 11) % places * 32;
+        c.elements[transpose16_at__x] = 4096;
+        c.elements[transpose16_at__y] = blocks[i] * 256;
+        c.elements[transpose16_at__at] = blocks[i];
+        c.data[transpose16_at__at] = at;
+        c.value[transpose16_at__blocks] = blocks[i];
+        c.phase[transpose16_at__x] = i % 2 * 8;
+        c.phase[transpose16_at__y] = i / 2 % 2 * 8;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    kernel_fixture_free(rig);
+}
+
 static void transpose_all(const char *name, uint32_t bytes)
 {
     struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
@@ -256,9 +282,10 @@ static void test_transpose(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),      cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_copy_list), cmocka_unit_test(test_transpose16),
-        cmocka_unit_test(test_transpose), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_fill),           cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy_list),      cmocka_unit_test(test_transpose16),
+        cmocka_unit_test(test_transpose16_at), cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

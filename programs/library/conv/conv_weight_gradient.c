@@ -1,12 +1,21 @@
 /* conv_weight_gradient.c - the gradient of a convolution's weights: for each tap the product of dy
  * and the input that the tap reads, over all positions.
  *
- * A tile fetches some rows of both, the input in planes (conv_planes.h), in which the positions of
- * a tap are a run of neighbours; dy has zeros where the rows of planes are longer than those of the
- * output. The matrix unit adds up over 16 terms, so both are transposed in blocks of 16 positions
- * by 16 channels, the input once for each tap. Products are [tap][in block][out][16 in], which is
- * the order of conv_weights_home() but for the dimensions outside a block. Partial sums of all
- * tiles are added up in f32.
+ * A tile fetches some rows of both. The matrix unit adds up over 16 terms, so both are transposed
+ * in blocks of 16 positions by 16 channels. With one tap dy streams through the unit, whose weights
+ * are the input; products are [in block][out][16 in], which is the order of conv_weights_home() but
+ * for the dimensions outside a block.
+ *
+ * With more taps a block is 16 positions of one row, and zeros where dy has fewer. The input comes
+ * in planes (conv_planes.h), in which the positions of a tap are neighbours, and is transposed once
+ * for each column of the kernel: [columns of the field / 16][row][column of the kernel][in]. What
+ * all taps read for 16 positions is then one run, since rows of the kernel are neighbours among the
+ * transposed rows: it streams through the unit, whose weights are dy. Products are [out
+ * block][tap][in][16 out], and their blocks are transposed once more. Rows of a few positions would
+ * be mostly zeros; there blocks go on from row to row, and each is transposed for every tap
+ * (weight_gradient_plan.flat).
+ *
+ * Partial sums of all tiles are added up in f32.
  *
  * First layers are layers of 16 channels of which 4 are kept. Depthwise layers have a codelet and a
  * plan of their own (dw_weight_gradient.h). */
@@ -21,13 +30,13 @@
 
 enum { BLOCK = CHANNEL_BLOCK * CHANNEL_BLOCK };
 
-/* Rows of the field of one picture, blocks of positions in all. */
+/* A box of the field of one picture, blocks of positions in all. */
 struct piece {
     uint32_t n, blocks;
-    struct nn_range h;
+    struct nn_range h, w;
 };
 
-/* Pieces of one part of the rows that are one partial sum. */
+/* Pieces of one part of the field that are one partial sum. */
 struct partial {
     uint32_t part, first, pieces, blocks;
 };
@@ -44,7 +53,7 @@ struct weight_gradient {
     struct weight_gradient_shape s;
     struct weight_gradient_plan plan;
     struct activation x, dy;
-    uint32_t shares, sums, cs_turn, cs_multiply;
+    uint32_t shares, sums, cs_turn, cs_multiply, cs_back;
     VEC(struct piece) piece;
     VEC(struct partial) partial;
     VEC(struct tensor) from; /* what tiles fetch, and where to */
@@ -84,9 +93,10 @@ static uint32_t share_size(const struct weight_gradient *d, const struct share *
 
 /* Adds a piece to the partial sum before it if that is of the same part and has room. */
 static enum emu_status add_piece(struct weight_gradient *d, uint32_t part, uint32_t n,
-                                 struct nn_range h)
+                                 struct nn_range h, struct nn_range w)
 {
-    struct piece p = { n, weight_gradient_blocks(&d->s, nn_size(h)), h };
+    struct piece p = { n, weight_gradient_blocks(&d->s, d->plan.flat, nn_size(h), nn_size(w)), h,
+                       w };
     struct partial *last = d->partial.count ? &d->partial.at[d->partial.count - 1] : NULL;
 
     if (!last || last->part != part || last->blocks + p.blocks > WEIGHT_GRADIENT_BLOCKS) {
@@ -99,27 +109,36 @@ static enum emu_status add_piece(struct weight_gradient *d, uint32_t part, uint3
     return VEC_PUSH(&d->piece, p);
 }
 
+/* Adds some rows, of all pictures, of some columns. */
+static enum emu_status add_pieces(struct weight_gradient *d, uint32_t part, struct nn_range rows,
+                                  struct nn_range w)
+{
+    uint32_t height = d->s.rows / d->s.pictures;
+    uint32_t most = weight_gradient_piece(&d->s, d->plan.flat, nn_size(w));
+
+    while (rows.begin < rows.end) {
+        uint32_t n = rows.begin / height, first = n * height;
+        uint32_t left = first + height - rows.begin, parts;
+
+        left = left < nn_size(rows) ? left : nn_size(rows);
+        parts = ceil_div(left, most);
+        for (uint32_t k = 0; k < parts; k++)
+            TRY(add_piece(d, part, n,
+                          (struct nn_range){ rows.begin - first + cut_at(left, parts, k),
+                                             rows.begin - first + cut_at(left, parts, k + 1) },
+                          w));
+        rows.begin += left;
+    }
+    return EMU_OK;
+}
+
 static enum emu_status find_pieces(struct weight_gradient *d)
 {
-    uint32_t height = d->s.rows / d->s.pictures, most = weight_gradient_piece(&d->s);
+    const struct weight_gradient_plan *p = &d->plan;
 
-    for (uint32_t i = 0; i < d->plan.rows; i++) {
-        struct nn_range rows = nn_part(d->s.rows, d->plan.rows, i);
-
-        while (rows.begin < rows.end) {
-            uint32_t n = rows.begin / height, first = n * height;
-            uint32_t left = first + height - rows.begin, parts;
-
-            left = left < nn_size(rows) ? left : nn_size(rows);
-            parts = ceil_div(left, most);
-            for (uint32_t k = 0; k < parts; k++)
-                TRY(add_piece(
-                    d, i, n,
-                    (struct nn_range){ rows.begin - first + cut_at(left, parts, k),
-                                       rows.begin - first + cut_at(left, parts, k + 1) }));
-            rows.begin += left;
-        }
-    }
+    for (uint32_t i = 0; i < p->rows * p->columns; i++)
+        TRY(add_pieces(d, i, nn_part(d->s.rows, p->rows, i / p->columns),
+                       weight_gradient_columns(&d->s, p->columns, i % p->columns)));
     return EMU_OK;
 }
 
@@ -142,18 +161,18 @@ static enum emu_status fetch(struct weight_gradient *d, struct tensor from, stru
     return VEC_PUSH(&d->to, to);
 }
 
-/* Output blocks of dy at a piece, [positions / 16][blocks][16][16], flat; zeros where planes have
+/* Output blocks of dy at a piece, [positions / 16][blocks][16][16], flat; zeros where blocks have
  * positions that no output has. */
 static struct tensor take_dy(const struct weight_gradient *d, const struct field_part *p,
                              uint32_t kb)
 {
     struct graph *g = d->g;
-    uint32_t blocks = nn_size(p->o), pitch = weight_gradient_pitch(&d->s);
-    uint32_t rows = nn_size(p->h), positions = kb * CHANNEL_BLOCK;
+    uint32_t pitch = weight_gradient_pitch(&d->s, d->plan.flat, nn_size(p->w));
+    uint32_t blocks = nn_size(p->o), rows = nn_size(p->h), positions = kb * CHANNEL_BLOCK;
     struct tensor border = tensor_index(g, d->nn->zeros, p->border);
     struct tensor t = field_part_output(d->nn, &d->dy, p, p->n.begin);
 
-    t = field_part_add_border(d->nn, border, t, 3, 0, pitch - d->dy.w);
+    t = field_part_add_border(d->nn, border, t, 3, 0, pitch - nn_size(p->w));
     t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, rows * pitch, CHANNEL_BLOCK });
     if (rows * pitch > positions)
         t = tensor_slice(g, t, 1, 0, positions);
@@ -163,103 +182,205 @@ static struct tensor take_dy(const struct weight_gradient *d, const struct field
     return tensor_flatten(g, tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }));
 }
 
-/* What a tile multiplies: operands of one group of a share. */
+/* What a tile multiplies: operands of one group of a share for one partial sum. */
 struct operands {
     const struct share *share;
+    const struct partial *sum;
     uint32_t group, tile;
-    struct windows win; /* with the share's rows of taps */
-    int one; /* one tap and one piece: x and dy are neighbours, and so transposed at once */
-    struct tensor x, dy, xt; /* x: if they are one */
+    uint32_t ins, outs;  /* blocks of channels */
+    struct windows win;  /* with the share's rows of taps */
+    uint32_t of_x;       /* blocks of 16 x 16 of x, transposed; then come those of dy */
+    uint32_t x, dy;      /* positions of raw: of all pieces of x, behind which dy lies, and of dy */
+    struct tensor raw;   /* [positions][16] */
+    struct tensor block; /* [blocks][16][16], transposed */
+    uint32_t *at;        /* where in raw each of them begins, in bytes */
 };
 
-/* Fetches the input blocks of a piece in planes, and zeros behind them, which the last block of
- * positions of a tap may reach; x: gets them. *each: positions of a block of channels. */
-static enum emu_status take_x(struct weight_gradient *d, const struct operands *o,
-                              const struct field_part *p, const struct planes *l, uint32_t kb,
-                              uint32_t *each, struct tensor *x)
+static struct planes planes_in(const struct operands *o, const struct piece *piece)
+{
+    return planes_of(&o->win, nn_size(piece->h), nn_size(piece->w));
+}
+
+/* Positions of a block of channels of x. With one tap they fill up blocks. */
+static uint32_t piece_positions(const struct weight_gradient *d, const struct operands *o,
+                                const struct piece *piece)
+{
+    struct planes l = planes_in(o, piece);
+
+    return weight_gradient_is_windowed(&d->s) ? planes_size(&l) : piece->blocks * CHANNEL_BLOCK;
+}
+
+/* Input blocks of a piece in planes, flat. */
+static struct tensor take_x(const struct weight_gradient *d, const struct operands *o,
+                            const struct field_part *p, const struct piece *piece)
 {
     struct graph *g = d->g;
-    uint32_t in = o->group * d->s.in, size = planes_size(l), blocks, last = 0, end, n;
-    int single = l->win.h.kernel * l->win.w.kernel == 1;
+    struct planes l = planes_in(o, piece);
+    uint32_t in = o->group * d->s.in, each = piece_positions(d, o, piece), size = planes_size(&l);
     struct nn_range range = { in + o->share->in.begin, in + o->share->in.end };
-    struct tensor t = planes_input(d->nn, &d->x, l, p, range, p->n.begin), rest;
+    struct tensor t = planes_input(d->nn, &d->x, &l, p, range, p->n.begin);
 
-    blocks = nn_size(range);
-    for (uint32_t k = 0; k < l->win.h.kernel * l->win.w.kernel; k++) {
-        uint32_t tap = planes_tap(l, k / l->win.w.kernel, k % l->win.w.kernel);
-
-        last = tap > last ? tap : last;
-    }
-    /* With one tap, blocks of channels are made whole blocks of positions. */
-    *each = single ? kb * CHANNEL_BLOCK : size;
-    end = (blocks - 1) * *each + last + kb * CHANNEL_BLOCK;
-    end = end > blocks * *each ? end : blocks * *each;
-    n = end * CHANNEL_BLOCK;
-    *x = o->one ? o->x : on_tile(d, n, p->tile, "input");
-    t = tensor_reshape(g, t, 2, (const uint32_t[]){ blocks, size * CHANNEL_BLOCK });
-    if (single && size > *each)
-        t = tensor_slice(g, t, 1, 0, *each * CHANNEL_BLOCK);
-    else if (single)
-        t = field_part_add_border(d->nn, tensor_index(g, d->nn->zeros, p->border), t, 1, 0,
-                                  (*each - size) * CHANNEL_BLOCK);
-    TRY(fetch(d, tensor_flatten(g, t), tensor_slice(g, *x, 0, 0, blocks * *each * CHANNEL_BLOCK)));
-    n -= blocks * *each * CHANNEL_BLOCK;
-    if (!n)
-        return EMU_OK;
-    rest = tensor_slice(g, *x, 0, blocks * *each * CHANNEL_BLOCK, end * CHANNEL_BLOCK);
-    return fetch(d, nn_zeros(d->nn, p->border, 1, &n), rest);
+    t = tensor_reshape(g, t, 2, (const uint32_t[]){ o->ins, size * CHANNEL_BLOCK });
+    t = field_part_add_border(d->nn, tensor_index(g, d->nn->zeros, p->border), t, 1, 0,
+                              (each - size) * CHANNEL_BLOCK);
+    return tensor_flatten(g, t);
 }
 
-static void turn(const struct weight_gradient *d, uint32_t tile, struct tensor x, struct tensor y)
-{
-    VERTEX(transpose16_f16, d->g, d->cs_turn, tile, .x = x, .y = y,
-           .blocks = (uint32_t)tensor_elements(d->g, y) / BLOCK);
-}
-
-/* Transposes what each tap and block of channels reads, `each` positions apart in x, kb blocks of
- * positions of it. y [taps][blocks][all kb][16][16]: gets it from block `first` on. */
-static void turn_x(const struct weight_gradient *d, const struct planes *l, uint32_t tile,
-                   uint32_t blocks, uint32_t kb, uint32_t each, struct tensor x, struct tensor y,
-                   uint32_t first)
-{
-    struct graph *g = d->g;
-    uint32_t columns = l->win.w.kernel, n = l->win.h.kernel * columns * blocks, size = kb * BLOCK;
-    uint32_t all = (uint32_t)tensor_elements(g, y) / BLOCK / n;
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t tap = planes_tap(l, i / blocks / columns, i / blocks % columns);
-        uint32_t from = (i % blocks * each + tap) * CHANNEL_BLOCK, to = (i * all + first) * BLOCK;
-
-        turn(d, tile, tensor_slice(g, x, 0, from, from + size),
-             tensor_slice(g, y, 0, to, to + size));
-    }
-}
-
-/* ---- steps ---- */
-
-/* Fetches a piece of both operands; first: its first block of positions. */
+/* Fetches a piece of both operands, which begin at positions x and dy of raw. */
 static enum emu_status take_piece(struct weight_gradient *d, const struct operands *o,
-                                  const struct piece *piece, uint32_t first)
+                                  const struct piece *piece, uint32_t x, uint32_t dy)
 {
     const uint32_t tiles = graph_compute_tiles(d->g);
-    const struct share *r = o->share;
-    uint32_t out = o->group * d->s.out, outs = nn_size(r->out), each;
+    uint32_t out = o->group * d->s.out;
+    uint32_t x_end = x + o->ins * piece_positions(d, o, piece);
+    uint32_t dy_end = dy + o->outs * piece->blocks * CHANNEL_BLOCK;
     struct field_part p = { .tile = o->tile,
                             .border = (o->tile + tiles / 2) % tiles,
                             .n = { piece->n, piece->n + 1 },
                             .h = piece->h,
-                            .w = { 0, d->dy.w },
-                            .o = { out + r->out.begin, out + r->out.end } };
-    struct planes l = planes_of(&o->win, nn_size(p.h), d->dy.w);
-    struct tensor x;
+                            .w = piece->w,
+                            .o = { out + o->share->out.begin, out + o->share->out.end } };
 
-    TRY(take_x(d, o, &p, &l, piece->blocks, &each, &x));
-    TRY(fetch(d, take_dy(d, &p, piece->blocks),
-              tensor_slice(d->g, o->dy, 0, first * outs * BLOCK,
-                           (first + piece->blocks) * outs * BLOCK)));
-    if (!o->one)
-        turn_x(d, &l, o->tile, nn_size(r->in), piece->blocks, each, x, o->xt, first);
+    TRY(fetch(d, take_x(d, o, &p, piece),
+              tensor_slice(d->g, o->raw, 0, x * CHANNEL_BLOCK, x_end * CHANNEL_BLOCK)));
+    return fetch(d, take_dy(d, &p, piece->blocks),
+                 tensor_slice(d->g, o->raw, 0, dy * CHANNEL_BLOCK, dy_end * CHANNEL_BLOCK));
+}
+
+/* ---- transposed blocks ---- */
+
+/* With one tap, of a piece whose x and dy begin at positions x and dy, and which is block `first`
+ * on of all kb of the partial sum: [in][kb] of x, [kb][out] of dy. */
+static void say_blocks(const struct operands *o, const struct piece *piece, uint32_t first,
+                       uint32_t x, uint32_t dy)
+{
+    uint32_t kb = o->sum->blocks, outs = o->outs;
+
+    for (uint32_t k = 0; k < piece->blocks; k++) {
+        for (uint32_t i = 0; i < o->ins; i++)
+            o->at[i * kb + first + k] = x + (i * piece->blocks + k) * CHANNEL_BLOCK;
+        for (uint32_t i = 0; i < outs; i++)
+            o->at[o->of_x + (first + k) * outs + i] = dy + (k * outs + i) * CHANNEL_BLOCK;
+    }
+}
+
+static struct turned_rows turned_of(const struct weight_gradient *d, const struct operands *o,
+                                    const struct piece *piece)
+{
+    struct planes l = planes_in(o, piece);
+
+    return weight_gradient_turned(&l, d->plan.flat, nn_size(piece->h), piece->blocks);
+}
+
+/* With more taps: [turned rows][column of the kernel][in] of x from `next` on, [out][kb] of dy.
+ * Returns what comes after the blocks of x. */
+static uint32_t say_windows(const struct weight_gradient *d, const struct operands *o,
+                            const struct piece *piece, uint32_t first, uint32_t next, uint32_t x,
+                            uint32_t dy)
+{
+    struct planes l = planes_in(o, piece);
+    struct turned_rows rows = turned_of(d, o, piece);
+    uint32_t size = planes_size(&l), down = d->plan.flat ? CHANNEL_BLOCK : l.columns;
+    uint32_t column = d->plan.flat ? rows.count : l.rows * l.plane_rows; /* of turned rows */
+
+    for (uint32_t r = 0; r < rows.count; r++)
+        for (uint32_t k = 0; k < l.win.w.kernel; k++)
+            for (uint32_t i = 0; i < o->ins; i++)
+                o->at[next++] = x + i * size + planes_tap(&l, r % column % rows.step, k) +
+                                r % column / rows.step * down + r / column * CHANNEL_BLOCK;
+    for (uint32_t i = 0; i < o->outs; i++)
+        for (uint32_t k = 0; k < piece->blocks; k++)
+            o->at[o->of_x + i * o->sum->blocks + first + k] =
+                dy + (k * o->outs + i) * CHANNEL_BLOCK;
+    return next;
+}
+
+/* Where each window on the transposed blocks of x begins, by block of positions. */
+static void find_windows(const struct weight_gradient *d, const struct operands *o, uint32_t *start)
+{
+    uint32_t base = 0, each = d->s.win.w.kernel * o->ins;
+
+    for (uint32_t p = 0; p < o->sum->pieces; p++) {
+        const struct piece *piece = &d->piece.at[o->sum->first + p];
+        struct turned_rows rows = turned_of(d, o, piece);
+        uint32_t wide = d->plan.flat ? 1 : piece->blocks / nn_size(piece->h);
+
+        for (uint32_t k = 0; k < piece->blocks; k++)
+            *start++ = base + (k % wide * (rows.count / wide) + k / wide * rows.step) * each;
+        base += rows.count * each;
+    }
+}
+
+static enum emu_status take_pieces(struct weight_gradient *d, const struct operands *o)
+{
+    uint32_t first = 0, next = 0, x = 0, dy = o->x;
+
+    for (uint32_t k = 0; k < o->sum->pieces; k++) {
+        const struct piece *piece = &d->piece.at[o->sum->first + k];
+
+        TRY(take_piece(d, o, piece, x, dy));
+        if (weight_gradient_is_windowed(&d->s))
+            next = say_windows(d, o, piece, first, next, x, dy);
+        else
+            say_blocks(o, piece, first, x, dy);
+        first += piece->blocks;
+        x += o->ins * piece_positions(d, o, piece);
+        dy += o->outs * piece->blocks * CHANNEL_BLOCK;
+    }
     return graph_status(d->g);
+}
+
+/* Transposes n blocks of raw, in one go if they are neighbours. */
+static void turn(const struct weight_gradient *d, const struct operands *o, uint32_t n)
+{
+    int neighbours = 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        neighbours &= o->at[i] == i * CHANNEL_BLOCK;
+        o->at[i] *= 2 * CHANNEL_BLOCK;
+    }
+    if (neighbours)
+        VERTEX(transpose16_f16, d->g, d->cs_turn, o->tile, .x = o->raw, .y = o->block, .blocks = n);
+    else
+        VERTEX(transpose16_at_f16, d->g, d->cs_turn, o->tile, .x = o->raw, .y = o->block,
+               .blocks = n, .at = word_list(o->at, n));
+}
+
+/* ---- steps ---- */
+
+/* Multiplies with more taps, to [out][taps][in][16][16]. */
+static enum emu_status multiply_windows(const struct weight_gradient *d, const struct operands *o,
+                                        struct tensor x, struct tensor dy, struct tensor out)
+{
+    uint32_t n = (uint32_t)tensor_elements(d->g, out), kb = o->sum->blocks;
+    uint32_t *step = emu_alloc(kb, sizeof(*step)), first;
+    struct tensor products = on_tile(d, n, o->tile, "products");
+
+    if (!step)
+        return FAIL(NO_MEMORY, "windows");
+    find_windows(d, o, step);
+    first = step[0];
+    for (uint32_t k = 0; k < kb; k++)
+        step[k] = ((k + 1 < kb ? step[k + 1] : first) - step[k]) * 2 * BLOCK;
+    VERTEX(conv_window_f16, d->g, d->cs_multiply, o->tile, .in = x, .weights = dy, .out = products,
+           .kb = kb, .nb = o->outs, .f = n / (o->outs * CHANNEL_BLOCK),
+           .steps = word_list(step, kb));
+    VERTEX(transpose16_f16, d->g, d->cs_back, o->tile, .x = products, .y = out,
+           .blocks = n / BLOCK);
+    emu_free(step);
+    return graph_status(d->g);
+}
+
+/* How much of both operands there is. */
+static void measure(const struct weight_gradient *d, struct operands *o)
+{
+    for (uint32_t k = 0; k < o->sum->pieces; k++) {
+        const struct piece *piece = &d->piece.at[o->sum->first + k];
+
+        o->of_x += turned_of(d, o, piece).count * d->s.win.w.kernel * o->ins;
+        o->x += o->ins * piece_positions(d, o, piece);
+    }
+    o->dy = o->outs * o->sum->blocks * CHANNEL_BLOCK;
 }
 
 /* Adds the sums of one group of a share over all pieces of partial sum `row`. */
@@ -267,44 +388,53 @@ static enum emu_status add_group(struct weight_gradient *d, const struct share *
                                  uint32_t row, uint32_t tile)
 {
     struct graph *g = d->g;
-    const struct partial *sum = &d->partial.at[row];
-    uint32_t kb = sum->blocks, outs = nn_size(r->out), first = 0, size = share_size(d, r);
-    uint32_t at = r->at + (group - r->groups.begin) * size, nb = size / (outs * BLOCK);
-    uint32_t of_x = nb * kb * BLOCK, of_dy = outs * kb * BLOCK;
-    struct operands o = { .share = r, .group = group, .tile = tile, .win = d->s.win };
-    struct tensor turned = on_tile(d, of_x + of_dy, tile, "transposed"), raw, dyt, out;
+    uint32_t size = share_size(d, r), begin = r->at + (group - r->groups.begin) * size, n;
+    struct operands o = { .share = r,
+                          .sum = &d->partial.at[row],
+                          .group = group,
+                          .tile = tile,
+                          .ins = nn_size(r->in),
+                          .outs = nn_size(r->out),
+                          .win = d->s.win };
+    struct tensor out = tensor_slice(g, tensor_index(g, d->partials, row), 0, begin, begin + size);
+    struct tensor x, dy;
+    enum emu_status s;
 
-    o.one = nb == nn_size(r->in) && sum->pieces == 1;
-    raw = on_tile(d, o.one ? of_x + of_dy : of_dy, tile, "operands");
-    o.x = o.one ? tensor_slice(g, raw, 0, 0, of_x) : raw;
-    o.dy = o.one ? tensor_slice(g, raw, 0, of_x, of_x + of_dy) : raw;
-    o.xt = tensor_slice(g, turned, 0, 0, of_x);
-    dyt = tensor_slice(g, turned, 0, of_x, of_x + of_dy);
     o.win.h.kernel = nn_size(r->taps);
     o.win.h.pad -= (int32_t)(r->taps.begin * o.win.h.dilation);
-    for (uint32_t k = 0; k < sum->pieces; k++) {
-        const struct piece *piece = &d->piece.at[sum->first + k];
-
-        TRY(take_piece(d, &o, piece, first));
-        first += piece->blocks;
-    }
-    turn(d, tile, raw, o.one ? turned : dyt);
-    out = tensor_slice(g, tensor_index(g, d->partials, row), 0, at, at + size);
+    measure(d, &o);
+    n = o.of_x + o.outs * o.sum->blocks;
+    o.raw = on_tile(d, (o.x + o.dy) * CHANNEL_BLOCK, tile, "operands");
+    o.block = on_tile(d, n * BLOCK, tile, "transposed");
+    o.at = emu_alloc(n, sizeof(*o.at));
+    if (!o.at)
+        return FAIL(NO_MEMORY, "%u blocks", n);
+    s = take_pieces(d, &o);
+    turn(d, &o, n);
+    emu_free(o.at);
+    TRY(s);
+    x = tensor_slice(g, o.block, 0, 0, o.of_x * BLOCK);
+    dy = tensor_slice(g, o.block, 0, o.of_x * BLOCK, n * BLOCK);
     graph_map(g, out, tile);
-    VERTEX(matmul_f16, g, d->cs_multiply, tile, .in = dyt, .weights = o.xt, .out = out, .kb = kb,
-           .nb = nb, .f = outs * CHANNEL_BLOCK);
+    if (weight_gradient_is_windowed(&d->s))
+        return multiply_windows(d, &o, x, dy, out);
+    VERTEX(matmul_f16, g, d->cs_multiply, tile, .in = dy, .weights = x, .out = out,
+           .kb = o.sum->blocks, .nb = o.ins, .f = o.outs * CHANNEL_BLOCK);
     return graph_status(g);
 }
 
 static enum emu_status add_all(struct weight_gradient *d)
 {
     uint32_t rows = (uint32_t)d->partial.count, tiles = graph_compute_tiles(d->g);
-    uint32_t parts = d->shares * d->plan.rows, first = graph_first_tile(d->g, parts);
+    uint32_t parts = d->shares * d->plan.rows * d->plan.columns,
+             first = graph_first_tile(d->g, parts);
     struct program fetched = program_sequence(d->g);
 
     program_add(d->g, d->nn->seq, fetched);
     d->cs_turn = op_compute_set(d->g, d->nn->seq, "transpose");
     d->cs_multiply = op_compute_set(d->g, d->nn->seq, "multiply");
+    if (weight_gradient_is_windowed(&d->s))
+        d->cs_back = op_compute_set(d->g, d->nn->seq, "transpose");
     d->partials =
         graph_variable(d->g, ELEM_F16, 2, (const uint32_t[]){ rows, d->sums }, "partials");
     for (uint32_t i = 0; i < d->shares; i++) {
@@ -332,11 +462,16 @@ static struct tensor sums_of(const struct weight_gradient *d, struct tensor t, u
 {
     struct share r = share_at(d, i);
     uint32_t size = share_size(d, &r), at = r.at + (group - r.groups.begin) * size;
-    const uint32_t shape[] = { nn_size(r.taps), d->s.win.w.kernel, nn_size(r.in),
-                               nn_size(r.out),  CHANNEL_BLOCK,     CHANNEL_BLOCK };
+    const uint32_t shape[] = { nn_size(r.out), nn_size(r.taps), d->s.win.w.kernel,
+                               nn_size(r.in),  CHANNEL_BLOCK,   CHANNEL_BLOCK };
+    const uint32_t one[] = { nn_size(r.in), nn_size(r.out), 1, 1, CHANNEL_BLOCK, CHANNEL_BLOCK };
 
-    t = tensor_reshape(d->g, tensor_slice(d->g, t, 0, at, at + size), 6, shape);
-    return tensor_transpose(d->g, t, (const unsigned[]){ 3, 2, 0, 1, 4, 5 });
+    t = tensor_slice(d->g, t, 0, at, at + size);
+    if (!weight_gradient_is_windowed(&d->s))
+        return tensor_transpose(d->g, tensor_reshape(d->g, t, 6, one),
+                                (const unsigned[]){ 1, 0, 2, 3, 4, 5 });
+    t = tensor_reshape(d->g, t, 6, shape);
+    return tensor_transpose(d->g, t, (const unsigned[]){ 0, 3, 1, 2, 4, 5 });
 }
 
 /* A group of the sums, whose parts are put together along dimension dim and those after it; first:

@@ -11,6 +11,8 @@ enum {
 /* The largest part of a cut: what its tile has. */
 struct part {
     uint64_t groups, out, in, taps, rows;
+    uint32_t columns;
+    int flat;
     int straddles; /* its rows are of one picture more than they need be */
 };
 
@@ -18,7 +20,7 @@ struct part {
 struct load {
     uint64_t kb, positions; /* blocks of positions of dy; positions of a block of x in planes */
     uint64_t pieces;
-    uint64_t transposes; /* cycles, of x */
+    uint64_t turned; /* blocks of x that are transposed */
 };
 
 struct search {
@@ -34,21 +36,54 @@ uint32_t weight_gradient_tile(uint64_t part, uint64_t parts, uint32_t tiles)
     return (uint32_t)((part * tiles / parts + tiles / 4) % tiles);
 }
 
-uint32_t weight_gradient_pitch(const struct weight_gradient_shape *s)
+int weight_gradient_is_windowed(const struct weight_gradient_shape *s)
 {
-    return plane_size(&s->win.w, s->columns);
+    return s->win.h.kernel * s->win.w.kernel > 1;
 }
 
-uint32_t weight_gradient_blocks(const struct weight_gradient_shape *s, uint32_t rows)
+uint32_t weight_gradient_pitch(const struct weight_gradient_shape *s, int flat, uint32_t columns)
 {
-    return ceil_div((uint64_t)(rows - 1) * weight_gradient_pitch(s) + s->columns, CHANNEL_BLOCK);
+    return flat ? plane_size(&s->win.w, columns) : ceil_div(columns, CHANNEL_BLOCK) * CHANNEL_BLOCK;
 }
 
-uint32_t weight_gradient_piece(const struct weight_gradient_shape *s)
+/* Into how many parts columns can be cut. */
+static uint32_t column_blocks(const struct weight_gradient_shape *s)
+{
+    return weight_gradient_is_windowed(s) ? ceil_div(s->columns, CHANNEL_BLOCK) : 1;
+}
+
+struct nn_range weight_gradient_columns(const struct weight_gradient_shape *s, uint32_t parts,
+                                        uint32_t i)
+{
+    struct nn_range r = nn_part(column_blocks(s), parts, i);
+
+    r.begin *= CHANNEL_BLOCK;
+    r.end = i + 1 < parts ? r.end * CHANNEL_BLOCK : s->columns;
+    return r;
+}
+
+struct turned_rows weight_gradient_turned(const struct planes *l, int flat, uint32_t rows,
+                                          uint32_t blocks)
+{
+    if (flat)
+        return (struct turned_rows){ blocks * l->win.h.kernel, l->win.h.kernel };
+    return (struct turned_rows){ blocks / rows * l->rows * l->plane_rows, l->plane_rows };
+}
+
+uint32_t weight_gradient_blocks(const struct weight_gradient_shape *s, int flat, uint32_t rows,
+                                uint32_t columns)
+{
+    return ceil_div((uint64_t)(rows - 1) * weight_gradient_pitch(s, flat, columns) + columns,
+                    CHANNEL_BLOCK);
+}
+
+uint32_t weight_gradient_piece(const struct weight_gradient_shape *s, int flat, uint32_t columns)
 {
     uint32_t positions = WEIGHT_GRADIENT_BLOCKS * CHANNEL_BLOCK;
 
-    return positions < s->columns ? 1 : (positions - s->columns) / weight_gradient_pitch(s) + 1;
+    return positions < columns
+               ? 1
+               : (positions - columns) / weight_gradient_pitch(s, flat, columns) + 1;
 }
 
 static uint64_t transpose_cycles(const struct arch *a, uint64_t blocks)
@@ -57,6 +92,23 @@ static uint64_t transpose_cycles(const struct arch *a, uint64_t blocks)
 
     return KERNEL_CYCLES(transpose16, KERNEL_ROW(transpose16_f16), a, .x = n, .y = n,
                          .blocks = (uint32_t)blocks);
+}
+
+static uint64_t transpose_at_cycles(const struct arch *a, uint64_t blocks)
+{
+    uint32_t n = (uint32_t)(blocks * BLOCK);
+
+    return KERNEL_CYCLES(transpose16_at, KERNEL_ROW(transpose16_at_f16), a, .x = n, .y = n,
+                         .blocks = (uint32_t)blocks);
+}
+
+/* kb blocks of terms, nb blocks of 16 outputs, f rows. */
+static uint64_t window_cycles(const struct arch *a, uint64_t kb, uint64_t nb, uint64_t f)
+{
+    return KERNEL_CYCLES(
+        conv_window, KERNEL_ROW(conv_window_f16), a, .in = (uint32_t)(kb * f * CHANNEL_BLOCK),
+        .weights = (uint32_t)(nb * kb * BLOCK), .out = (uint32_t)(nb * f * CHANNEL_BLOCK),
+        .kb = (uint32_t)kb, .nb = (uint32_t)nb, .f = (uint32_t)f);
 }
 
 static uint64_t multiply_cycles(const struct arch *a, uint64_t kb, uint64_t nb, uint64_t f)
@@ -78,22 +130,40 @@ static uint64_t add_cycles(const struct arch *a, uint64_t partials, uint64_t sum
 static void add_rows(const struct search *w, const struct part *p, uint32_t rows, uint64_t pictures,
                      struct load *l)
 {
-    uint32_t pieces = ceil_div(rows, weight_gradient_piece(w->s));
-    uint64_t calls = p->taps * w->s->win.w.kernel * p->in, kb;
+    uint32_t pieces = ceil_div(rows, weight_gradient_piece(w->s, p->flat, p->columns));
     struct windows win = w->s->win;
+    uint64_t kb;
     struct planes planes;
 
     if (!rows)
         return;
     win.h.kernel = (uint32_t)p->taps;
     rows = ceil_div(rows, pieces);
-    planes = planes_of(&win, rows, w->s->columns);
-    kb = weight_gradient_blocks(w->s, rows);
+    planes = planes_of(&win, rows, p->columns);
+    kb = weight_gradient_blocks(w->s, p->flat, rows, p->columns);
     pictures *= pieces;
     l->kb += pictures * kb;
     l->positions += pictures * planes_size(&planes);
     l->pieces += pictures;
-    l->transposes += pictures * calls * transpose_cycles(w->a, kb);
+    l->turned += pictures * weight_gradient_turned(&planes, p->flat, rows, (uint32_t)kb).count *
+                 w->s->win.w.kernel * p->in;
+}
+
+/* Cycles of one group that is added up in so many partial sums. */
+static uint64_t group_cycles(const struct search *w, const struct part *p, const struct load *l,
+                             uint64_t partials)
+{
+    uint64_t kb = ceil_div(l->kb, partials);
+    uint64_t blocks = ceil_div(l->turned, partials) + kb * p->out;
+    uint64_t products = p->taps * w->s->win.w.kernel * p->in;
+
+    if (weight_gradient_is_windowed(w->s))
+        return partials * (transpose_at_cycles(w->a, blocks) +
+                           window_cycles(w->a, kb, p->out, products * CHANNEL_BLOCK) +
+                           transpose_cycles(w->a, products * p->out));
+    return partials * ((l->pieces > partials ? transpose_at_cycles(w->a, blocks)
+                                             : transpose_cycles(w->a, blocks)) +
+                       multiply_cycles(w->a, kb, p->in, p->out * CHANNEL_BLOCK));
 }
 
 /* Cycles and bytes of a cut, of which p is the largest part. */
@@ -101,7 +171,7 @@ static void cost_of(const struct search *w, const struct part *p, struct weight_
 {
     const struct weight_gradient_shape *s = w->s;
     uint32_t height = s->rows / s->pictures, head = p->straddles ? height / 2 : 0;
-    uint64_t words, sums, taps = p->taps * s->win.w.kernel, partials, turn;
+    uint64_t words, sums, taps = p->taps * s->win.w.kernel, partials;
     struct load l = { 0 };
 
     head = head < p->rows ? head : (uint32_t)p->rows / 2;
@@ -110,29 +180,28 @@ static void cost_of(const struct search *w, const struct part *p, struct weight_
     add_rows(w, p, (uint32_t)(p->rows - head) % height, 1, &l);
     partials = ceil_div(l.kb, WEIGHT_GRADIENT_BLOCKS);
     words = p->groups * (p->in * l.positions * CHANNEL_BLOCK_WORDS + p->out * l.kb * BLOCK_WORDS);
-    turn = taps == 1 && l.pieces == 1 ? transpose_cycles(w->a, l.kb * (p->in + p->out))
-                                      : l.transposes + transpose_cycles(w->a, l.kb * p->out);
     sums = p->groups * taps * p->in * p->out * BLOCK;
-    c->cycles =
-        plan_port_cycles(&w->port, words, 1) + w->a->sync_chip_cycles +
-        p->groups * (turn + partials * multiply_cycles(w->a, ceil_div(l.kb, partials), taps * p->in,
-                                                       p->out * CHANNEL_BLOCK));
+    c->cycles = plan_port_cycles(&w->port, words, 1) + w->a->sync_chip_cycles +
+                p->groups * group_cycles(w, p, &l, partials);
     if (partials > 1)
         c->cycles += add_cycles(w->a, partials, sums);
-    c->cycles +=
-        plan_reduce_cycles(w->a, &w->port, c->rows, sums, partials > 1 ? ELEM_F32 : ELEM_F16);
-    c->bytes =
-        words * 4 + partials * sums * 2 + p->groups * l.kb * (taps * p->in + p->out) * BLOCK_BYTES;
+    c->cycles += plan_reduce_cycles(w->a, &w->port, c->rows * c->columns, sums,
+                                    partials > 1 ? ELEM_F32 : ELEM_F16);
+    c->bytes = words * 4 + partials * sums * 2 * (weight_gradient_is_windowed(s) ? 2 : 1) +
+               p->groups * (l.turned + l.kb * p->out) * BLOCK_BYTES;
 }
 
 static void try_cut(struct search *w, struct weight_gradient_plan c)
 {
     const struct weight_gradient_shape *s = w->s;
+    uint32_t columns = ceil_div(column_blocks(s), c.columns) * CHANNEL_BLOCK;
     const struct part p = { .groups = ceil_div(s->groups, c.groups),
                             .out = ceil_div(s->out, c.out),
                             .in = ceil_div(s->in, c.in),
                             .taps = ceil_div(s->win.h.kernel, c.taps),
                             .rows = ceil_div(s->rows, c.rows),
+                            .columns = c.columns > 1 ? columns : s->columns,
+                            .flat = c.flat,
                             .straddles = c.rows % s->pictures && s->pictures % c.rows };
     int fits, best_fits = w->best.bytes <= w->memory;
 
@@ -141,6 +210,24 @@ static void try_cut(struct search *w, struct weight_gradient_plan c)
     if (!w->best.groups || (fits && !best_fits) ||
         (fits == best_fits && (fits ? c.cycles < w->best.cycles : c.bytes < w->best.bytes)))
         w->best = c;
+}
+
+/* Whether rows of the kernel are neighbours among rows of the input, taken plane by plane. */
+static int rows_are_neighbours(const struct window_axis *h)
+{
+    return h->stride % h->dilation == 0;
+}
+
+/* Tries all cuts of rows and columns; parts: those of the sums. */
+static void try_field(struct search *w, struct weight_gradient_plan c, uint64_t parts,
+                      uint32_t tiles)
+{
+    for (c.columns = 1; parts * c.columns <= tiles;
+         c.columns = next_cut(column_blocks(w->s), c.columns))
+        for (c.rows = 1; parts * c.columns * c.rows <= tiles; c.rows = next_cut(w->s->rows, c.rows))
+            for (c.flat = !weight_gradient_is_windowed(w->s) || !rows_are_neighbours(&w->s->win.h);
+                 c.flat < 2; c.flat++)
+                try_cut(w, c);
 }
 
 struct weight_gradient_plan plan_weight_gradient(const struct arch *a,
@@ -158,8 +245,6 @@ struct weight_gradient_plan plan_weight_gradient(const struct arch *a,
             for (c.in = 1; c.groups * c.out * (uint64_t)c.in <= tiles; c.in = next_cut(s->in, c.in))
                 for (c.taps = 1; c.groups * c.out * c.in * (uint64_t)c.taps <= tiles;
                      c.taps = next_cut(s->win.h.kernel, c.taps))
-                    for (c.rows = 1; c.groups * c.out * c.in * c.taps * (uint64_t)c.rows <= tiles;
-                         c.rows = next_cut(s->rows, c.rows))
-                        try_cut(&w, c);
+                    try_field(&w, c, c.groups * c.out * c.in * (uint64_t)c.taps, tiles);
     return w.best;
 }

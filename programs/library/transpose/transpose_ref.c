@@ -1,19 +1,34 @@
-/* transpose_ref.c - transpose16_f16, transpose_16, transpose_32: meaning and cycles. */
+/* transpose_ref.c - transpose16_f16, transpose16_at_f16, transpose_16, transpose_32: meaning and
+ * cycles. */
 #include <string.h>
 
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { BLOCK = 16 };
 
+static void transpose_block(const uint16_t *x, uint16_t *y)
+{
+    for (uint32_t i = 0; i < BLOCK * BLOCK; i++)
+        y[i % BLOCK * BLOCK + i / BLOCK] = x[i];
+}
+
 void transpose16_f16_ref(const struct codelet_call *call)
 {
     const uint16_t *x = call->arg[transpose16__x].data;
     uint16_t *y = call->arg[transpose16__y].data;
 
-    for (uint32_t b = 0; b < call->arg[transpose16__blocks].value; b++) {
-        for (uint32_t i = 0; i < BLOCK * BLOCK; i++)
-            y[b * BLOCK * BLOCK + i % BLOCK * BLOCK + i / BLOCK] = x[b * BLOCK * BLOCK + i];
-    }
+    for (size_t b = 0; b < call->arg[transpose16__blocks].value; b++)
+        transpose_block(x + b * BLOCK * BLOCK, y + b * BLOCK * BLOCK);
+}
+
+void transpose16_at_f16_ref(const struct codelet_call *call)
+{
+    const uint8_t *x = call->arg[transpose16_at__x].data;
+    uint16_t *y = call->arg[transpose16_at__y].data;
+    const uint32_t *at = call->arg[transpose16_at__at].data;
+
+    for (size_t b = 0; b < call->arg[transpose16_at__blocks].value; b++)
+        transpose_block((const uint16_t *)(x + at[b]), y + b * BLOCK * BLOCK);
 }
 
 static uint64_t transpose16_slots(const void *shape, unsigned w)
@@ -27,6 +42,19 @@ static uint64_t transpose16_slots(const void *shape, unsigned w)
 uint64_t transpose16_f16_cycles(const struct codelet_call *call)
 {
     return codelet_workers_cycles(call->arch, transpose16_slots, call);
+}
+
+static uint64_t transpose16_at_slots(const void *shape, unsigned w)
+{
+    const struct codelet_call *call = shape;
+    uint64_t blocks = codelet_block(call->arch, call->arg[transpose16_at__blocks].value, w);
+
+    return blocks ? 15 + 11 + 3 + 4 + (blocks > 1) + (blocks - 1) * 72 + 1 + 48 + 10 + 7 : 15 + 1;
+}
+
+uint64_t transpose16_at_f16_cycles(const struct codelet_call *call)
+{
+    return codelet_workers_cycles(call->arch, transpose16_at_slots, call);
 }
 
 /* bytes: of an element */
