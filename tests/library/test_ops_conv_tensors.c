@@ -180,6 +180,7 @@ static void test_window(void **state)
         { .c = 32, .h = 7, .kernel = 3, .groups = 2, .partials = PARTIALS_F32, .bias = 1 },
         { .c = 48, .h = 6, .out = 16, .kernel = 3, .dilation = 2, .partials = PARTIALS_F32 },
         { .c = 24, .h = 5, .kernel = 3, .groups = 3, .bias = 1 }, /* joined */
+        { .c = 6, .h = 5, .kernel = 3, .groups = 2, .bias = 1 },  /* not whole blocks */
         { .c = 32, .h = 7, .kernel = 7, .groups = 32, .bias = 1 },
     };
 

@@ -155,8 +155,8 @@ struct tensor conv_weights_matrix(struct nn *nn, const struct activation *x,
 /* Deals out t to all compute tiles in pieces of `each` elements, after those of the home before. */
 static void deal_out(struct nn *nn, struct tensor t, uint32_t each)
 {
-    uint32_t tiles = graph_compute_tiles(nn->g);
-    uint32_t pieces = (uint32_t)ceil_div(tensor_elements(nn->g, t), each);
+    uint32_t tiles = graph_compute_tiles(nn->g), n = (uint32_t)tensor_elements(nn->g, t);
+    uint32_t pieces = (uint32_t)ceil_div(n, each);
     uint32_t used = pieces < tiles ? pieces : tiles;
 
     t = tensor_flatten(nn->g, t);
@@ -165,6 +165,7 @@ static void deal_out(struct nn *nn, struct tensor t, uint32_t each)
     for (uint32_t i = 0; i < used; i++) {
         uint32_t begin = cut_at(pieces, used, i) * each, end = cut_at(pieces, used, i + 1) * each;
 
+        end = end < n ? end : n; /* the last piece may be smaller */
         graph_map(nn->g, tensor_slice(nn->g, t, 0, begin, end), (nn->home_tile + i) % tiles);
     }
     nn->home_tile = (nn->home_tile + used) % tiles;
