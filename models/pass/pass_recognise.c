@@ -330,12 +330,15 @@ static int is_affine(const struct op_pass *p, const struct op_node *norm, uint32
     return op_value_constant_kind(v) && op_shape_equal(&v->shape, &p->g->value[norm->in[1]].shape);
 }
 
+/* Whether a value is a constant of ones; a scale may be an input or what steps of training change.
+ */
 static int all_ones(const struct op_pass *p, uint32_t value)
 {
+    const struct op_value *v = &p->g->value[value];
     struct op_tensor t;
     int ones = 1;
 
-    if (op_value_read(p->g, value, &t) != EMU_OK)
+    if (!op_value_constant_kind(v) || !v->data || op_value_read(p->g, value, &t) != EMU_OK)
         return 0;
     for (uint64_t k = 0; k < op_shape_count(&t.shape); k++)
         ones &= t.f[k] == 1;

@@ -131,6 +131,16 @@ static void other_scales_stay(void **state)
     assert_string_equal(net->node[1].row->name, "Mul");
 }
 
+/* A norm whose scale is no constant has one already. */
+static void scales_of_numbers_stay(void **state)
+{
+    uint32_t x = INPUT(8);
+
+    (void)state;
+    passes(NODE("Mul", NODE("LayerNormalization", x, NODE("Exp", x)), DRAWN(8)), 3, "Exp");
+    assert_string_equal(net->node[2].row->name, "Mul");
+}
+
 static void norms_over_other_axes_stay(void **state)
 {
     (void)state;
@@ -291,6 +301,7 @@ int main(void)
         PASS_TEST(gelu_by_tanh),
         PASS_TEST(layer_norm_with_scale_and_bias),
         PASS_TEST(other_scales_stay),
+        PASS_TEST(scales_of_numbers_stay),
         PASS_TEST(norms_over_other_axes_stay),
         PASS_TEST(functions_of_more_dimensions_stay),
         PASS_TEST(norms_of_more_dimensions_stay),
