@@ -1,7 +1,8 @@
 /* expand_pick.c - operators that tiles compute as several (pass_expand()): what picks numbers.
  *
  *   Scatter..  with constant places: of data and updates, one behind the other, those that the
- *              reference leaves there
+ *              reference leaves there; of sums data, and for each place its first update, its
+ *              second, .., up to so many
  *   TopK       the place of a number is how many come before it: larger ones, and equal ones on its
  *              left; then for each place the number that has it */
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "models/pass/expand.h"
 
 enum { PAIRS_MAX = 1 << 22, PICKED_MAX = 1 << 22 }; /* comparisons of TopK, places: at most */
+enum { UPDATES_MAX = 16 };                          /* that are added at one place */
 
 int expand_can_pick(const struct op_shape *from, uint64_t places)
 {
@@ -65,6 +67,93 @@ static enum emu_status origins(struct op_pass *p, const struct op_node *n, struc
     return s;
 }
 
+/* Which number of x each update is added to: a constant, if the places are. */
+static enum emu_status put_targets(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    int nd = op_node_is(n, "ScatterND");
+    const struct op_call c = op_attrs_of(p->g, n);
+    struct expand_part part = { .op = nd ? "GatherND" : "GatherElements", .suffix = ".targets" };
+    uint32_t numbers;
+    struct op_tensor t;
+    enum emu_status s;
+
+    TRY(numbers_from(0, &p->g->value[n->in[0]].shape, &t));
+    s = op_value_constant(p->g, NULL, &t, &numbers);
+    op_tensor_free(&t);
+    TRY(s);
+    if (!nd)
+        part.attr[part.attrs++] =
+            (struct op_named_attr){ "axis", { .kind = OP_ATTR_INT, .i = op_int(&c, "axis") } };
+    memcpy(part.in, (uint32_t[]){ numbers, n->in[1], OP_NONE }, sizeof(part.in));
+    return expand_put(p, n, &part, out);
+}
+
+/* Sums of picks. `added`: by place, how often it has been added to; 0 at first. */
+static enum emu_status add_picks(struct op_pass *p, const struct op_node *n,
+                                 const struct op_tensor *targets, uint32_t updates, int64_t *added,
+                                 uint32_t *out)
+{
+    const struct op_shape x = p->g->value[n->in[0]].shape;
+    uint64_t m = op_shape_count(&targets->shape), left = m;
+    uint32_t sum = op_pass_now(p, n->in[0]), part;
+
+    for (int64_t round = 0; left && round < UPDATES_MAX; round++) {
+        const struct op_shape list = { .type = OP_TYPE_I64,
+                                       .rank = 1,
+                                       .dim = { (uint32_t)op_shape_count(&x) } };
+        struct op_tensor of;
+        enum emu_status s;
+
+        TRY(op_tensor_new(&list, &of));
+        for (uint64_t k = 0; k < op_shape_count(&x); k++) {
+            of.i[k] = (int64_t)m; /* a zero behind the updates */
+            added[k] = 0;
+        }
+        for (uint64_t k = 0; k < m; k++) {
+            if (added[targets->i[k]]++ == round) {
+                of.i[targets->i[k]] = (int64_t)k;
+                left--;
+            }
+        }
+        s = expand_picked(p, n, updates, &of, &x, &part);
+        op_tensor_free(&of);
+        TRY(s);
+        TRY(expand_binary(p, n, "Add", ".sum", sum, part, &sum));
+    }
+    *out = left ? OP_NONE : sum;
+    return EMU_OK;
+}
+
+static enum emu_status expand_scatter_add(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    uint32_t v = op_pass_now(p, n->in[2]), zero, at;
+    struct op_shape list = { .rank = 1,
+                             .dim = { (uint32_t)op_shape_count(&p->g->value[v].shape) } };
+    struct expand_part join = { .op = "Concat",
+                                .suffix = ".all",
+                                .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 0 } } },
+                                .attrs = 1 };
+    struct op_tensor targets;
+    int64_t *added;
+    enum emu_status s;
+
+    TRY(put_targets(p, n, &at));
+    if (!op_value_constant_kind(&p->g->value[at]))
+        return EMU_OK;
+    TRY(expand_reshape(p, n, v, &list, &v));
+    TRY(expand_number(p, p->g->value[v].shape.type, 0, &zero));
+    list.dim[0] = 1;
+    TRY(expand_reshape(p, n, zero, &list, &zero));
+    memcpy(join.in, (uint32_t[]){ v, zero, OP_NONE }, sizeof(join.in));
+    TRY(expand_put(p, n, &join, &v));
+    TRY(op_value_read(p->g, at, &targets));
+    added = emu_alloc(op_shape_count(&p->g->value[n->in[0]].shape) + 1, sizeof(*added));
+    s = added ? add_picks(p, n, &targets, v, added, out) : FAIL(NO_MEMORY, "%s", n->name);
+    emu_free(added);
+    op_tensor_free(&targets);
+    return s;
+}
+
 enum emu_status expand_scatter(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
     struct op_call c = op_attrs_of(p->g, n);
@@ -78,9 +167,12 @@ enum emu_status expand_scatter(struct op_pass *p, const struct op_node *n, uint3
                                 .attrs = 1 };
     enum emu_status s;
 
-    if (!op_value_constant_kind(&p->g->value[n->in[1]]) || !op_is(&c, "reduction", "none") ||
-        !op_shape_count(updates) ||
+    if (!op_value_constant_kind(&p->g->value[n->in[1]]) || !op_shape_count(updates) ||
         !expand_can_pick(&x, op_shape_count(&x) + op_shape_count(updates)))
+        return EMU_OK;
+    if (op_is(&c, "reduction", "add") && op_type_kind(x.type) == OP_KIND_FLOAT)
+        return expand_scatter_add(p, n, out);
+    if (!op_is(&c, "reduction", "none"))
         return EMU_OK;
     for (unsigned k = 0; k < 2; k++) {
         uint32_t v = op_pass_now(p, n->in[2 * k]);

@@ -404,6 +404,56 @@ static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n
     return expand_where(p, n, "", hot, value[1], value[0], &out[0]);
 }
 
+/* ---- GatherGradient ---- */
+
+/* A one for each number of dy, in the row of the place that it was read from: [size][indices]. */
+static enum emu_status put_origins(struct op_pass *p, const struct op_node *n, uint32_t size,
+                                   enum op_type type, uint32_t *out)
+{
+    uint32_t at = op_pass_now(p, n->in[0]), place, hot, other;
+    const struct op_shape list = { .rank = 2,
+                                   .dim = { 1, (uint32_t)op_shape_count(&p->g->value[at].shape) } };
+
+    TRY(expand_reshape(p, n, at, &list, &at));
+    if (!op_value_constant_kind(&p->g->value[at])) /* tiles compare floats */
+        TRY(expand_cast(p, n, ".places", at, type, &at));
+    TRY(expand_places(p, p->g->value[at].shape.type, 2, 0, size, 0, &place));
+    TRY(expand_binary(p, n, "Equal", ".hot", at, place, &hot));
+    TRY(expand_places(p, p->g->value[at].shape.type, 2, 0, size, -(int64_t)size, &place));
+    TRY(expand_binary(p, n, "Equal", ".from_end", at, place, &other));
+    TRY(expand_binary(p, n, "Or", ".either", hot, other, &hot));
+    return expand_cast(p, n, ".origins", hot, type, out);
+}
+
+/* A matrix of ones times dy; of places that are known at run time only as far as f16 counts. */
+static enum emu_status expand_gather_gradient(struct op_pass *p, const struct op_node *n,
+                                              uint32_t *out)
+{
+    enum { COUNTED = 2048 };
+    const struct op_call c = op_attrs_of(p->g, n);
+    const struct op_shape to = p->g->value[n->out[0]].shape;
+    const struct op_shape *at = &p->g->value[n->in[0]].shape;
+    unsigned axis = (unsigned)op_int(&c, "axis");
+    struct op_shape rows = { .type = to.type,
+                             .rank = 3,
+                             .dim = { (uint32_t)op_shape_span(&to, 0, axis),
+                                      (uint32_t)op_shape_count(at),
+                                      (uint32_t)op_shape_span(&to, axis + 1, to.rank) } };
+    uint32_t ones, dy = op_pass_now(p, n->in[1]);
+
+    if (!op_value_constant_kind(&p->g->value[n->in[0]]) && to.dim[axis] > COUNTED)
+        return EMU_OK;
+    if (rows.dim[0] == 1) {
+        rows.rank = 2;
+        rows.dim[0] = rows.dim[1];
+        rows.dim[1] = rows.dim[2];
+    }
+    TRY(put_origins(p, n, to.dim[axis], to.type, &ones));
+    TRY(expand_reshape(p, n, dy, &rows, &dy));
+    TRY(expand_binary(p, n, "MatMul", ".sums", ones, dy, &dy));
+    return expand_reshape(p, n, dy, &to, &out[0]);
+}
+
 /* ---- the pass ---- */
 
 /* How an operator is spelt; of most, by a formula or not at all. */
@@ -417,6 +467,7 @@ static expand_op *spelling_of(const struct op_node *n)
                 { "LRN", expand_lrn },
                 { "CumSum", expand_cumsum },
                 { "OneHot", expand_one_hot },
+                { "GatherGradient", expand_gather_gradient },
                 { "Resize", expand_resize },
                 { "LpNormalization", expand_lp_norm },
                 { "GlobalLpPool", expand_global_lp_pool },

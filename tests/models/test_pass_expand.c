@@ -203,6 +203,43 @@ static void scattered(void **state)
     expands("ScatterND", &y, 1);
 }
 
+/* Sums at places that are constant, some of them added to several times. */
+static void added_up(void **state)
+{
+    const struct op_named_attr attr[] = { integer("axis", 1),
+                                          { "reduction", { .kind = OP_ATTR_STRING, .s = "add" } } };
+    uint32_t in[] = { DRAWN(2, 5), labels(2, (uint32_t[]){ 2, 9 }, 5), INPUT(2, 9) };
+    uint32_t y = make("ScatterElements", attr, 2, in, 3);
+
+    expands("ScatterElements", &y, 1);
+    pass_end(state);
+    assert_int_equal(pass_begin(state), 0);
+    in[0] = INPUT(3, 3, 2);
+    in[1] = labels(2, (uint32_t[]){ 4, 2 }, 3);
+    in[2] = DRAWN(4, 2);
+    y = make("ScatterND", attr + 1, 1, in, 3);
+    expands("ScatterND", &y, 1);
+}
+
+/* Places are constant, along any axis, or numbers of the input. */
+static void gathered_back(void **state)
+{
+    const struct op_named_attr along[] = { integer("axis", 1), integer("size", 5) };
+    const struct op_named_attr first[] = { integer("axis", 0), integer("size", 6) };
+    const struct op_named_attr whole = integer("to", op_type_onnx_number(OP_TYPE_I64));
+    uint32_t in[] = { labels(2, (uint32_t[]){ 3, 2 }, 5), INPUT(2, 3, 2, 4) };
+    uint32_t y = make("GatherGradient", along, 2, in, 2);
+
+    expands("GatherGradient", &y, 1);
+    pass_end(state);
+    assert_int_equal(pass_begin(state), 0);
+    in[0] = INPUT(7); /* from -4 to 4 */
+    in[0] = make("Cast", &whole, 1, in, 1);
+    in[1] = DRAWN(7, 3);
+    y = make("GatherGradient", first, 2, in, 2);
+    expands("GatherGradient", &y, 1);
+}
+
 static void sums_of_products(void **state)
 {
     static const struct {
@@ -269,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PASS_TEST(losses),           PASS_TEST(losses_of_no_class_stay),
         PASS_TEST(local_responses),  PASS_TEST(running_sums),
+        PASS_TEST(added_up),         PASS_TEST(gathered_back),
         PASS_TEST(one_hot),          PASS_TEST(functions_by_formulas),
         PASS_TEST(top_places),       PASS_TEST(scattered),
         PASS_TEST(sums_of_products), PASS_TEST(mask_of_all),
