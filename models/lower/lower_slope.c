@@ -182,10 +182,62 @@ static struct tensor of_shrink(const struct slope *s)
     return above(&s->f, fn(&s->f, UNARY_ABS, s->v), s->a);
 }
 
+/* 1 / root(1 - v^2) */
+static struct tensor of_asin(const struct slope *s)
+{
+    return fn(&s->f, UNARY_RSQRT, minus(&s->f, 1, square(&s->f, s->v)));
+}
+
+static struct tensor of_acos(const struct slope *s)
+{
+    return fn(&s->f, UNARY_NEG, of_asin(s));
+}
+
+/* 1 / root(v^2 + number) */
+static struct tensor inverse_root(const struct slope *s, double number)
+{
+    return fn(&s->f, UNARY_RSQRT, fn_by(&s->f, BINARY_ADD, square(&s->f, s->v), number));
+}
+
+static struct tensor of_acosh(const struct slope *s)
+{
+    return inverse_root(s, -1);
+}
+
+static struct tensor of_asinh(const struct slope *s)
+{
+    return inverse_root(s, 1);
+}
+
 /* 1 / (1 + v^2) */
 static struct tensor of_atan(const struct slope *s)
 {
     return fn(&s->f, UNARY_RECIPROCAL, fn_by(&s->f, BINARY_ADD, square(&s->f, s->v), 1));
+}
+
+/* 1 / (1 - v^2) */
+static struct tensor of_atanh(const struct slope *s)
+{
+    return fn(&s->f, UNARY_RECIPROCAL, minus(&s->f, 1, square(&s->f, s->v)));
+}
+
+/* (e^v op e^-v) / 2 */
+static struct tensor hyperbolic(const struct slope *s, enum binary_op op)
+{
+    struct tensor up = fn(&s->f, UNARY_EXP, s->v);
+    struct tensor down = fn(&s->f, UNARY_EXP, fn(&s->f, UNARY_NEG, s->v));
+
+    return fn_by(&s->f, BINARY_MUL, fn_two(&s->f, op, up, down), 0.5);
+}
+
+static struct tensor of_cosh(const struct slope *s)
+{
+    return hyperbolic(s, BINARY_SUB);
+}
+
+static struct tensor of_sinh(const struct slope *s)
+{
+    return hyperbolic(s, BINARY_ADD);
 }
 
 /* Functions whose slope is a kernel. */
@@ -202,9 +254,15 @@ static const struct slope_row {
     slope_formula *slope;
 } slopes[] = {
     { "Abs", of_abs },
+    { "Acos", of_acos },
+    { "Acosh", of_acosh },
+    { "Asin", of_asin },
+    { "Asinh", of_asinh },
     { "Atan", of_atan },
+    { "Atanh", of_atanh },
     { "Celu", of_celu },
     { "Cos", of_cos },
+    { "Cosh", of_cosh },
     { "Elu", of_elu },
     { "Erf", of_erf },
     { "Exp", of_exp },
@@ -217,6 +275,7 @@ static const struct slope_row {
     { "Selu", of_selu },
     { "Shrink", of_shrink },
     { "Sin", of_sin },
+    { "Sinh", of_sinh },
     { "Softplus", of_softplus },
     { "Softsign", of_softsign },
     { "Sqrt", of_sqrt },

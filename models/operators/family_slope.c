@@ -63,7 +63,6 @@ static double of_gelu(double v, double a, double b)
 
 /* Of y. */
 SLOPE(by_exp, v)
-SLOPE(by_neg, -1)
 SLOPE(by_reciprocal, -v *v)
 SLOPE(by_relu, v > 0)
 SLOPE(by_sigmoid, v *(1 - v))
@@ -96,7 +95,6 @@ static const struct op_slope {
     { "HardSwish", of_hard_swish, 0, NULL, NULL },
     { "LeakyRelu", of_leaky_relu, 0, "alpha", NULL },
     { "Log", of_log, 0, NULL, NULL },
-    { "Neg", by_neg, 1, NULL, NULL },
     { "Reciprocal", by_reciprocal, 1, NULL, NULL },
     { "Relu", by_relu, 1, NULL, NULL },
     { "Selu", of_selu, 0, "alpha", "gamma" },

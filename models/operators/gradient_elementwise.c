@@ -45,6 +45,10 @@ void gradient_unary_node(struct op_gradient *x)
         x->in[0] = clip_back(x);
         return;
     }
+    if (gradient_is(x, "Neg")) {
+        x->in[0] = gradient_unary(x, "Neg", x->out[0]);
+        return;
+    }
     if (!s) /* steps, and what is not a float */
         return;
     for (unsigned k = 0; k < 2; k++) {
