@@ -119,19 +119,12 @@ const char *conv_back_obstacle(const struct op_graph *g, const struct op_node *n
 
 enum emu_status lower_conv_transpose(struct lowering *l, const struct op_node *n)
 {
-    const struct placed *p = &l->at[n->in[1]];
-    struct tensor w = lower_view(l, n->in[1]);
+    struct tensor w = lower_weights(l, n->in[1]);
     struct turned_conv t;
     struct activation dx, dy;
 
     if (!turned_of(l->og, n, &t))
         return FAIL(BAD_FILE, "a window that is not lowered");
-    if (tensor_rank(l->g, w) == 3)
-        w = tensor_reshape(l->g, w, 4,
-                           (const uint32_t[]){ tensor_shape(l->g, w)[0], tensor_shape(l->g, w)[1],
-                                               1, tensor_shape(l->g, w)[2] });
-    if (p->has_blocks)
-        w = p->blocks;
     t.layer.w = &w;
     dy = lower_field(l, n->in[0], 1, t.y.n, t.y.h, t.y.w);
     t.layer.partials = l->options->partials;

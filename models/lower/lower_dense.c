@@ -58,18 +58,28 @@ static struct activation add_conv(struct lowering *l, const struct node_group *g
     return op_conv(l->nn, x, &d->conv, &l->out->group[l->group].plan, name);
 }
 
+struct tensor lower_weights(struct lowering *l, uint32_t value)
+{
+    const struct placed *p = &l->at[value];
+    struct tensor t = lower_view(l, value);
+    const uint32_t *s = tensor_shape(l->g, t);
+
+    if (p->has_blocks)
+        return p->blocks;
+    return tensor_rank(l->g, t) == 3
+               ? tensor_reshape(l->g, t, 4, (const uint32_t[]){ s[0], s[1], 1, s[2] })
+               : t;
+}
+
 /* A convolution whose weights and bias are tensors. */
 static enum emu_status with_tensors(struct lowering *l, const struct node_group *group,
                                     struct dense_layer *d, const char *name)
 {
-    const struct placed *p = &l->at[d->weights];
-    struct tensor w = lower_view(l, d->weights), b = { 0 };
+    struct tensor w = lower_weights(l, d->weights), b = { 0 };
     struct activation y;
 
     if (d->bias != OP_NONE)
         b = lower_state_numbers(l, d->bias);
-    if (p->has_blocks)
-        w = p->blocks;
     d->conv.b = d->bias != OP_NONE ? &b : NULL;
     d->conv.w = &w;
     if (d->linear) {

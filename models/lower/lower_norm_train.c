@@ -50,7 +50,7 @@ static struct norm norm_of(struct lowering *l, const struct op_node *n)
     m.channels = m.kind == NORM_LAYER ? (uint32_t)op_shape_span(&m.shape, axis, m.shape.rank)
                                       : m.shape.dim[1];
     m.positions = m.kind == NORM_LAYER ? 1 : (uint32_t)op_shape_span(&m.shape, 2, m.shape.rank);
-    m.field = m.kind != NORM_LAYER && lower_has_field(l, n->in[0], 1);
+    m.field = m.kind != NORM_LAYER && l->real == ELEM_F16 && lower_has_field(l, n->in[0], 1);
     m.padded = m.field ? channel_blocks_of(m.channels) * CHANNEL_BLOCK : m.channels;
     return m;
 }

@@ -17,6 +17,8 @@
 struct placed {
     struct tensor view; /* in the value's shape */
     int has_view;
+    struct tensor wide; /* the view in f32, while a group in f16 reads it rounded */
+    int is_narrowed;
     struct activation field; /* channels along `axis`; positions are the other axes, in order */
     unsigned axis;
     int has_field;
@@ -114,6 +116,8 @@ void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct ten
 void lower_pin(struct lowering *l, uint32_t value);
 /* The numbers of a state, f32, or a value as a view. */
 struct tensor lower_state_numbers(struct lowering *l, uint32_t value);
+/* Weights of a convolution: in the form of conv_weights_home(), or [out][in][rows][columns]. */
+struct tensor lower_weights(struct lowering *l, uint32_t value);
 /* The statistics by which a norm of the library normed a value. */
 const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t value);
 /* A value within a function: where its caller copies it to. reads: of the function. */
@@ -191,10 +195,6 @@ lower_obstacle conv_back_obstacle, recurrent_obstacle, dense_obstacle, binary_ob
     slope_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle, gather_obstacle,
     resize_obstacle, random_obstacle, update_obstacle;
 
-/* Whether a norm's parameters are no constants, or it is a batch norm that trains:
- * lower_norm_train() lowers it. */
-int norm_trains(const struct op_graph *g, const struct op_node *n);
-
 /* The gradient of weights that a node makes, from its form in blocks. */
 struct tensor lower_gradient_of_blocks(struct lowering *l, const struct op_node *n,
                                        struct tensor blocks);
@@ -212,6 +212,10 @@ lower_obstacle conv_transpose_obstacle;
 /* Behind the last group in f32 of a network whose others are f16: what is read later is rounded,
  * and l->real is f16 from here on. */
 void lower_narrow(struct lowering *l);
+/* Losses, statistics and gradients of parameters are f32 also among values that are f16: what
+ * computes in f16 reads such a value rounded, until it is widened again. */
+void lower_narrow_value(struct lowering *l, uint32_t value);
+void lower_widen_value(struct lowering *l, uint32_t value);
 
 /* For a family whose shapes and attributes are asked for. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);

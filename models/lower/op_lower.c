@@ -460,6 +460,32 @@ static int is_of_weights(const struct lowering *l, const struct op_node *n)
     return gradients != 0;
 }
 
+int lower_reads_f32(const struct op_graph *g, const struct op_node *n)
+{
+    static const char *const families[] = { "alias", "loss", "norm_back", "update", "view" };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(families); k++) {
+        if (!strcmp(n->row->family->name, families[k]))
+            return 1;
+    }
+    return norm_trains(g, n);
+}
+
+/* What a group reads, before and after it is lowered. */
+static void narrow_inputs(struct lowering *l, const struct node_group *group, int back)
+{
+    for (unsigned k = 0; k < group->nodes; k++) {
+        const struct op_node *n = &l->og->node[group->node[k]];
+
+        for (uint32_t i = 0; i < n->ins && !lower_reads_f32(l->og, n); i++) {
+            if (n->in[i] != OP_NONE && back)
+                lower_widen_value(l, n->in[i]);
+            else if (n->in[i] != OP_NONE)
+                lower_narrow_value(l, n->in[i]);
+        }
+    }
+}
+
 enum emu_status lower_one(struct lowering *l, const struct node_group *group)
 {
     const struct op_node *n = &l->og->node[group->node[0]];
@@ -473,7 +499,9 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group)
     l->out->group[l->group].scope = graph_push(l->g, n->name);
     if (weights)
         graph_push(l->g, "weights");
+    narrow_inputs(l, group, 0);
     s = f->lower(l, group, n);
+    narrow_inputs(l, group, 1);
     if (weights)
         graph_pop(l->g);
     if (s == EMU_OK && l->options->watch)

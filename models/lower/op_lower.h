@@ -108,6 +108,13 @@ enum emu_status op_lower_check(struct op_graph *g) EMU_MUST_CHECK;
 enum emu_status op_lower_check_machine(const struct arch *a,
                                        const struct op_graph *g) EMU_MUST_CHECK;
 
+/* Whether a node computes in f32 whatever others do, or hands on what it reads as it is: losses,
+ * norms that train, gradients of norms, updates, views. All others read f16 where floats are f16,
+ * and what was made in f32 rounded. */
+int lower_reads_f32(const struct op_graph *g, const struct op_node *n);
+/* Whether the statistics of a norm come from its data, or its parameters are no constants. */
+int norm_trains(const struct op_graph *g, const struct op_node *n);
+
 /* Builds the program in g, which becomes its program; passes have been run (pass_all()). Outputs
  * may be read after a run. Errors: those of the graph and of plans; EMU_BAD_FILE names a node that
  * cannot be lowered; EMU_NO_MEMORY. Free with op_lower_free. */

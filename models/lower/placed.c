@@ -399,6 +399,27 @@ void lower_narrow(struct lowering *l)
     l->real = ELEM_F16;
 }
 
+void lower_narrow_value(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (l->real != ELEM_F16 || !p->has_view || p->has_state || p->is_narrowed ||
+        tensor_elem(l->g, p->view) != ELEM_F32)
+        return;
+    p->wide = p->view;
+    p->view = op_cast(l->g, l->seq, p->view, ELEM_F16, "rounded");
+    p->is_narrowed = 1;
+}
+
+void lower_widen_value(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (p->is_narrowed)
+        p->view = p->wide;
+    p->is_narrowed = 0;
+}
+
 struct tensor lower_made_view(struct lowering *l, uint32_t value)
 {
     const struct placed *p = &l->at[value];

@@ -167,20 +167,32 @@ static void round_all(struct op_tensor *t)
         t->f[k] = rounded_number(ELEM_F16, t->f[k]);
 }
 
-/* What the machine has of a value; a constant as it is in the graph. A group in f16 reads what was
- * made in f32 rounded (lower_narrow()). */
-static enum emu_status read_value(struct comparer *c, uint32_t value, enum elem elem)
+/* Whether a value is of the part of a graph that is f32 (lower_narrow()). */
+static int is_narrowed(const struct op_graph *g, uint32_t value)
+{
+    uint32_t node = g->value[value].node;
+
+    return g->f32_nodes && (node == OP_NONE || node < g->f32_nodes);
+}
+
+/* What the machine has of a value; a constant as it is in the graph, off by what elem makes of it.
+ * rounded: its reader computes in f16, and reads what was made in f32 rounded (lower_reads_f32()).
+ */
+static enum emu_status read_value(struct comparer *c, uint32_t value, enum elem elem, int rounded)
 {
     const struct lowered_value *kept = lower_kept(c->p->network, value);
     struct bounded_value *v = &c->value[value];
 
     if (!v->t.any && op_value_constant_kind(&c->g->value[value]))
         return bounded_value_constant(c->g, value, elem, v);
+    if (kept && kept->elem == ELEM_F32 && c->real == ELEM_F16)
+        bounded_value_free(v); /* another group may have rounded it */
     if (!v->t.any) {
         EMU_ASSERT(kept);
         TRY(op_program_read_value(c->p, c->s, kept, &v->t));
     }
-    if (kept && kept->elem == ELEM_F32 && c->real == ELEM_F16)
+    if (kept && kept->elem == ELEM_F32 && c->real == ELEM_F16 &&
+        (rounded || is_narrowed(c->g, value)))
         round_all(&v->t);
     return EMU_OK;
 }
@@ -254,7 +266,7 @@ static enum emu_status compute_node(struct comparer *c, const struct op_node *n,
     for (uint32_t k = 0; s == EMU_OK && k < n->ins; k++) {
         if (n->in[k] == OP_NONE)
             continue;
-        s = read_value(c, n->in[k], how->elem);
+        s = read_value(c, n->in[k], how->elem, !lower_reads_f32(c->g, n));
         in[k] = &c->value[n->in[k]];
     }
     if (s == EMU_OK)
@@ -303,7 +315,7 @@ static enum emu_status compare_group(struct comparer *c, uint32_t i)
     how.elem =
         m.elem == ELEM_F32 || (m.elem != ELEM_F16 && group->real == ELEM_F32) ? ELEM_F32 : ELEM_F16;
     if (s == EMU_OK && group->added != OP_NONE) {
-        s = read_value(c, group->added, how.elem);
+        s = read_value(c, group->added, how.elem, 1);
         how.added = &c->value[group->added];
     }
     for (unsigned k = 0; s == EMU_OK && k < group->nodes; k++) {

@@ -361,6 +361,65 @@ static void test_group_norm_and_others(void **state)
     run("toy64", ELEM_F16);
 }
 
+/* A loss is f32 also where others are f16: so are its views, and others read it rounded. */
+static void test_losses_among_f16(void **state)
+{
+    const struct op_named_attr none[] = { { "reduction",
+                                            { .kind = OP_ATTR_STRING, .s = "none" } } };
+    uint32_t x = INPUT(4, 6);
+    uint32_t loss = node_of("CrossEntropy", 2, (uint32_t[]){ x, WEIGHTS(4, 6) }, none, 1);
+
+    (void)state;
+    output(NODE("Mul", loss, INPUT(4)));
+    output(NODE("Relu", NODE("Neg", loss)));
+    output(NODE("MatMul", NODE("Mul", loss, WEIGHTS(3, 4)), WEIGHTS(4, 5)));
+    output(loss);
+    run("toy16", ELEM_F16);
+}
+
+/* Weights that are states, of groups that are joined, with fewer numbers than a row has and with
+ * one dimension. */
+static void test_joined_states(void **state)
+{
+    static const struct op_shape shape[] = { { OP_TYPE_F32, 4, { 4, 3, 1, 1 } },
+                                             { OP_TYPE_F32, 3, { 8, 3, 2 } } };
+    const struct op_named_attr groups[] = { { "group", { .kind = OP_ATTR_INT, .i = 2 } } };
+    uint32_t x[] = { INPUT(1, 6, 4, 5), INPUT(2, 6, 9) };
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        uint32_t w;
+
+        assert_int_equal(op_value_new(g, NULL, OP_PARAM, &shape[k], &w), EMU_OK);
+        assert_int_equal(op_graph_state(g, w), EMU_OK);
+        output(node_of("Conv", 2, (uint32_t[]){ x[k], w }, groups, 1));
+    }
+    run("toy64", ELEM_F16);
+}
+
+/* A norm whose scale is an input, behind a convolution: in f32, too, where fields are f16. */
+static void norm_of_input(enum elem real)
+{
+    const struct op_named_attr groups[] = { { "num_groups", { .kind = OP_ATTR_INT, .i = 4 } } };
+    uint32_t x = NODE("Conv", INPUT(2, 3, 5, 4), WEIGHTS(8, 3, 1, 1));
+
+    output(NODE("Swish", node_of("GroupNormalization", 3, (uint32_t[]){ x, INPUT(8), WEIGHTS(8) },
+                                 groups, 1)));
+    run("toy64", real);
+}
+
+static void test_norm_of_input(void **state)
+{
+    (void)state;
+    norm_of_input(ELEM_F16);
+}
+
+static void test_norm_of_input_f32(void **state)
+{
+    (void)state;
+    norm_of_input(ELEM_F32);
+}
+
 /* Scores of a list of classes are f32; Flatten leaves the field that the dense layer reads. */
 static void test_scores(void **state)
 {
@@ -438,6 +497,8 @@ int main(void)
         TEST(test_scores),          TEST(test_group_norm_and_others),
         TEST(test_patches),         TEST(test_patches_f32),
         TEST(test_division),        TEST(test_crossed_fields),
+        TEST(test_joined_states),   TEST(test_losses_among_f16),
+        TEST(test_norm_of_input),   TEST(test_norm_of_input_f32),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
