@@ -122,11 +122,16 @@ static const struct family_rule {
     const char *family; /* as in operators.def */
     op_error_rule *rule;
 } rules[] = {
-    { "alias", move_error },  { "binary", binary_error },       { "cast", cast_error },
-    { "conv", conv_error },   { "gather", move_error },         { "matmul", matmul_error },
-    { "norm", norm_error },   { "pool", pool_error },           { "reduce", reduce_error },
-    { "resize", move_error }, { "slice", move_error },          { "softmax", softmax_error },
-    { "unary", unary_error }, { "recurrent", recurrent_error }, { "view", move_error },
+    { "alias", move_error },          { "binary", binary_error },
+    { "cast", cast_error },           { "conv", conv_error },
+    { "conv_back", conv_back_error }, { "gather", move_error },
+    { "loss", loss_error },           { "matmul", matmul_error },
+    { "norm", norm_error },           { "norm_back", norm_back_error },
+    { "pool", pool_error },           { "recurrent", recurrent_error },
+    { "reduce", reduce_error },       { "resize", move_error },
+    { "slice", move_error },          { "slope", slope_error },
+    { "softmax", softmax_error },     { "unary", unary_error },
+    { "view", move_error },
 };
 
 static op_error_rule *rule_of(const struct op_node *n)

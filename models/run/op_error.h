@@ -12,10 +12,12 @@
  *                 several tiles, bias, residual, result). No sum of some of the products is larger
  *                 than P = (S + |y|) / 2, since the products of either sign add up to (S + y) / 2
  *                 and (S - y) / 2: roundings x (u P + t). Sums may begin with the residual r: u |r|
- *                 more for every 16 channels and place, and for the bias. With partial sums in f32
- * v P for every 16 channels, and two roundings of the result; depthwise ones are as before dense
- * layer   as a convolution of one place; of few rows (op_linear) all sums are f32: n v P, and a
- * rounding of the result product       as a convolution of one place; in f32 (n + 4) v P + v S
+ *                 more for every 16 channels and place, and for the bias. With partial sums in
+ *                 f32 v P for every 16 channels, and two roundings of the result; depthwise ones
+ *                 are as before
+ *   dense layer   as a convolution of one place; of few rows (op_linear) all sums are f32: n v P,
+ *                 and a rounding of the result
+ *   product       as a convolution of one place; in f32 (n + 4) v P + v S
  *   elementwise   kernel by kernel: bounded.h. What is made of several kernels is composed of them
  *                 (op_error_elementwise.c)
  *   max pool      exact
@@ -31,8 +33,26 @@
  *   group norm    x, mean and shift are rounded at most six times:
  *                 6 (u (|s g x| + |s g mean| + |b|) + t)
  *   batch norm    factor and summand are rounded, and both results: 2 u |a x| + u |b| + u |y|
+ *   norms that train: as layers of the library or as formulas in f32, with the errors of mean and
+ *                 variance: op_error_train.c
  *   LSTM, GRU     step by step, composed of products and kernels; the state before a step is the
  *                 machine's own where that is known (op_error_cell.c)
+ *   cross entropy in f32: of rows the errors of log softmax times targets, n v of the terms, and a
+ *                 rounding for each row
+ *
+ * Of gradients, of which dy may be a constant, and then is rounded:
+ *
+ *   slopes        kernel by kernel, as functions are (op_error_slope.c)
+ *   by data       of a convolution, ConvTranspose: as a convolution of dy; a bias is added in f16
+ *   by weights    S = sum of |x dy| over all positions. Within 16 positions a sum is f32: 2^-20 S;
+ *                 at most 16 of these, or those of one row, are added in f16: as many times u S,
+ *                 and t for each position; these in f32: v S for each position. Depthwise: u S and
+ *                 2 v S for each position. The result is f32
+ *   norms         op_error_train.c
+ *   max pool      dy is added where the largest number is, of numbers rounded to f16: a rounding u
+ *                 for each window that sees a position but the first, of the sum of their |dy|
+ *   mean pool     two roundings more, of the share and of the product, and t for each window
+ *   gather        a matrix of ones times dy: as a product
  */
 #ifndef MODELS_OP_ERROR_H
 #define MODELS_OP_ERROR_H

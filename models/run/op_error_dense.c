@@ -121,23 +121,108 @@ static enum emu_status product_error(const struct op_error *o, const struct op_n
     return st;
 }
 
+/* Input channels of a group; weights of a transposed one are [in][out of a group].. */
+static double channels_of(const struct op_error *o, const struct op_node *n,
+                          const struct op_shape *w)
+{
+    struct op_call c = op_attrs_of(o->g, n);
+
+    return op_node_is(n, "ConvTranspose") ? (double)w->dim[0] / (double)op_int(&c, "group")
+                                          : (double)w->dim[1];
+}
+
+/* Fields and weights are f16. Of constants that is known already. */
+static enum emu_status as_fields(const struct op_error *o, const struct op_node *n,
+                                 const struct bounded_value *const *in, double **x_error,
+                                 struct bounded_value *w)
+{
+    *w = *in[1];
+    TRY(op_error_as_f16(in[0], x_error));
+    if (op_value_constant_kind(&o->g->value[n->in[1]]))
+        return EMU_OK;
+    w->e = NULL;
+    return op_error_as_f16(in[1], &w->e);
+}
+
 enum emu_status conv_error(const struct op_error *o, const struct op_node *n,
                            const struct bounded_value *const *in, struct bounded_value *out)
 {
     const struct op_shape *w = &in[1]->t.shape;
-    const struct sums s = conv_sums(o, w->dim[1], (double)op_shape_span(w, 2, w->rank));
+    const struct sums s = conv_sums(o, channels_of(o, n, w), (double)op_shape_span(w, 2, w->rank));
     uint64_t plane = op_shape_span(&out->t.shape, 2, out->t.shape.rank);
-    enum emu_status st;
-    double *x_error;
+    struct bounded_value weights = { .e = NULL };
+    const struct bounded_value *pair[] = { in[0], &weights };
+    double *x_error = NULL;
+    enum emu_status st = as_fields(o, n, in, &x_error, &weights);
 
-    TRY(op_error_as_f16(in[0], &x_error));
-    st = product_error(o, n, &s, in, x_error, out);
+    if (st == EMU_OK)
+        st = product_error(o, n, &s, pair, x_error, out);
     emu_free(x_error);
+    if (weights.e != in[1]->e)
+        emu_free(weights.e);
     for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
         add_roundings(o, &s,
                       has_input(n, in, 2) ? bounded_at(in[2], i / plane % out->t.shape.dim[1])
                                           : exactly(0),
                       out, i);
+    return st;
+}
+
+/* Of the weights of a convolution, from x and dy: products of 16 positions are added in f32, at
+ * most 16 such sums, or those of one row, in f16, and all of these in f32. Of a depthwise one every
+ * product is rounded to f16, and all are added in f32. */
+static struct sums weight_sums(const struct op_error *o, const struct op_node *n,
+                               const struct op_shape *dy)
+{
+    struct op_call c = op_attrs_of(o->g, n);
+    double positions = (double)(dy->dim[0] * op_shape_span(dy, 2, dy->rank));
+    double row = blocks_of(dy->dim[dy->rank - 1]);
+    int64_t groups = op_int(&c, "group");
+    const struct op_shape *w = &o->g->value[n->out[0]].shape;
+
+    if (groups > 1 && w->dim[1] == 1 && w->dim[0] == groups)
+        return (struct sums){ .halves = 1, .wides = 2 * positions };
+    return (struct sums){ .halves = fmin(fmax(BLOCK, row), positions),
+                          .wides = positions,
+                          .within = block_sum };
+}
+
+/* Partial sums P of several tiles are together not larger than S. */
+enum emu_status conv_back_error(const struct op_error *o, const struct op_node *n,
+                                const struct bounded_value *const *in, struct bounded_value *out)
+{
+    const struct rounding r = rounding_of(o->elem), half = rounding_of(ELEM_F16);
+    const struct sums s = weight_sums(o, n, &in[1]->t.shape);
+    double positions =
+        (double)(in[1]->t.shape.dim[0] * op_shape_span(&in[1]->t.shape, 2, in[1]->t.shape.rank));
+    struct bounded_value dy = *in[1];
+    const struct bounded_value *pair[] = { in[0], &dy };
+    double by_s = 1.001 * (s.halves * half.u + s.wides * F32_UNIT) + s.within;
+    double *x_error = NULL, *x, *w;
+    enum emu_status st;
+
+    dy.e = NULL;
+    TRY(op_error_as_f16(in[0], &x_error));
+    st = op_error_as_f16(in[1], &dy.e);
+    if (st == EMU_OK) {
+        x = magnitudes(in[0], 1, NULL);
+        w = magnitudes(&dy, by_s, dy.e);
+        st = add_run(o, n, pair, x, w, out);
+        if (st == EMU_OK && x_error) {
+            emu_free(w);
+            w = magnitudes(&dy, 1, dy.e);
+            st = add_run(o, n, pair, x_error, w, out);
+        }
+        emu_free(x);
+        emu_free(w);
+    }
+    for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++) {
+        struct bounded y = { out->t.f[i], out->e[i] + positions * half.t };
+
+        out->e[i] = bounded_round(&r, y, 1.001).e;
+    }
+    emu_free(x_error);
+    emu_free(dy.e);
     return st;
 }
 
@@ -242,6 +327,115 @@ static enum emu_status add_pool(const struct op_error *o, const struct op_node *
     return s;
 }
 
+/* ---- gradients of pools ---- */
+
+/* How many windows see a position, at most. */
+static double windows_of(const struct op_error *o, const struct op_node *n,
+                         const struct op_shape *x)
+{
+    struct op_call c = op_attrs_of(o->g, n);
+    struct op_window w;
+    double windows = 1;
+
+    if (op_window_read(&c, x, NULL, &w) != EMU_OK)
+        return INFINITY;
+    for (unsigned d = 0; d < w.dims; d++)
+        windows *= w.dilation[d] == 1 ? ceil((double)w.kernel[d] / (double)w.stride[d])
+                                      : (double)w.kernel[d];
+    return windows;
+}
+
+/* What the node makes of numbers in place of dy, which is its last input, and of x; owned. */
+static enum emu_status back_run(const struct op_error *o, const struct op_node *n,
+                                const struct bounded_value *const *in, double *x, double *dy,
+                                double **out)
+{
+    struct op_tensor t[2] = { in[0]->t, in[n->ins - 1]->t };
+    const struct op_tensor *from[] = { &t[0], &t[1] };
+
+    *out = NULL;
+    if (!dy)
+        return FAIL(NO_MEMORY, "%s", n->name);
+    if (x)
+        t[0].f = x;
+    t[n->ins - 1].f = dy;
+    return op_error_run(o, n, from, out);
+}
+
+/* x as f16 has it; owned, NULL: it is so already. */
+static enum emu_status rounded_input(const struct bounded_value *x, double **out)
+{
+    uint64_t n = count_of(x);
+    int any = 0;
+
+    *out = emu_alloc(n + 1, sizeof(**out));
+    if (!*out)
+        return FAIL(NO_MEMORY, "an input");
+    for (uint64_t i = 0; i < n; i++) {
+        (*out)[i] = rounded_number(ELEM_F16, x->t.f[i]);
+        any |= (*out)[i] != x->t.f[i];
+    }
+    if (!any) {
+        emu_free(*out);
+        *out = NULL;
+    }
+    return EMU_OK;
+}
+
+/* What dy's own errors, and roundings on the way, become: those of `windows` sums, and of a mean
+ * that of its share and of the product. x: for the largest of rounded numbers, or NULL. */
+static enum emu_status add_shares(const struct op_error *o, const struct op_node *n,
+                                  const struct bounded_value *const *in, double *x,
+                                  struct bounded_value *out)
+{
+    const struct rounding r = rounding_of(ELEM_F16);
+    const struct bounded_value *dy = in[n->ins - 1];
+    double windows = windows_of(o, n, &out->t.shape),
+           share = op_node_is(n, "MaxPoolGradient") ? 0 : 2;
+    double *e = NULL, *sizes = NULL, *size = magnitudes(dy, 1, NULL);
+    enum emu_status s = back_run(o, n, in, x, size, &sizes);
+
+    for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++) {
+        out->e[i] += 1.001 * r.u * (windows - 1 + share) * sizes[i];
+        out->e[i] += share > 0 ? windows * r.t : 0;
+    }
+    emu_free(sizes);
+    emu_free(size);
+    if (s == EMU_OK)
+        s = op_error_as_f16(dy, &e);
+    if (s == EMU_OK && e) {
+        s = back_run(o, n, in, x, e, &sizes);
+        for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
+            out->e[i] += 1.01 * sizes[i];
+        emu_free(sizes);
+    }
+    emu_free(e);
+    return s;
+}
+
+static enum emu_status pool_back_error(const struct op_error *o, const struct op_node *n,
+                                       const struct bounded_value *const *in,
+                                       struct bounded_value *out)
+{
+    double *x = NULL, *now = NULL;
+    enum emu_status s = EMU_OK;
+
+    if (op_node_is(n, "MaxPoolGradient"))
+        s = rounded_input(in[0], &x);
+    if (s == EMU_OK && x) { /* others may be the largest now */
+        s = back_run(o, n, in, x, in[1]->t.f, &now);
+        for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
+            out->e[i] += fabs(now[i] - out->t.f[i]);
+    }
+    if (s == EMU_OK)
+        s = add_shares(o, n, in, x, out);
+    emu_free(now);
+    emu_free(x);
+    return s;
+}
+
+/* ---- the family of pools ---- */
+
 enum emu_status pool_error(const struct op_error *o, const struct op_node *n,
                            const struct bounded_value *const *in, struct bounded_value *out)
 {
@@ -251,6 +445,8 @@ enum emu_status pool_error(const struct op_error *o, const struct op_node *n,
     enum emu_status s = EMU_OK;
     double *x;
 
+    if (op_node_is(n, "MaxPoolGradient") || op_node_is(n, "AveragePoolGradient"))
+        return pool_back_error(o, n, in, out);
     if (o->elem == ELEM_F16) {
         TRY(op_error_as_f16(in[0], &x));
         if (x)

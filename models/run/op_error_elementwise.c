@@ -2,34 +2,9 @@
  * of, as in models/lower/lower_unary.c and lower_binary.c. */
 #include <string.h>
 
-#include "models/run/op_error_rules.h"
+#include "models/run/op_error_formula.h"
 
-/* A formula of kernels on numbers; p: the attributes that it names. */
-struct formula {
-    const struct rounding *r;
-    double p[2];
-};
 typedef struct bounded unary_formula(const struct formula *f, struct bounded x);
-
-static struct bounded fn(const struct formula *f, enum unary_op op, struct bounded x)
-{
-    return bounded_unary(f->r, op, x);
-}
-static struct bounded two(const struct formula *f, enum binary_op op, struct bounded a,
-                          struct bounded b)
-{
-    return bounded_binary(f->r, op, a, b);
-}
-static struct bounded by(const struct formula *f, enum binary_op op, struct bounded x,
-                         double number)
-{
-    return bounded_binary(f->r, op, x, bounded_constant(f->r, number));
-}
-static struct bounded from(const struct formula *f, enum binary_op op, double number,
-                           struct bounded x)
-{
-    return bounded_binary(f->r, op, bounded_constant(f->r, number), x);
-}
 
 /* ---- formulas of one number ---- */
 

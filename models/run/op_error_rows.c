@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "models/lower/op_lower.h"
 #include "models/operators/op_lanes.h"
 #include "models/run/op_error_rules.h"
 
@@ -208,6 +209,82 @@ enum emu_status softmax_error(const struct op_error *o, const struct op_node *n,
     return s;
 }
 
+/* ---- losses ---- */
+
+/* Of a row of scores, - sum of target times logarithm of the probability; *size: of the terms.
+ * Replaces the scores by the bounds of their logarithms. */
+static struct bounded cross_entropy(struct op_lanes *x, const struct op_lanes *target,
+                                    const double *target_error, double *size)
+{
+    const struct rounding r = rounding_of(ELEM_F32);
+    double most = x->f[0], sum = 0, log_sum;
+    struct bounded y = exactly(0);
+
+    *size = 0;
+    for (uint64_t i = 1; i < x->length; i++)
+        most = fmax(most, x->f[i]);
+    for (uint64_t i = 0; i < x->length; i++)
+        sum += exp(x->f[i] - most);
+    log_sum = most + log(sum);
+    for (uint64_t i = 0; i < x->length; i++) {
+        double term = target->f[i] * (x->f[i] - log_sum);
+
+        y.v -= term;
+        *size += fabs(term);
+        y.e += target_error ? target_error[i] * fabs(x->f[i] - log_sum) : 0;
+    }
+    softmax_lane(&r, 1, x->f, x->length);
+    for (uint64_t i = 0; i < x->length; i++)
+        y.e += error_times(target->f[i], x->f[i]);
+    return y;
+}
+
+/* All in f32: logarithms, products, sums of n terms, those of all rows, and a factor. */
+enum emu_status loss_error(const struct op_error *o, const struct op_node *n,
+                           const struct bounded_value *const *in, struct bounded_value *out)
+{
+    const struct rounding r = rounding_of(o->elem);
+    struct op_call c = op_attrs_of(o->g, n);
+    int each = op_is(&c, "reduction", "none");
+    struct op_tensor errors = { .shape = in[1]->t.shape, .f = in[1]->e };
+    struct op_lanes x, t = { .count = 0 }, e = { .count = 0 };
+    struct bounded all = exactly(0);
+    enum emu_status s;
+
+    if (!is_exact(in[0], out))
+        return EMU_OK;
+    s = op_lanes_new(&in[0]->t.shape, 1u << 1, &x);
+    if (s == EMU_OK)
+        s = op_lanes_new(&in[0]->t.shape, 1u << 1, &t);
+    if (s == EMU_OK)
+        s = op_lanes_new(&in[0]->t.shape, 1u << 1, &e);
+    for (uint64_t k = 0; s == EMU_OK && k < x.count; k++) {
+        struct bounded y;
+        double size;
+
+        op_lane_read(&x, k, &in[0]->t);
+        op_lane_read(&t, k, &in[1]->t);
+        if (errors.f)
+            op_lane_read(&e, k, &errors);
+        y = cross_entropy(&x, &t, errors.f ? e.f : NULL, &size);
+        y.e += (double)(x.length + 3) * F32_UNIT * size;
+        if (each)
+            out->e[k] = bounded_round(&r, y, 1.001).e;
+        all.v += y.v;
+        all.e += y.e + (double)x.count * F32_UNIT * size;
+    }
+    if (s == EMU_OK && !each) {
+        double share = op_is(&c, "reduction", "mean") ? 1 / (double)x.count : 1;
+
+        all = (struct bounded){ share * all.v, share * (all.e + F32_UNIT * fabs(all.v)) };
+        out->e[0] = bounded_round(&r, all, 1.001).e;
+    }
+    op_lanes_free(&x);
+    op_lanes_free(&t);
+    op_lanes_free(&e);
+    return s;
+}
+
 /* ---- norms ---- */
 
 /* A lane of numbers with its statistics, in f64, and their errors on the machine. */
@@ -386,6 +463,8 @@ enum emu_status norm_error(const struct op_error *o, const struct op_node *n,
     uint32_t all = (1u << s->rank) - 1, set = 0xd; /* what MeanVarianceNormalization presets */
     int64_t axis;
 
+    if (norm_trains(o->g, n))
+        return norm_train_error(o, n, in, out);
     if (op_node_is(n, "BatchNormalization")) {
         batch_norm_error(o, n, in, out);
         return EMU_OK;

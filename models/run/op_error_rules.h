@@ -14,6 +14,10 @@ op_error_rule unary_error, binary_error;               /* op_error_elementwise.c
 op_error_rule conv_error, matmul_error, pool_error;    /* op_error_dense.c */
 op_error_rule reduce_error, softmax_error, norm_error; /* op_error_rows.c */
 op_error_rule recurrent_error;                         /* op_error_cell.c */
+op_error_rule slope_error;                             /* op_error_slope.c */
+op_error_rule conv_back_error;                         /* op_error_dense.c */
+op_error_rule loss_error;                              /* op_error_rows.c */
+op_error_rule norm_train_error, norm_back_error;       /* op_error_train.c */
 
 static inline int is_float(const struct bounded_value *x)
 {

@@ -33,11 +33,23 @@ enum {
     RECIPES = 256
 };
 
+/* Operators that no recipe draws, since gradients are made of them. */
+static const char *const gradients[] = { "AveragePoolGradient",
+                                         "BatchNormalizationGradient",
+                                         "ConvWeightGradient",
+                                         "GatherGradient",
+                                         "GroupNormalizationGradient",
+                                         "LayerNormalizationGradient",
+                                         "MaxPoolGradient",
+                                         "UnaryGradient" };
+enum { GRADIENTS = EMU_COUNT_OF(gradients) };
+
 enum outcome { SAME, DOES_NOT_FIT, DIFFERS };
 
 struct trial {
     uint64_t seed;
     struct random_operators *r;
+    struct arch machine;
     struct op_program kept, bare; /* all results are kept, or none */
     struct op_tensor *in, *out;   /* borrowed, by input; owned, by output: what `kept` made */
     char text[TEXT_BYTES];        /* what differs */
@@ -48,6 +60,7 @@ struct report {
     enum outcome outcome;
     unsigned nodes;
     uint64_t drawn[RECIPES];
+    uint64_t gradients[GRADIENTS]; /* nodes that were compared */
     uint64_t groups;
     char text[TEXT_BYTES];
 };
@@ -92,13 +105,22 @@ static enum elem real_of(const struct trial *t)
     return t->seed % 2 && !t->r->is_large ? ELEM_F16 : ELEM_F32;
 }
 
-/* Some graphs begin in f32 and end in f16. */
+static int has_states(const struct op_graph *g)
+{
+    int found = 0;
+
+    for (uint32_t k = 0; k < g->inputs; k++)
+        found |= g->value[g->input[k]].kind == OP_STATE;
+    return found;
+}
+
+/* Some graphs begin in f32 and end in f16; steps of training are of one type. */
 static enum emu_status prepare(const struct trial *t)
 {
     struct op_graph *g = t->r->g;
 
     TRY(pass_all(g));
-    if (g->nodes && real_of(t) == ELEM_F16 && t->seed % 8 == 5) {
+    if (g->nodes && real_of(t) == ELEM_F16 && t->seed % 8 == 5 && !has_states(g)) {
         TRY(pass_widen(g, g->node[t->seed / 8 % g->nodes].name));
         TRY(pass_spell_windows(g));
     }
@@ -131,15 +153,38 @@ static enum outcome run_passes(struct trial *t)
 
 /* ---- the machine ---- */
 
+static int has_node(const struct op_graph *g, const char *op)
+{
+    int found = 0;
+
+    for (uint32_t i = 0; i < g->nodes; i++)
+        found |= op_node_is(&g->node[i], op);
+    return found;
+}
+
+/* A machine of 16 or 64 tiles. Region 1 of the toys is one block of elements, and a product whose
+ * operands are transposed there and whose result is there, too, needs two. */
+static struct arch machine_of(const struct trial *t)
+{
+    static const char *const toys[] = { "toy16", "toy64" };
+    const struct arch *toy = arch_preset(toys[t->seed / 2 % 2]);
+    struct arch a = *toy;
+
+    if (has_node(t->r->g, "ConvWeightGradient")) {
+        a = *arch_preset("mk2");
+        assert_int_equal(arch_set(&a, toy->tiles == 16 ? "tiles=16" : "tiles=64"), EMU_OK);
+    }
+    return a;
+}
+
 static enum outcome compile(struct trial *t, int keep, struct op_program *out)
 {
-    const char *const machine[] = { "toy16", "toy64" };
     struct op_program_options o = { .compile = { .threads = 1 } };
 
     o.lower.real = real_of(t);
     o.lower.partials = t->seed % 3 ? PARTIALS_F16 : PARTIALS_F32;
     o.lower.keep_end = keep ? UINT32_MAX : 0;
-    if (op_program_new(arch_preset(machine[t->seed / 2 % 2]), t->r->g, &o, out) != EMU_OK)
+    if (op_program_new(&t->machine, t->r->g, &o, out) != EMU_OK)
         return differs(t, "compiler: %s", emu_error());
     return compiled_fits(out->compiled) ? SAME : DOES_NOT_FIT;
 }
@@ -249,6 +294,7 @@ static enum outcome run_all(struct trial *t, uint64_t *groups)
 {
     enum outcome o = run_passes(t);
 
+    t->machine = machine_of(t);
     if (o == SAME && t->r->g->nodes)
         o = compile(t, 1, &t->kept);
     if (o == SAME && t->r->g->nodes)
@@ -260,6 +306,15 @@ static enum outcome run_all(struct trial *t, uint64_t *groups)
     return o;
 }
 
+/* Nodes of the graph as it was drawn, before passes. */
+static void count_gradients(const struct op_graph *g, uint64_t count[GRADIENTS])
+{
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        for (unsigned k = 0; k < GRADIENTS; k++)
+            count[k] += op_node_is(&g->node[i], gradients[k]);
+    }
+}
+
 /* most: nodes at most, 0: all. dump: NULL, or where the graph is printed before it runs. */
 static void try_seed(uint64_t seed, unsigned most, FILE *dump, struct report *out)
 {
@@ -267,8 +322,10 @@ static void try_seed(uint64_t seed, unsigned most, FILE *dump, struct report *ou
     struct trial t = { .seed = seed, .r = random_operators_new(seed, most, out->drawn) };
     struct op_graph *g = t.r->g;
     uint32_t outputs = g->outputs;
+    uint64_t count[GRADIENTS] = { 0 };
 
     out->nodes = t.r->nodes;
+    count_gradients(g, count);
     if (dump) {
         op_graph_print(g, dump);
         fflush(dump);
@@ -279,6 +336,8 @@ static void try_seed(uint64_t seed, unsigned most, FILE *dump, struct report *ou
     for (uint32_t k = 0; k < g->inputs; k++)
         t.in[k] = ro_input_value(t.r, k)->t;
     out->outcome = run_all(&t, &out->groups);
+    if (out->outcome == SAME)
+        memcpy(out->gradients, count, sizeof(count));
     memcpy(out->text, t.text, TEXT_BYTES);
     for (uint32_t k = 0; k < outputs; k++)
         op_tensor_free(&t.out[k]);
@@ -357,7 +416,20 @@ static void reduce(uint64_t seed, const struct report *why)
 
 /* ---- tests ---- */
 
-static void run_seeds(uint64_t first, uint64_t count, uint64_t drawn[RECIPES])
+/* What all seeds have drawn and compared. */
+struct totals {
+    uint64_t drawn[RECIPES], gradients[GRADIENTS];
+};
+
+static void add_counts(struct totals *sum, const struct report *x)
+{
+    for (unsigned k = 0; k < RECIPES; k++)
+        sum->drawn[k] += x->drawn[k];
+    for (unsigned k = 0; k < GRADIENTS; k++)
+        sum->gradients[k] += x->gradients[k];
+}
+
+static void run_seeds(uint64_t first, uint64_t count, struct totals *sum)
 {
     unsigned outcomes[DIFFERS + 1] = { 0 };
     uint64_t groups = 0, nodes = 0;
@@ -368,8 +440,7 @@ static void run_seeds(uint64_t first, uint64_t count, uint64_t drawn[RECIPES])
         outcomes[x.outcome]++;
         groups += x.groups;
         nodes += x.nodes;
-        for (unsigned k = 0; k < RECIPES; k++)
-            drawn[k] += x.drawn[k];
+        add_counts(sum, &x);
         if (x.outcome != DIFFERS)
             continue;
         printf("seed %" PRIu64 ": %s\n", seed, x.text);
@@ -379,6 +450,9 @@ static void run_seeds(uint64_t first, uint64_t count, uint64_t drawn[RECIPES])
     printf("%u the same, %u do not fit, %u differ; %" PRIu64 " recipes, %" PRIu64
            " groups compared\n",
            outcomes[SAME], outcomes[DOES_NOT_FIT], outcomes[DIFFERS], nodes, groups);
+    for (unsigned k = 0; k < GRADIENTS; k++)
+        printf("%s%" PRIu64 " %s", k ? ", " : "of these ", sum->gradients[k], gradients[k]);
+    printf("\n");
     assert_int_equal(outcomes[DIFFERS], 0);
     assert_true(count < 20 || outcomes[DOES_NOT_FIT] <= count / 20);
 }
@@ -386,28 +460,29 @@ static void run_seeds(uint64_t first, uint64_t count, uint64_t drawn[RECIPES])
 static void random_operators_agree(void **state)
 {
     const struct seed_range seeds = seed_range(SEEDS, SEEDS_LONG);
-    uint64_t drawn[RECIPES] = { 0 };
+    int all = seeds.is_long && !seeds.chosen;
+    struct totals sum = { .drawn = { 0 } };
 
     (void)state;
-    run_seeds(seeds.first, seeds.count, drawn);
-    for (unsigned k = 0; seeds.is_long && !seeds.chosen && ro_recipe(k); k++)
-        assert_true(drawn[k] > 0);
+    run_seeds(seeds.first, seeds.count, &sum);
+    for (unsigned k = 0; all && ro_recipe(k); k++)
+        assert_true(sum.drawn[k] > 0);
+    for (unsigned k = 0; all && k < GRADIENTS; k++)
+        assert_true(sum.gradients[k] > 0);
 }
 
 /* What no recipe draws, and why: a new operator is drawn or stands here. */
 static void recipes_follow_the_table(void **state)
 {
-    static const char *const not_drawn[] = {
-        /* of shapes or constants alone: they fold */
-        "Constant", "ConstantOfShape", "EyeLike", "NonZero", "Range", "Shape", "Size",
-        /* integers */
-        "BitShift",
-        /* read as newer ones */
-        "Scatter", "Upsample",
-        /* of steps of training: test_train_chip.c */
-        "AveragePoolGradient", "BatchNormalizationGradient", "ConvWeightGradient", "CrossEntropy",
-        "DropoutMask", "GatherGradient", "GroupNormalizationGradient", "LayerNormalizationGradient",
-        "MaxPoolGradient", "ParameterUpdate", "UnaryGradient"
+    static const char *const not_drawn[] = { /* of shapes or constants alone: they fold */
+                                             "Constant", "ConstantOfShape", "EyeLike", "NonZero",
+                                             "Range", "Shape", "Size",
+                                             /* integers */
+                                             "BitShift",
+                                             /* read as newer ones */
+                                             "Scatter", "Upsample",
+                                             /* of steps of training: test_train_chip.c */
+                                             "DropoutMask", "ParameterUpdate"
     };
 
     (void)state;
@@ -417,6 +492,8 @@ static void recipes_follow_the_table(void **state)
 
         for (unsigned k = 0; ro_recipe(k); k++)
             found |= !strcmp(ro_recipe(k)->op, name) ? 1u : 0;
+        for (unsigned k = 0; k < EMU_COUNT_OF(gradients); k++)
+            found |= !strcmp(gradients[k], name) ? 1u : 0;
         for (unsigned k = 0; k < EMU_COUNT_OF(not_drawn); k++)
             found += !strcmp(not_drawn[k], name) ? 2u : 0;
         if (found != 1 && found != 2)
