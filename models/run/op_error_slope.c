@@ -85,8 +85,7 @@ static struct bounded root_of_square(const struct formula *f, struct bounded v, 
 {
     struct bounded t = square(f, v);
 
-    return fn(f, op,
-              sign < 0 ? from(f, BINARY_SUB, number, t) : by(f, BINARY_ADD, t, number));
+    return fn(f, op, sign < 0 ? from(f, BINARY_SUB, number, t) : by(f, BINARY_ADD, t, number));
 }
 
 static struct bounded of_acos(const struct formula *f, struct bounded v)

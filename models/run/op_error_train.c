@@ -10,8 +10,8 @@
  *   ev, of variance  N v Q + 2 |m| em + em^2 + 3 v m^2: the mean of squares less the square of m
  *   er, of r         1 / root(1 - (ev / (variance + eps) + v)) - 1 + 3 v, relative
  *   eh, of h         r (em + v (|x| + |m|)) + |h| (er + 3 v)
- *   y                |scale| eh + |h| (error of scale) + error of shift + 3 v (|scale h| + |shift|);
- *                    a layer rounds the factor s = scale r and the summand d = shift - m s, and both
+ *   y                |scale| eh + |h| (error of scale) + error of shift + 3 v (|scale h| +
+ * |shift|); a layer rounds the factor s = scale r and the summand d = shift - m s, and both
  *                    results: u (|s| (|x| + |m|) + |d| + |s x| + |y|) + (|x| + |m| + 3) t
  *
  * and of gradients, with g = dy scale, S = sum of g, D = sum of g h:
@@ -37,7 +37,7 @@ struct norm {
     const struct bounded_value *const *in;
     enum norm_kind kind;
     struct op_lanes x, place, dy; /* owned; place: which number of scale and shift an element has */
-    struct op_tensor places;  /* owned, of x's shape */
+    struct op_tensor places;      /* owned, of x's shape */
     double eps;
 };
 
@@ -159,8 +159,8 @@ static struct statistics statistics_of(const struct norm *m)
     for (uint64_t i = 0; i < m->x.length; i++)
         s.variance += (m->x.f[i] - s.mean) * (m->x.f[i] - s.mean) / n;
     s.em = s.sums * size;
-    s.ev = s.sums * squares + 2 * fabs(s.mean) * s.em + s.em * s.em +
-           3 * F32_UNIT * s.mean * s.mean;
+    s.ev =
+        s.sums * squares + 2 * fabs(s.mean) * s.em + s.em * s.em + 3 * F32_UNIT * s.mean * s.mean;
     set_root(&s, m->eps);
     return s;
 }
@@ -169,11 +169,9 @@ static struct statistics statistics_of(const struct norm *m)
 static struct statistics given_statistics(const struct norm *m, uint64_t lane)
 {
     struct bounded mean = parameter(m, 3, lane, 0), variance = parameter(m, 4, lane, 0);
-    struct statistics s = { .sums = F32_UNIT,
-                            .mean = mean.v,
-                            .em = mean.e,
-                            .variance = variance.v,
-                            .ev = variance.e };
+    struct statistics s = {
+        .sums = F32_UNIT, .mean = mean.v, .em = mean.e, .variance = variance.v, .ev = variance.e
+    };
 
     set_root(&s, m->eps);
     return s;
@@ -327,8 +325,8 @@ static double back_error(const struct rounding *r, const struct statistics *s, c
     struct bounded dx = { s->root * (p->g.v - (t->s + p->h * t->d) / n), 0 };
     double parts = fabs(p->g.v) + fabs(t->s) / n + p->height * fabs(t->d) / n;
 
-    dx.e = s->root * (p->g.e + t->es / n + p->height * t->ed / n + fabs(t->d) / n * s->root * s->em +
-                      parts * (2 * s->er + 10 * F32_UNIT));
+    dx.e = s->root * (p->g.e + t->es / n + p->height * t->ed / n +
+                      fabs(t->d) / n * s->root * s->em + parts * (2 * s->er + 10 * F32_UNIT));
     return bounded_round(r, dx, 1.001).e;
 }
 
