@@ -304,13 +304,14 @@ static void test_norm_params4(void **state)
     struct codelet_case c = codelet_case("params", 1);
 
     (void)state;
-    for (uint32_t i = 0; i < EMU_COUNT_OF(channels) * EMU_COUNT_OF(p) * 2; i++) {
+    for (uint32_t i = 0; i < EMU_COUNT_OF(channels) * EMU_COUNT_OF(p) * 3; i++) {
         norm_case(&c);
-        c.value[norm_params4__p] = p[i / 2 % EMU_COUNT_OF(p)];
+        c.value[norm_params4__before] = p[i / 3 % EMU_COUNT_OF(p)] * (i % 3) / 2;
+        c.value[norm_params4__p] = p[i / 3 % EMU_COUNT_OF(p)] - c.value[norm_params4__before];
         c.elements[norm_params4__own] = 8;
-        c.elements[norm_params4__totals] = 8 * c.value[norm_params4__p];
+        c.elements[norm_params4__totals] = 8 * p[i / 3 % EMU_COUNT_OF(p)];
         for (unsigned k = norm_params4__gamma; k <= norm_params4__shift; k++)
-            c.elements[k] = channels[i / 2 / EMU_COUNT_OF(p)];
+            c.elements[k] = channels[i / 3 / EMU_COUNT_OF(p)];
         c.phase[norm_params4__own] = i % 2 * 8;
         c.phase[norm_params4__scale] = i % 4 * 4;
         c.value[norm_params4__inverse] = 0x3e000000 - i * 1000;

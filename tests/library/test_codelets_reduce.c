@@ -58,30 +58,52 @@ static void test_reduce(void **state)
     reduce_all("reduce_max_f32_f32");
 }
 
-/* Sums of an even number of columns; the two states have the same fields. */
+/* Sums of an even number of columns. */
+static const uint32_t pairs_n[] = { 0, 2, 4, 8, 10, 12, 14, 24, 26, 250 };
+static const uint32_t pairs_p[] = { 0, 1, 2, 5, 33 };
+
 static void test_reduce_pairs(void **state)
 {
-    static const char *const name[] = { "reduce_pairs_f32", "reduce_onto_f32" };
-    static const uint32_t n[] = { 0, 2, 4, 8, 10, 12, 14, 24, 26, 250 }, p[] = { 0, 1, 2, 5, 33 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "reduce_pairs_f32");
+    struct codelet_case c = codelet_case("pairs", 1);
 
     (void)state;
-    for (unsigned k = 0; k < EMU_COUNT_OF(name); k++) {
-        struct kernel_fixture *rig = kernel_fixture_new("mk2", name[k]);
-        struct codelet_case c = codelet_case("pairs", 1);
-
-        for (size_t i = 0; i < 4 * EMU_COUNT_OF(n) * EMU_COUNT_OF(p); i++) {
-            next_case(&c);
-            c.value[reduce_pairs__p] = p[i / 4 % EMU_COUNT_OF(p)];
-            c.elements[reduce_pairs__out] = n[i / 4 / EMU_COUNT_OF(p)];
-            c.elements[reduce_pairs__partials] =
-                c.elements[reduce_pairs__out] * c.value[reduce_pairs__p];
-            c.phase[reduce_pairs__partials] = c.seed / 2 % 2 * 8;
-            c.phase[reduce_pairs__out] = c.seed % 2 * 8;
-            kernel_fixture_call(rig, &c);
-            assert_int_equal(rig->cycles, rig->formula);
-        }
-        kernel_fixture_free(rig);
+    for (size_t i = 0; i < 4 * EMU_COUNT_OF(pairs_n) * EMU_COUNT_OF(pairs_p); i++) {
+        next_case(&c);
+        c.value[reduce_pairs__p] = pairs_p[i / 4 % EMU_COUNT_OF(pairs_p)];
+        c.elements[reduce_pairs__out] = pairs_n[i / 4 / EMU_COUNT_OF(pairs_p)];
+        c.elements[reduce_pairs__partials] =
+            c.elements[reduce_pairs__out] * c.value[reduce_pairs__p];
+        c.phase[reduce_pairs__partials] = c.seed / 2 % 2 * 8;
+        c.phase[reduce_pairs__out] = c.seed % 2 * 8;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
     }
+    kernel_fixture_free(rig);
+}
+
+static void test_reduce_own(void **state)
+{
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "reduce_own_f32");
+    struct codelet_case c = codelet_case("own", 1);
+
+    (void)state;
+    for (size_t i = 0; i < 5 * EMU_COUNT_OF(pairs_n) * EMU_COUNT_OF(pairs_p); i++) {
+        uint32_t others = pairs_p[i / 5 % EMU_COUNT_OF(pairs_p)];
+
+        next_case(&c);
+        c.value[reduce_own__before] = others * (uint32_t)(i % 5) / 4;
+        c.value[reduce_own__p] = others - c.value[reduce_own__before];
+        c.elements[reduce_own__own] = c.elements[reduce_own__out] =
+            pairs_n[i / 5 / EMU_COUNT_OF(pairs_p)];
+        c.elements[reduce_own__partials] = c.elements[reduce_own__out] * others;
+        c.phase[reduce_own__partials] = c.seed / 2 % 2 * 8;
+        c.phase[reduce_own__own] = c.seed / 4 % 2 * 8;
+        c.phase[reduce_own__out] = c.seed % 2 * 8;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    kernel_fixture_free(rig);
 }
 
 static void reduce_bias_all(const char *name)
@@ -193,9 +215,9 @@ static void test_total(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reduce),      cmocka_unit_test(test_reduce_pairs),
-        cmocka_unit_test(test_reduce_bias), cmocka_unit_test(test_sum_bias),
-        cmocka_unit_test(test_total),
+        cmocka_unit_test(test_reduce),     cmocka_unit_test(test_reduce_pairs),
+        cmocka_unit_test(test_reduce_own), cmocka_unit_test(test_reduce_bias),
+        cmocka_unit_test(test_sum_bias),   cmocka_unit_test(test_total),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,7 +196,7 @@ ENTRY norm_stats4_f16, supervisor
           fnop }
 .endm
 
-// State: own, totals, gamma, beta, scale, shift, inverse, eps, p, n. Workers take pairs of channels in turn, those with an even number of
+// State: own, totals, gamma, beta, scale, shift, inverse, eps, before, p, n. Workers take pairs of channels in turn, those with an even number of
 // the first two groups, the others of the last two.
 ENTRY norm_params4_f16
         get wid, $WSR
@@ -213,10 +213,17 @@ ENTRY norm_params4_f16
         and t, wid, 1
         ld32 total, $mvertex_base, $mzero, norm_params4__totals
         shl t, t, 4
-        ld32 p, $mvertex_base, $mzero, norm_params4__p
+        { ld32 p, $mvertex_base, $mzero, norm_params4__before
+          zero $a0:1 }
+        { add total, total, t
+          zero $a2:3 }
+        REPEAT p, 1
+        { ld128step $a0:3, $mzero, total+=, 2
+          f32v4acc $a0:3 }
+        { ld32 p, $mvertex_base, $mzero, norm_params4__p
+          f32v4acc $a0:3 }
         ld64 $a0:1, own, t, 0
         ld64 $a2:3, own, t, 1
-        add total, total, t
         REPEAT p, 1
         { ld128step $a0:3, $mzero, total+=, 2
           f32v4acc $a0:3 }

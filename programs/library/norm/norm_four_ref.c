@@ -92,12 +92,16 @@ static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean,
     const uint32_t *own = call->arg[norm_params4__own].data,
                    *x = call->arg[norm_params4__totals].data;
     uint32_t inverse = call->arg[norm_params4__inverse].value, sum[2], v;
+    uint32_t before = call->arg[norm_params4__before].value;
     struct fp_env env = { 0 };
 
     for (unsigned k = 0; k < 2; k++) {
-        sum[k] = fp_f32_add(0, own[2 * g + k], &env);
-        for (uint32_t i = 0; i < call->arg[norm_params4__p].value; i++)
-            sum[k] = fp_f32_add(sum[k], x[((size_t)i * GROUPS + g) * 2 + k], &env);
+        sum[k] = 0;
+        for (uint32_t i = 0; i <= before + call->arg[norm_params4__p].value; i++) {
+            const uint32_t *row = i == before ? own : &x[(size_t)(i - (i > before)) * 2 * GROUPS];
+
+            sum[k] = fp_f32_add(sum[k], row[2 * g + k], &env);
+        }
     }
     *mean = fp_f32_mul(inverse, sum[0], &env);
     v = fp_f32_sub(fp_f32_mul(inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
@@ -130,8 +134,9 @@ static uint64_t params_slots(const void *shape, unsigned w)
 
     if (!pairs)
         return 11 + 1;
-    return 11 + 9 + call->arg[norm_params4__p].value + 12 +
-           2 * (uint64_t)call->arch->slots_f32oorx + 1 + 7 * pairs + 1;
+    return 11 + 11 + (uint64_t)call->arg[norm_params4__before].value +
+           call->arg[norm_params4__p].value + 12 + 2 * (uint64_t)call->arch->slots_f32oorx + 1 +
+           7 * pairs + 1;
 }
 
 uint64_t norm_params4_f16_cycles(const struct codelet_call *call)

@@ -4,9 +4,8 @@
  * Every tile adds up what it has, first by channel, then by group of channels: two numbers for each
  * group of which it has a part. Exchanges follow: some tiles add up a part of these numbers each,
  * once or twice, then all tiles take the sums they need and compute scale and shift of their own
- * channels. A tile that has one of the numbers itself uses it where it lies: the sum takes its
- * place, and kernels get it apart from those that come from other tiles, since a copy on the tile
- * takes as long as a small sum.
+ * channels. A tile that has one of the numbers itself uses it where it lies: kernels get it apart
+ * from those that come from other tiles, since a copy on the tile takes as long as a small sum.
  * What travels together is a bundle: the sums of a group, or, if groups are strided, so that every
  * tile has channels of all of them, those of all groups of a picture. Four strided groups, as
  * networks have them, lie side by side in every vector: a tile adds up all it has of a picture at
@@ -363,21 +362,19 @@ static struct tensor without(const struct norm *m, const struct block_sums *p, u
     return all;
 }
 
-/* Adds up sums p [n] of a bundle on a tile: in the place of the one that it has, or in `out`. */
+/* Adds up sums p [n] of a bundle on a tile, which may have one of them. */
 static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_sums *p, uint32_t n,
-                        struct block_sums *sum, struct tensor out)
+                        uint32_t tile, struct tensor out)
 {
-    uint32_t own = own_of(p, n, sum->tile);
+    uint32_t own = own_of(p, n, tile);
 
-    sum->sums = own < n ? p[own].sums : out;
-    if (own == n) {
-        graph_map(m->g, out, sum->tile);
-        VERTEX(reduce_pairs_f32, m->g, cs, sum->tile, .partials = without(m, p, n, own), .out = out,
+    graph_map(m->g, out, tile);
+    if (own == n)
+        VERTEX(reduce_pairs_f32, m->g, cs, tile, .partials = without(m, p, n, own), .out = out,
                .p = n);
-    } else if (n > 1) {
-        VERTEX(reduce_onto_f32, m->g, cs, sum->tile, .partials = without(m, p, n, own),
-               .out = sum->sums, .p = n - 1);
-    }
+    else
+        VERTEX(reduce_own_f32, m->g, cs, tile, .partials = without(m, p, n, own),
+               .own = p[own].sums, .out = out, .before = own, .p = n - 1 - own);
 }
 
 /* Sums p [n] of a bundle, of which a part is added up on a tile. */
@@ -395,44 +392,28 @@ static struct norm_sum sum_of(const struct norm *m, uint32_t bundle, uint32_t pa
     return (struct norm_sum){ p + begin, cut_at(n, parts, part + 1) - begin };
 }
 
-/* Finds tiles for the sums of every bundle in so many parts. *others: how many of them have none of
- * the terms. */
-static enum emu_status find_adders(struct norm *m, uint32_t parts, struct adders *a, int held,
-                                   uint32_t *others)
+/* Adds up the sums of every bundle in so many parts, which are the sums from then on. */
+static enum emu_status add_bundles(struct norm *m, uint32_t parts, struct adders *a, int held)
 {
+    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add"), bundles = m->x.n * m->bundles;
+    struct tensor all =
+        graph_variable(m->g, ELEM_F32, 2, (const uint32_t[]){ bundles * parts, m->width }, "parts");
+    __typeof__(m->block) before;
+
     m->added.count = 0;
-    *others = 0;
-    for (uint32_t k = 0; k < m->x.n * m->bundles; k++) {
+    for (uint32_t k = 0; k < bundles; k++) {
         for (size_t i = m->first[k]; i < m->first[k + 1]; i++)
             a->has[m->block.at[i].tile] = k + 1;
         for (uint32_t i = 0; i < parts; i++) {
             struct norm_sum s = sum_of(m, k, parts, i);
             struct block_sums sum = { .bundle = k,
                                       .order = i,
-                                      .tile = adder_tile(m, a, s.p, s.n, held) };
+                                      .tile = adder_tile(m, a, s.p, s.n, held),
+                                      .sums = tensor_index(m->g, all, k * parts + i) };
 
-            *others += own_of(s.p, s.n, sum.tile) == s.n;
+            add_on_tile(m, cs, s.p, s.n, sum.tile, sum.sums);
             TRY(VEC_PUSH(&m->added, sum));
         }
-    }
-    return EMU_OK;
-}
-
-/* Adds up the sums of every bundle in so many parts, which are the sums from then on. */
-static enum emu_status add_bundles(struct norm *m, uint32_t parts, struct adders *a, int held)
-{
-    uint32_t cs = op_compute_set(m->g, m->nn->seq, "add"), shape[2] = { 0, m->width }, at = 0;
-    __typeof__(m->block) before;
-    struct tensor others;
-
-    TRY(find_adders(m, parts, a, held, &shape[0]));
-    others = graph_variable(m->g, ELEM_F32, 2, shape, "parts");
-    for (uint32_t i = 0; i < m->added.count; i++) {
-        struct norm_sum s = sum_of(m, i / parts, parts, i % parts);
-        int apart = own_of(s.p, s.n, m->added.at[i].tile) == s.n;
-
-        add_on_tile(m, cs, s.p, s.n, &m->added.at[i],
-                    apart ? tensor_index(m->g, others, at++) : others);
     }
     before = m->block;
     m->block = m->added;
@@ -526,7 +507,7 @@ static void make_params(const struct norm *m, uint32_t cs, const struct norm_uni
     if (m->four)
         VERTEX(norm_params4_f16, g, cs, u->tile, .own = p[own].sums, .totals = totals,
                .gamma = gamma, .beta = beta, .scale = scale, .shift = shift, .inverse = inverse,
-               .eps = m->layer.eps, .p = m->parts - 1);
+               .eps = m->layer.eps, .before = own, .p = m->parts - 1 - own);
     else if (m->layer.strided)
         VERTEX(norm_params_strided_f16, g, cs, u->tile, .totals = totals, .gamma = gamma,
                .beta = beta, .scale = scale, .shift = shift, .inverse = inverse,

@@ -97,23 +97,57 @@ static int by_columns(const void *a, const void *b)
 
 /* ---- one compute set ---- */
 
-static struct tensor job_operand(struct reduction *r, const struct reduce_job *j)
+/* The job's columns of its partial k. */
+static struct tensor job_columns(const struct reduction *r, const struct reduce_job *j, size_t k)
+{
+    const struct reduce_partial *p = &r->partial.at[j->first + k];
+
+    return tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
+                        (uint32_t)(j->end - p->begin));
+}
+
+/* Those of all partials but `own`; of all, if there is none of this number. */
+static struct tensor job_operand(struct reduction *r, const struct reduce_job *j, size_t own)
 {
     struct tensor *part = emu_alloc(j->parts, sizeof(*part)), all;
+    unsigned parts = 0;
 
     if (!part) {
         graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, j->parts);
         return r->partial.at[j->first].t;
     }
     for (size_t k = 0; k < j->parts; k++) {
-        const struct reduce_partial *p = &r->partial.at[j->first + k];
-
-        part[k] = tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
-                               (uint32_t)(j->end - p->begin));
+        if (k != own)
+            part[parts++] = job_columns(r, j, k);
     }
-    all = tensor_concat(r->g, part, (unsigned)j->parts, 0);
+    all = tensor_concat(r->g, part, parts, 0);
     emu_free(part);
     return all;
+}
+
+/* The one of a job's partials that lies on its tile, if that is better used where it is: a codelet
+ * that gets all partials in one run would have it copied. Else j->parts. */
+static size_t own_partial(const struct reduction *r, const struct reduce_job *j,
+                          const struct codelet *codelet)
+{
+    uint32_t n = (uint32_t)(j->end - j->begin), p = (uint32_t)j->parts;
+    const struct arch *a = graph_arch(r->g);
+    size_t own = j->parts, held = 0;
+
+    for (size_t k = 0; k < j->parts; k++) {
+        if (r->partial.at[j->first + k].tile != j->tile)
+            continue;
+        own = k;
+        held++;
+    }
+    if (codelet != KERNEL_ROW(reduce_sum_f32_f32) || held != 1 || p < 2 || n % 2)
+        return j->parts;
+    if (KERNEL_CYCLES(reduce_own, KERNEL_ROW(reduce_own_f32), a, .partials = (p - 1) * n, .own = n,
+                      .out = n, .p = p - 1) >
+        KERNEL_CYCLES(reduce, codelet, a, .partials = p * n, .out = n, .p = p) +
+            plan_copy_cycles(a, (uint64_t)n * sizeof(float)))
+        return j->parts;
+    return own;
 }
 
 /* The type of the jobs' results. */
@@ -127,9 +161,16 @@ static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, 
                                const struct codelet *codelet, struct tensor out,
                                struct partial_list *results)
 {
+    size_t own = own_partial(r, j, codelet);
+
     graph_map(r->g, out, j->tile);
-    VERTEX_OF(reduce, codelet, r->g, cs, j->tile, .partials = job_operand(r, j), .out = out,
-              .p = (uint32_t)j->parts);
+    if (own < j->parts)
+        VERTEX(reduce_own_f32, r->g, cs, j->tile, .partials = job_operand(r, j, own),
+               .own = job_columns(r, j, own), .out = out, .before = (uint32_t)own,
+               .p = (uint32_t)(j->parts - 1 - own));
+    else
+        VERTEX_OF(reduce, codelet, r->g, cs, j->tile, .partials = job_operand(r, j, own),
+                  .out = out, .p = (uint32_t)j->parts);
     return VEC_PUSH(results, (struct reduce_partial){ out, j->begin, j->end,
                                                       r->partial.at[j->first].row, j->tile });
 }
