@@ -175,10 +175,10 @@ void norm_back_f16_ref(const struct codelet_call *call)
         uint64_t channel = i / block * CHANNELS + i % CHANNELS;
         const uint32_t *factor = (const uint32_t *)arg[norm_back__factors].data +
                                  channel / 2 * PAIR_FACTORS + channel % 2;
-        uint32_t v = fp_f32_mul(factor[0], fp_f16_to_f32(dy[i], &env), &env);
+        uint32_t v = fp_f32_fma(fp_f16_to_f32(dy[i], &env), factor[0], factor[4], &env);
 
-        v = fp_f32_add(v, fp_f32_mul(factor[2], fp_f16_to_f32(x[i], &env), &env), &env);
-        out[i] = fp_f16_from_f32(fp_f32_add(v, factor[4], &env), 0, &env);
+        v = fp_f32_fma(fp_f16_to_f32(x[i], &env), factor[2], v, &env);
+        out[i] = fp_f16_from_f32(v, 0, &env);
     }
 }
 
@@ -190,7 +190,7 @@ static uint64_t norm_back_slots(const void *shape, unsigned w)
 
     if (!p.count)
         return POSITIONS_NONE_SLOTS + 1;
-    return POSITIONS_SLOTS + 7 + p.blocks * 5 + p.count * (8 * 9 + 3) + 1;
+    return POSITIONS_SLOTS + 17 + p.blocks * 4 + p.count * (8 * 6 + 7);
 }
 
 uint64_t norm_back_f16_cycles(const struct codelet_call *call)
