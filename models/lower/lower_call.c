@@ -197,10 +197,8 @@ static enum emu_status make_function(struct lowering *l, const struct stretch *s
     nn_continue_in(l->nn, body);
     st = lower_body(l, s, c, f);
     l->at = at;
-    for (uint32_t k = 0; st == EMU_OK && k < c->values; k++) {
-        if (c->made[k] && c->asked[k])
-            lower_gradient_in_function(l, s->value[k], &f->made[k]);
-    }
+    if (st == EMU_OK)
+        lower_gradients_in_function(l, s->value, c->asked, c->values, f->made);
     l->seq = outer;
     nn_continue_in(l->nn, outer);
     emu_free(inner);

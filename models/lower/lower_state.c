@@ -445,9 +445,15 @@ static int is_in_blocks(const struct lowering *l, uint32_t parameter, const stru
            tensor_elements(l->g, p->blocks) == state_elements(l, parameter);
 }
 
-/* Moves a gradient to where its parameter lies: to, flat, with zeros where it is filled up. */
-static void bring_home(struct lowering *l, uint32_t parameter, const struct placed *p,
-                       struct tensor to)
+/* A gradient on its way: numbers as the parameter has them, and where that lies; both flat. */
+struct way_home {
+    struct tensor from, to;
+};
+
+/* Rounds a gradient that goes to where its parameter lies: to, flat, with zeros where it is filled
+ * up. */
+static struct way_home way_home(struct lowering *l, uint32_t parameter, const struct placed *p,
+                                struct tensor to)
 {
     int blocks = is_in_blocks(l, parameter, p);
     struct tensor from = blocks ? p->blocks : p->view;
@@ -455,15 +461,24 @@ static void bring_home(struct lowering *l, uint32_t parameter, const struct plac
     graph_push(l->g, l->og->value[parameter].name);
     if (tensor_elem(l->g, from) != tensor_elem(l->g, to))
         from = op_cast(l->g, l->seq, from, tensor_elem(l->g, to), "rounded");
+    graph_pop(l->g);
     if (!blocks)
         to = state_view(l, parameter, to);
-    program_add(l->g, l->seq,
-                program_copy(l->g, tensor_flatten(l->g, from), tensor_flatten(l->g, to)));
+    return (struct way_home){ tensor_flatten(l->g, from), tensor_flatten(l->g, to) };
+}
+
+static void bring_home(struct lowering *l, uint32_t parameter, const struct placed *p,
+                       struct tensor to)
+{
+    struct way_home way = way_home(l, parameter, p, to);
+
+    graph_push(l->g, l->og->value[parameter].name);
+    program_add(l->g, l->seq, program_copy(l->g, way.from, way.to));
     graph_pop(l->g);
 }
 
-/* The gradient of a parameter where that lies, in new memory. */
-static struct tensor new_at_home(struct lowering *l, uint32_t parameter, const struct placed *p)
+/* New memory for the gradient of a parameter, where that lies. */
+static struct tensor memory_at_home(struct lowering *l, uint32_t parameter, const struct placed *p)
 {
     struct tensor like = l->at[parameter].gradient, t;
     uint32_t n = (uint32_t)tensor_elements(l->g, like);
@@ -472,6 +487,14 @@ static struct tensor new_at_home(struct lowering *l, uint32_t parameter, const s
     graph_map_like(l->g, t, like);
     if (state_is_filled_up(l, parameter) && !is_in_blocks(l, parameter, p))
         op_fill(l->g, l->seq, t, 0, "gradient");
+    return t;
+}
+
+/* The gradient of a parameter where that lies, in new memory. */
+static struct tensor new_at_home(struct lowering *l, uint32_t parameter, const struct placed *p)
+{
+    struct tensor t = memory_at_home(l, parameter, p);
+
     bring_home(l, parameter, p, t);
     return t;
 }
@@ -495,14 +518,35 @@ static void take_gradient(struct lowering *l, uint32_t parameter, const struct p
     l->at[parameter].has_gradient = 1;
 }
 
-void lower_gradient_in_function(struct lowering *l, uint32_t value, struct placed *made)
+void lower_gradients_in_function(struct lowering *l, const uint32_t *value, const uint8_t *asked,
+                                 uint32_t values, struct placed *made)
 {
-    uint32_t parameter = l->gradient_of[value];
+    struct tensor *from = emu_alloc(values + 1, sizeof(*from));
+    struct tensor *to = emu_alloc(values + 1, sizeof(*to));
+    unsigned n = 0;
 
-    if (parameter == OP_NONE || !made->has_view)
-        return;
-    made->gradient = new_at_home(l, parameter, made);
-    made->has_gradient = 1;
+    if (!from || !to)
+        graph_fail(l->g, EMU_NO_MEMORY, "gradients of a function");
+    graph_push(l->g, "weights");
+    for (uint32_t k = 0; from && to && k < values; k++) {
+        uint32_t parameter = l->gradient_of[value[k]];
+        struct way_home way;
+
+        if (!asked[k] || parameter == OP_NONE || !made[k].has_view)
+            continue;
+        made[k].gradient = memory_at_home(l, parameter, &made[k]);
+        made[k].has_gradient = 1;
+        way = way_home(l, parameter, &made[k], made[k].gradient);
+        from[n] = way.from;
+        to[n++] = way.to;
+    }
+    if (n)
+        program_add(
+            l->g, l->seq,
+            program_copy(l->g, tensor_concat(l->g, from, n, 0), tensor_concat(l->g, to, n, 0)));
+    graph_pop(l->g);
+    emu_free(from);
+    emu_free(to);
 }
 
 int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struct placed *made)

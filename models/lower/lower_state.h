@@ -23,9 +23,11 @@ struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
 /* Whether elements fill it up. */
 int state_is_filled_up(const struct lowering *l, uint32_t state);
 
-/* Within a function that makes a gradient: moves it to where its parameter lies, as made->gradient.
- * l->at is that of the caller, l->seq the body. */
-void lower_gradient_in_function(struct lowering *l, uint32_t value, struct placed *made);
+/* Within a function that makes values: moves those of them that are gradients, and asked for, to
+ * where their parameters lie, as made->gradient, all at once. l->at is that of the caller, l->seq
+ * the body. */
+void lower_gradients_in_function(struct lowering *l, const uint32_t *value, const uint8_t *asked,
+                                 uint32_t values, struct placed *made);
 /* A value has been made, and by a function (made) or not (NULL): if it is a gradient, it goes to
  * where its parameter lies. */
 void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct placed *made);
