@@ -273,6 +273,46 @@ static uint32_t add_at(struct op_gradient *x, const char *op, uint32_t indices, 
     return gradient_node(x, op, (uint32_t[]){ zeros, indices, values }, 3, attr, axis ? 2 : 1);
 }
 
+static int all_true(struct op_gradient *x, uint32_t value)
+{
+    struct op_tensor t;
+    int all = 1;
+
+    if (x->status != EMU_OK || !op_value_constant_kind(&x->g->value[value]))
+        return 0;
+    x->status = op_value_read(x->g, value, &t);
+    if (x->status != EMU_OK)
+        return 0;
+    for (uint64_t k = 0; k < op_shape_count(&t.shape); k++)
+        all &= t.i[k] != 0;
+    op_tensor_free(&t);
+    return all;
+}
+
+/* Which updates are left where they were written, because no later one went there: their numbers
+ * are written and read again. OP_NONE: all. */
+static uint32_t last_written(struct op_gradient *x, const char *gather,
+                             const struct op_named_attr *axis, uint32_t axes)
+{
+    struct op_shape to = gradient_shape(x, x->n->in[0]), from = gradient_shape(x, x->n->in[2]);
+    double *number = emu_alloc(op_shape_count(&from) + 1, sizeof(*number));
+    uint32_t numbers = OP_NONE, who, last;
+
+    to.type = from.type = OP_TYPE_F32;
+    for (uint64_t k = 0; number && k < op_shape_count(&from); k++)
+        number[k] = (double)k;
+    if (!number)
+        x->status = FAIL(NO_MEMORY, "gradients");
+    if (x->status == EMU_OK)
+        x->status = op_constant_new(x->g, &from, number, &numbers);
+    emu_free(number);
+    who = gradient_node(x, x->n->row->name,
+                        (uint32_t[]){ gradient_zeros(x, to), x->n->in[1], numbers }, 3, axis, axes);
+    who = gradient_node(x, gather, (uint32_t[]){ who, x->n->in[1] }, 2, axis, axes);
+    last = gradient_binary(x, "Equal", who, numbers);
+    return last != OP_NONE && all_true(x, last) ? OP_NONE : last;
+}
+
 /* Of ScatterElements and ScatterND: what was written over has no gradient, what was written has
  * that of where it went. */
 static void scatter_back(struct op_gradient *x)
@@ -293,9 +333,17 @@ static void scatter_back(struct op_gradient *x)
                                 (uint32_t[]){ dy, indices,
                                               gradient_zeros(x, gradient_shape(x, x->n->in[2])) },
                                 3, &axis, nd ? 0 : 1);
-    if (x->wanted[2])
-        x->in[2] = gradient_node(x, nd ? "GatherND" : "GatherElements", (uint32_t[]){ dy, indices },
-                                 2, &axis, nd ? 0 : 1);
+    if (x->wanted[2]) {
+        const char *gather = nd ? "GatherND" : "GatherElements";
+        uint32_t back = gradient_node(x, gather, (uint32_t[]){ dy, indices }, 2, &axis, nd ? 0 : 1);
+        uint32_t last = add ? OP_NONE : last_written(x, gather, &axis, nd ? 0 : 1);
+
+        x->in[2] =
+            last == OP_NONE
+                ? back
+                : gradient_node(x, "Where", (uint32_t[]){ last, back, gradient_number(x, dy, 0) },
+                                3, NULL, 0);
+    }
 }
 
 void gradient_gather_node(struct op_gradient *x)
