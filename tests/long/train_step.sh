@@ -18,7 +18,7 @@ tool=build/obj/release/long/train_step_reference
 twin="$python -W ignore tests/long/train_step_twin.py"
 if [ -n "${ALL:-}" ]; then
     CHIP="masks@32x8,tiles=256 encoder@32x8,tiles=256 mobilenet@64x4 efficientnet-b0@64x2 efficientnet-b0-g16@64x2 resnet50@64x2 resnet50@224x1
-          efficientnet-b4@380x1 efficientnet-b4-g16@380x1"
+          vgg16-convolutions@224x1 efficientnet-b4@380x1 efficientnet-b4-g16@380x1"
     F64="mobilenet@224x2 efficientnet-b0@224x2 efficientnet-b0-g16@224x1 resnet50@224x2 vgg16@224x1 efficientnet-b4@380x2
         efficientnet-b4-g16@380x1"
 fi
