@@ -58,7 +58,8 @@ struct norm_layer {
     float eps;
     struct tensor gamma, beta; /* lists, f32, 0 for channels that there are not */
 };
-/* Lists, f32: mean, variance, 1 / root(variance + eps). */
+/* Lists, f32: mean, variance, 1 / root(variance + eps). The variance is for what moves: of four
+ * strided groups it is the same list as rstd if nothing does. */
 struct norm_statistics {
     struct tensor mean, variance, rstd;
 };

@@ -297,29 +297,40 @@ static void test_norm_stats4(void **state)
     kernel_fixture_free(rig);
 }
 
-static void test_norm_params4(void **state)
+static void params4_all(const char *name)
 {
     static const uint32_t channels[] = { 0, 2, 4, 10, 12, 14, 16, 48, 160 }, p[] = { 0, 1, 2, 15 };
-    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_params4_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("params", 1);
 
-    (void)state;
     for (uint32_t i = 0; i < EMU_COUNT_OF(channels) * EMU_COUNT_OF(p) * 3; i++) {
+        uint32_t others = p[i / 3 % EMU_COUNT_OF(p)], before = others * (i % 3) / 2;
+
         norm_case(&c);
-        c.value[norm_params4__before] = p[i / 3 % EMU_COUNT_OF(p)] * (i % 3) / 2;
-        c.value[norm_params4__p] = p[i / 3 % EMU_COUNT_OF(p)] - c.value[norm_params4__before];
-        c.elements[norm_params4__own] = 8;
-        c.elements[norm_params4__totals] = 8 * p[i / 3 % EMU_COUNT_OF(p)];
-        for (unsigned k = norm_params4__gamma; k <= norm_params4__shift; k++)
+        for (unsigned k = 0; k < rig->codelet->fields; k++) {
+            const char *field = rig->codelet->field[k].name;
+
             c.elements[k] = channels[i / 3 / EMU_COUNT_OF(p)];
+            c.phase[k] = rig->codelet->field[k].align == 4 ? i % 4 * 4 : 0;
+            if (!strcmp(field, "own") || !strcmp(field, "totals"))
+                c.elements[k] = 8 * (*field == 'o' ? 1 : others);
+            c.value[k] = !strcmp(field, "before")    ? before
+                         : !strcmp(field, "p")       ? others - before
+                         : !strcmp(field, "inverse") ? 0x3e000000 - i * 1000
+                                                     : 0x3a83126f; /* 1e-3 */
+        }
         c.phase[norm_params4__own] = i % 2 * 8;
-        c.phase[norm_params4__scale] = i % 4 * 4;
-        c.value[norm_params4__inverse] = 0x3e000000 - i * 1000;
-        c.value[norm_params4__eps] = 0x3a83126f; /* 1e-3 */
         kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
     kernel_fixture_free(rig);
+}
+
+static void test_norm_params4(void **state)
+{
+    (void)state;
+    params4_all("norm_params4_f16");
+    params4_all("norm_train4_f16");
 }
 
 /* ---- norms in training ---- */

@@ -6,7 +6,7 @@
 
 struct norm_test {
     uint32_t n, c, h, w, groups;
-    int strided;
+    int strided, still; /* still: no running statistics */
     enum activation_function act;
     double mean; /* added to x: statistics must not drown in it */
 };
@@ -20,6 +20,17 @@ static const struct norm_test cases[] = {
     { .n = 1, .c = 32, .h = 4, .w = 6, .groups = 2 },
     { .n = 2, .c = 20, .h = 3, .w = 3, .groups = 5, .act = ACT_SWISH },
     { .n = 2, .c = 36, .h = 3, .w = 4, .groups = 4, .strided = 1 },
+    { .n = 2, .c = 36, .h = 3, .w = 4, .groups = 4, .strided = 1, .still = 1 },
+    { .n = 1,
+      .c = 72,
+      .h = 9,
+      .w = 11,
+      .groups = 4,
+      .strided = 1,
+      .still = 1,
+      .act = ACT_SWISH,
+      .mean = 2 },
+    { .n = 2, .c = 36, .h = 3, .w = 4, .groups = 4, .still = 1 },
     { .n = 3, .c = 16, .h = 2, .w = 2, .groups = 16 },
     { .n = 1, .c = 24, .h = 2, .w = 3, .groups = 1, .strided = 1, .mean = -3 },
 };
@@ -79,7 +90,8 @@ static struct norm_run norm_run_of(const struct norm_test *t)
     k.running.mean = list(&k, k.before, "running mean");
     k.running.variance = k.running.mean;
     k.running.rate = (float)rate;
-    k.y = op_norm_train(k.r.nn, k.x, &k.layer, t->act, &k.running, &k.statistics, "norm");
+    k.y = op_norm_train(k.r.nn, k.x, &k.layer, t->act, t->still ? NULL : &k.running, &k.statistics,
+                        "norm");
     k.back = op_norm_gradient(k.r.nn, k.x, k.dy, &k.layer, &k.statistics, "back");
     must(graph_status(k.r.g));
     return k;
@@ -219,10 +231,11 @@ static void check_slopes(const struct norm_run *k, uint32_t n, uint32_t c, const
 
 static void check_lists(const struct norm_test *t)
 {
-    enum { MEAN, VARIANCE, RUNNING, RUNNING_VARIANCE, GAMMA, BETA, LISTS };
+    enum { MEAN, VARIANCE, RSTD, RUNNING, RUNNING_VARIANCE, GAMMA, BETA, LISTS };
     struct norm_run k = norm_run_of(t);
-    struct tensor part[LISTS] = { k.statistics.mean,  k.statistics.variance, k.running.mean,
-                                  k.running.variance, k.back.gamma,          k.back.beta };
+    struct tensor part[LISTS] = { k.statistics.mean, k.statistics.variance, k.statistics.rstd,
+                                  k.running.mean,    k.running.variance,    k.back.gamma,
+                                  k.back.beta };
     float *got = run_f32(&k.r, k.x, k.in, k.dy, k.grad, tensor_concat(k.r.g, part, LISTS, 0));
     uint32_t columns = k.items * k.padded;
 
@@ -237,12 +250,16 @@ static void check_lists(const struct norm_test *t)
             v[j] = (double)got[j * columns + i];
         s = moments_of(&k, n, c);
         near(&k, "mean", i, v[MEAN], s.mean, 1e-5 * (1 + fabs(s.mean)));
+        near(&k, "variance by its root", i, 1 / (v[RSTD] * v[RSTD]) - epsilon, s.variance,
+             1e-5 * (1 + s.variance + s.mean * s.mean));
+        check_slopes(&k, n, c, &s, v[GAMMA], v[BETA]);
+        if (t->still)
+            continue;
         near(&k, "variance", i, v[VARIANCE], s.variance, 1e-5 * (1 + s.mean * s.mean));
         near(&k, "running mean", i, v[RUNNING], (double)k.before[c] * (1 - rate) + v[MEAN] * rate,
              1e-5 * (1 + fabs(s.mean)));
         near(&k, "running variance", i, v[RUNNING_VARIANCE],
              (double)k.before[c] * (1 - rate) + v[VARIANCE] * rate, 1e-5);
-        check_slopes(&k, n, c, &s, v[GAMMA], v[BETA]);
     }
     free(got);
     norm_run_free(&k);

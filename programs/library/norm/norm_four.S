@@ -1,4 +1,4 @@
-// norm_four.S: norm_stats4_f16, norm_params4_f16: group norm with four groups, channel c in group c mod 4. A vector of four or eight
+// norm_four.S: norm_stats4_f16, norm_params4_f16, norm_train4_f16: group norm with four groups, channel c in group c mod 4. A vector of four or eight
 // channels then has channels of all groups, whatever block it belongs to: statistics need no sums by channel, and every worker has two
 // groups all the time.
 
@@ -175,19 +175,30 @@ ENTRY norm_stats4_f16, supervisor
 #define beta     $m8
 #define scale    $m9
 #define shift    $m10
+#define means    $m2                       // once totals are added up
+#define rstds    $m6                       // as own
 #define mean     $a6:7
 #define rstd     $a4:5
 
-// Scale and shift of a pair of channels; gamma is in $a0:1. next: loads the next one.
-.macro CHANNELS next:vararg
+// Scale and shift of a pair of channels; gamma is in $a0:1. next: loads the next one. keep: keeps what they are made of.
+.macro CHANNELS keep next:vararg
         { ld64step $a2:3, $mzero, beta+=, CTXT_WORKERS
           f32v2mul $a0:1, rstd, $a0:1 }
+.if \keep
+        { st64step mean, $mzero, means+=, CTXT_WORKERS
+          f32v2tof16 $a0, $a0:1 }
+        { st32step $a0, $mzero, scale+=, CTXT_WORKERS
+          f16v2tof32 $a0:1, $a0 }
+        { st64step rstd, $mzero, rstds+=, CTXT_WORKERS
+          f32v2mul $a0:1, mean, $a0:1 }
+.else
         { nop
           f32v2tof16 $a0, $a0:1 }
         { st32step $a0, $mzero, scale+=, CTXT_WORKERS
           f16v2tof32 $a0:1, $a0 }
         { nop
           f32v2mul $a0:1, mean, $a0:1 }
+.endif
         { \next
           f32v2sub $a2:3, $a2:3, $a0:1 }
         { nop
@@ -196,11 +207,12 @@ ENTRY norm_stats4_f16, supervisor
           fnop }
 .endm
 
-// State: own, totals, gamma, beta, scale, shift, inverse, eps, before, p, n. Workers take pairs of channels in turn, those with an even number of
-// the first two groups, the others of the last two.
-ENTRY norm_params4_f16
+// State: own, totals, gamma, beta, scale, shift, inverse, eps, before, p, n; training has mean and rstd [n] besides. Workers take pairs of
+// channels in turn, those with an even number of the first two groups, the others of the last two.
+.macro PARAMS name state keep
+ENTRY \name
         get wid, $WSR
-        { ld32 count, $mvertex_base, $mzero, norm_params4__n
+        { ld32 count, $mvertex_base, $mzero, \state\()__n
           setzi $a7, 1 << CSR_W_FP_CLR__ZAACC__SHIFT }
         { and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
           uput $FP_CLR, $a7 }
@@ -208,36 +220,36 @@ ENTRY norm_params4_f16
         sub t, LAST_WORKER, wid
         SHARE count, count, t, u
         add count, count, -1
-        brneg count, .Lno_pair
-        ld32 own, $mvertex_base, $mzero, norm_params4__own
+        brneg count, .L\name\()_none
+        ld32 own, $mvertex_base, $mzero, \state\()__own
         and t, wid, 1
-        ld32 total, $mvertex_base, $mzero, norm_params4__totals
+        ld32 total, $mvertex_base, $mzero, \state\()__totals
         shl t, t, 4
-        { ld32 p, $mvertex_base, $mzero, norm_params4__before
+        { ld32 p, $mvertex_base, $mzero, \state\()__before
           zero $a0:1 }
         { add total, total, t
           zero $a2:3 }
         REPEAT p, 1
         { ld128step $a0:3, $mzero, total+=, 2
           f32v4acc $a0:3 }
-        { ld32 p, $mvertex_base, $mzero, norm_params4__p
+        { ld32 p, $mvertex_base, $mzero, \state\()__p
           f32v4acc $a0:3 }
         ld64 $a0:1, own, t, 0
         ld64 $a2:3, own, t, 1
         REPEAT p, 1
         { ld128step $a0:3, $mzero, total+=, 2
           f32v4acc $a0:3 }
-        { ld32 gamma, $mvertex_base, $mzero, norm_params4__gamma
+        { ld32 gamma, $mvertex_base, $mzero, \state\()__gamma
           f32v4acc $a0:3 }
-        { ld32 $a0, $mvertex_base, $mzero, norm_params4__inverse
+        { ld32 $a0, $mvertex_base, $mzero, \state\()__inverse
           f32v2gina $a2:3, $azeros, 0 }
-        { ld32 $a1, $mvertex_base, $mzero, norm_params4__eps
+        { ld32 $a1, $mvertex_base, $mzero, \state\()__eps
           f32v2gina $a4:5, $azeros, 0 }
-        { ld32 beta, $mvertex_base, $mzero, norm_params4__beta
+        { ld32 beta, $mvertex_base, $mzero, \state\()__beta
           f32v2mul $a2:3, $a0:B, $a2:3 }
-        { ld32 scale, $mvertex_base, $mzero, norm_params4__scale
+        { ld32 scale, $mvertex_base, $mzero, \state\()__scale
           f32v2mul $a4:5, $a0:B, $a4:5 }
-        { ld32 shift, $mvertex_base, $mzero, norm_params4__shift
+        { ld32 shift, $mvertex_base, $mzero, \state\()__shift
           mov $a6, $a2 }
         { shl t, wid, 3
           mov $a7, $a4 }
@@ -254,9 +266,20 @@ ENTRY norm_params4_f16
         { ld64step $a0:1, $mzero, gamma+=, CTXT_WORKERS
           f32oorx $a4, $a4 }
         f32oorx $a5, $a5
+.if \keep
+        ld32 means, $mvertex_base, $mzero, \state\()__mean
+        ld32 rstds, $mvertex_base, $mzero, \state\()__rstd
+        shl t, wid, 3
+        add means, means, t
+        add rstds, rstds, t
+.endif
         REPEAT count, 7
-        CHANNELS ld64step $a0:1, $mzero, gamma+=, CTXT_WORKERS
-        CHANNELS nop
-.Lno_pair:
+        CHANNELS \keep, ld64step $a0:1, $mzero, gamma+=, CTXT_WORKERS
+        CHANNELS \keep, nop
+.L\name\()_none:
         exitz $mzero
-.size norm_params4_f16, .-norm_params4_f16
+.size \name, .-\name
+.endm
+
+PARAMS norm_params4_f16, norm_params4, 0
+PARAMS norm_train4_f16, norm_train4, 1

@@ -1,4 +1,4 @@
-/* norm_four_ref.c - norm_stats4_f16, norm_params4_f16: meaning and cycles. */
+/* norm_four_ref.c - norm_stats4_f16, norm_params4_f16, norm_train4_f16: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { GROUPS = 4, LANES = 8, FEW = 384 /* elements: norm_four.S */ };
@@ -86,60 +86,109 @@ uint64_t norm_stats4_f16_cycles(const struct codelet_call *call)
 
 /* ---- scale and shift ---- */
 
+/* The arguments of either codelet; mean, rstd: NULL if they are not kept. */
+struct params4 {
+    const uint32_t *own, *totals, *gamma, *beta;
+    uint16_t *scale, *shift;
+    uint32_t *mean, *rstd, inverse, eps, before, p, n;
+};
+
+#define PARAMS4_OF(call, state, means, rstds)                                                      \
+    {                                                                                              \
+        .own = (call)->arg[state##__own].data, .totals = (call)->arg[state##__totals].data,        \
+        .gamma = (call)->arg[state##__gamma].data, .beta = (call)->arg[state##__beta].data,        \
+        .scale = (call)->arg[state##__scale].data, .shift = (call)->arg[state##__shift].data,      \
+        .mean = (means), .rstd = (rstds), .inverse = (call)->arg[state##__inverse].value,          \
+        .eps = (call)->arg[state##__eps].value, .before = (call)->arg[state##__before].value,      \
+        .p = (call)->arg[state##__p].value, .n = (call)->arg[state##__n].value                     \
+    }
+
 /* Mean and inverse deviation of group g. */
-static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean, uint32_t *rstd)
+static void moments(const struct params4 *m, uint32_t g, uint32_t *mean, uint32_t *rstd)
 {
-    const uint32_t *own = call->arg[norm_params4__own].data,
-                   *x = call->arg[norm_params4__totals].data;
-    uint32_t inverse = call->arg[norm_params4__inverse].value, sum[2], v;
-    uint32_t before = call->arg[norm_params4__before].value;
+    uint32_t sum[2] = { 0 }, v;
     struct fp_env env = { 0 };
 
-    for (unsigned k = 0; k < 2; k++) {
-        sum[k] = 0;
-        for (uint32_t i = 0; i <= before + call->arg[norm_params4__p].value; i++) {
-            const uint32_t *row = i == before ? own : &x[(size_t)(i - (i > before)) * 2 * GROUPS];
+    for (uint32_t i = 0; i <= m->before + m->p; i++) {
+        const uint32_t *row =
+            i == m->before ? m->own : &m->totals[(size_t)(i - (i > m->before)) * 2 * GROUPS];
 
+        for (unsigned k = 0; k < 2; k++)
             sum[k] = fp_f32_add(sum[k], row[2 * g + k], &env);
+    }
+    *mean = fp_f32_mul(m->inverse, sum[0], &env);
+    v = fp_f32_sub(fp_f32_mul(m->inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
+    v = fp_f32_add(m->eps, fp_f32_max(v, 0, &env), &env);
+    *rstd = fp_f32_oorx(v, &env);
+}
+
+static void params4(const struct params4 *m)
+{
+    struct fp_env env = { 0 };
+
+    for (uint32_t c = 0; c < m->n; c++) {
+        uint32_t mean, rstd, s;
+
+        moments(m, c % GROUPS, &mean, &rstd);
+        m->scale[c] = fp_f16_from_f32(fp_f32_mul(rstd, m->gamma[c], &env), 0, &env);
+        s = fp_f32_mul(mean, fp_f16_to_f32(m->scale[c], &env), &env);
+        m->shift[c] = fp_f16_from_f32(fp_f32_sub(m->beta[c], s, &env), 0, &env);
+        if (m->mean) {
+            m->mean[c] = mean;
+            m->rstd[c] = rstd;
         }
     }
-    *mean = fp_f32_mul(inverse, sum[0], &env);
-    v = fp_f32_sub(fp_f32_mul(inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
-    v = fp_f32_add(call->arg[norm_params4__eps].value, fp_f32_max(v, 0, &env), &env);
-    *rstd = fp_f32_oorx(v, &env);
 }
 
 void norm_params4_f16_ref(const struct codelet_call *call)
 {
-    const uint32_t *gamma = call->arg[norm_params4__gamma].data,
-                   *beta = call->arg[norm_params4__beta].data;
-    uint16_t *scale = call->arg[norm_params4__scale].data,
-             *shift = call->arg[norm_params4__shift].data;
-    struct fp_env env = { 0 };
+    const struct params4 m = PARAMS4_OF(call, norm_params4, NULL, NULL);
 
-    for (uint32_t c = 0; c < call->arg[norm_params4__n].value; c++) {
-        uint32_t mean, rstd, s;
-
-        moments(call, c % GROUPS, &mean, &rstd);
-        scale[c] = fp_f16_from_f32(fp_f32_mul(rstd, gamma[c], &env), 0, &env);
-        s = fp_f32_mul(mean, fp_f16_to_f32(scale[c], &env), &env);
-        shift[c] = fp_f16_from_f32(fp_f32_sub(beta[c], s, &env), 0, &env);
-    }
+    params4(&m);
 }
+
+void norm_train4_f16_ref(const struct codelet_call *call)
+{
+    const struct params4 m = PARAMS4_OF(call, norm_train4, call->arg[norm_train4__mean].data,
+                                        call->arg[norm_train4__rstd].data);
+
+    params4(&m);
+}
+
+struct params4_shape {
+    const struct arch *arch;
+    uint64_t n, rows;
+    unsigned more; /* slots before the first pair */
+};
 
 static uint64_t params_slots(const void *shape, unsigned w)
 {
-    const struct codelet_call *call = shape;
-    uint64_t pairs = codelet_share(call->arch, call->arg[norm_params4__n].value / 2, w);
+    const struct params4_shape *s = shape;
+    uint64_t pairs = codelet_share(s->arch, s->n / 2, w);
 
     if (!pairs)
         return 11 + 1;
-    return 11 + 11 + (uint64_t)call->arg[norm_params4__before].value +
-           call->arg[norm_params4__p].value + 12 + 2 * (uint64_t)call->arch->slots_f32oorx + 1 +
-           7 * pairs + 1;
+    return 11 + 11 + s->rows + 12 + 2 * (uint64_t)s->arch->slots_f32oorx + s->more + 1 + 7 * pairs +
+           1;
+}
+
+static uint64_t params4_cycles(const struct arch *a, const struct params4 *m, unsigned more)
+{
+    const struct params4_shape s = { a, m->n, (uint64_t)m->before + m->p, more };
+
+    return codelet_workers_cycles(a, params_slots, &s);
 }
 
 uint64_t norm_params4_f16_cycles(const struct codelet_call *call)
 {
-    return codelet_workers_cycles(call->arch, params_slots, call);
+    const struct params4 m = PARAMS4_OF(call, norm_params4, NULL, NULL);
+
+    return params4_cycles(call->arch, &m, 0);
+}
+
+uint64_t norm_train4_f16_cycles(const struct codelet_call *call)
+{
+    const struct params4 m = PARAMS4_OF(call, norm_train4, NULL, NULL);
+
+    return params4_cycles(call->arch, &m, 5);
 }

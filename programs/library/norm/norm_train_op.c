@@ -3,10 +3,11 @@
  * Every tile adds up what it has of each channel; sums of all tiles follow, and, of group norm, of
  * the channels of a group. What becomes of them is a list with a number for each column: a channel,
  * of group norm a channel of a picture. A column block, 16 of them, is computed on one tile, and
- * fetched by the tiles that have some of its channels. */
+ * fetched by the tiles that have some of its channels. Forward, sums of four strided groups need no
+ * sums by channel (norm_sums.h), and every tile makes scale and shift of its channels itself. */
 #include <string.h>
 
-#include "programs/library/layout/tile_blocks.h"
+#include "programs/library/norm/norm_sums.h"
 #include "programs/library/ops_gradient.h"
 #include "programs/library/reduce/reduce_partials.h"
 
@@ -213,6 +214,25 @@ static void add_running(const struct norm *m, uint32_t cs, const struct norm_sta
     }
 }
 
+/* act(x scale + shift), with the numbers of all channels of a tile block. */
+static void apply_block(const struct norm *m, uint32_t cs, enum activation_function act,
+                        const struct tile_block *b, struct tensor y, struct tensor scale,
+                        struct tensor shift)
+{
+    VERTEX_OF(affine, nn_codelet(m->g, &affine, act), m->g, cs, tile_block_tile(&m->all, b),
+              .x = tile_block_take(m->g, &m->all, b, m->x.t),
+              .y = tile_block_take(m->g, &m->all, b, y), .scale = scale, .shift = shift,
+              .blocks = b->blocks, .f = b->f);
+}
+
+static struct activation result_of(const struct norm *m, const char *name)
+{
+    struct activation y = nn_activation(m->nn, m->x.n, m->x.c, m->x.h, m->x.w, name);
+
+    graph_map_like(m->g, y.t, m->x.t);
+    return y;
+}
+
 static enum emu_status forward(struct norm *m, enum activation_function act, struct activation *y,
                                struct norm_statistics *out, struct norm_running *running)
 {
@@ -224,20 +244,163 @@ static enum emu_status forward(struct norm *m, enum activation_function act, str
     TRY(place_blocks(m, sum[0]));
     add_groups(m, sum);
     add_statistics(m, sum, out, &scale, &shift);
-    *y = nn_activation(m->nn, m->x.n, m->x.c, m->x.h, m->x.w, "out");
-    graph_map_like(m->g, y->t, m->x.t);
+    *y = result_of(m, "out");
     cs = op_compute_set(m->g, m->nn->seq, "apply");
     for (size_t i = 0; i < m->all.list.count; i++) {
         const struct tile_block *b = &m->all.list.at[i];
 
-        VERTEX_OF(affine, nn_codelet(m->g, &affine, act), m->g, cs, tile_block_tile(&m->all, b),
-                  .x = tile_block_take(m->g, &m->all, b, m->x.t),
-                  .y = tile_block_take(m->g, &m->all, b, y->t), .scale = channels_of(m, b, scale),
-                  .shift = channels_of(m, b, shift), .blocks = b->blocks, .f = b->f);
+        apply_block(m, cs, act, b, y->t, channels_of(m, b, scale), channels_of(m, b, shift));
     }
     if (running)
         add_running(m, cs, out, running);
     return graph_status(m->g);
+}
+
+/* ---- forward, four strided groups ---- */
+
+/* Numbers of the channels of all tile blocks, in order, each on the tile of its block: scale,
+ * shift, mean and 1 over the deviation. */
+enum { SCALE, SHIFT, MEAN, RSTD, LISTS };
+
+/* Gamma or beta of the channels of a unit. */
+static struct tensor unit_channels(const struct norm *m, const struct norm_unit *u,
+                                   struct tensor list)
+{
+    struct tensor *part = emu_alloc(u->count, sizeof(*part)), all = list;
+
+    if (!part) {
+        graph_fail(m->g, EMU_NO_MEMORY, "parameters of a norm");
+        return all;
+    }
+    for (uint32_t i = 0; i < u->count; i++)
+        part[i] = channels_of(m, &m->all.list.at[u->first + i], list);
+    all = tensor_concat(m->g, part, u->count, 0);
+    emu_free(part);
+    return all;
+}
+
+/* Adds the vertices of a unit, whose channels are [at, returned number) of the lists: in `make`
+ * scale and shift, which are used in `use`. */
+static uint32_t add_unit(const struct norm *m, const struct norm_sums *sums,
+                         const struct norm_unit *u, const uint32_t cs[2],
+                         enum activation_function act, struct tensor y, uint32_t at,
+                         const struct tensor list[LISTS])
+{
+    const struct norm_part *p = norm_sums_of(sums, u);
+    uint32_t own = norm_parts_own(p, sums->parts, u->tile), end = at;
+    struct tensor t[LISTS];
+
+    own = own < sums->parts ? own : 0;
+    for (uint32_t i = u->first; i < u->first + u->count; i++) {
+        const struct tile_block *b = &m->all.list.at[i];
+        uint32_t next = end + b->blocks * CHANNEL_BLOCK;
+
+        apply_block(m, cs[1], act, b, y, tensor_slice(m->g, list[SCALE], 0, end, next),
+                    tensor_slice(m->g, list[SHIFT], 0, end, next));
+        end = next;
+    }
+    for (unsigned k = 0; k < LISTS; k++) {
+        t[k] = tensor_slice(m->g, list[k], 0, at, end);
+        graph_map(m->g, t[k], u->tile);
+    }
+    VERTEX(norm_train4_f16, m->g, cs[0], u->tile, .own = p[own].sums,
+           .totals = norm_parts_without(sums, p, sums->parts, own),
+           .gamma = unit_channels(m, u, m->layer->gamma),
+           .beta = unit_channels(m, u, m->layer->beta), .scale = t[SCALE], .shift = t[SHIFT],
+           .mean = t[MEAN], .rstd = t[RSTD], .inverse = norm_sums_inverse(sums),
+           .eps = m->layer->eps, .before = own, .p = sums->parts - 1 - own);
+    return end;
+}
+
+/* Where the numbers of each column block are in a list of all tile blocks: of a tile that has them,
+ * a different one for each as long as there are such. */
+static enum emu_status find_columns(const struct norm *m, uint32_t *from)
+{
+    uint32_t blocks = m->columns / CHANNEL_BLOCK, tiles = graph_arch(m->g)->tiles;
+    uint8_t *taken = emu_alloc(tiles, 1);
+
+    if (!taken)
+        return FAIL(NO_MEMORY, "%u tiles", tiles);
+    for (uint32_t k = 0; k < blocks; k++)
+        from[k] = UINT32_MAX;
+    for (int again = 0; again < 2; again++) {
+        uint32_t at = 0;
+
+        for (size_t i = 0; i < m->all.list.count; i++) {
+            const struct tile_block *b = &m->all.list.at[i];
+            uint32_t first = b->n * m->padded / CHANNEL_BLOCK + b->block;
+            uint32_t tile = tile_block_tile(&m->all, b);
+
+            for (uint32_t k = first; k < first + b->blocks; k++, at += CHANNEL_BLOCK) {
+                if (from[k] != UINT32_MAX || (taken[tile] && !again))
+                    continue;
+                from[k] = at;
+                taken[tile] = 1;
+            }
+        }
+    }
+    emu_free(taken);
+    return EMU_OK;
+}
+
+/* A list by columns, as a view. */
+static struct tensor by_columns(const struct norm *m, const uint32_t *from, struct tensor list)
+{
+    uint32_t blocks = m->columns / CHANNEL_BLOCK;
+    struct tensor *part = emu_alloc(blocks, sizeof(*part)), all = list;
+
+    if (!part) {
+        graph_fail(m->g, EMU_NO_MEMORY, "%u columns", m->columns);
+        return all;
+    }
+    for (uint32_t k = 0; k < blocks; k++)
+        part[k] = tensor_slice(m->g, list, 0, from[k], from[k] + CHANNEL_BLOCK);
+    all = tensor_concat(m->g, part, blocks, 0);
+    emu_free(part);
+    return all;
+}
+
+static enum emu_status apply_four(const struct norm *m, const struct norm_sums *sums,
+                                  enum activation_function act, struct tensor y,
+                                  struct norm_statistics *out)
+{
+    static const char *const name[LISTS] = { "scale", "shift", "mean", "rstd" };
+    uint32_t cs[2], n = 0, at = 0, *from = emu_alloc(m->columns, sizeof(*from));
+    struct tensor list[LISTS];
+    enum emu_status s;
+
+    if (!from)
+        return FAIL(NO_MEMORY, "%u columns", m->columns);
+    for (size_t i = 0; i < m->all.list.count; i++)
+        n += m->all.list.at[i].blocks * CHANNEL_BLOCK;
+    for (unsigned k = 0; k < LISTS; k++)
+        list[k] = graph_variable(m->g, k < MEAN ? ELEM_F16 : ELEM_F32, 1, &n, name[k]);
+    cs[0] = op_compute_set(m->g, m->nn->seq, "params");
+    cs[1] = op_compute_set(m->g, m->nn->seq, "apply");
+    for (size_t i = 0; i < sums->unit.count; i++)
+        at = add_unit(m, sums, &sums->unit.at[i], cs, act, y, at, list);
+    s = find_columns(m, from);
+    if (s == EMU_OK) {
+        out->mean = by_columns(m, from, list[MEAN]);
+        out->rstd = by_columns(m, from, list[RSTD]);
+        out->variance = out->rstd;
+    }
+    emu_free(from);
+    return s == EMU_OK ? graph_status(m->g) : s;
+}
+
+static enum emu_status forward_four(struct norm *m, enum activation_function act,
+                                    struct activation *y, struct norm_statistics *out)
+{
+    struct norm_sums sums;
+    enum emu_status s = norm_sums_make(m->nn, &m->x, &m->all, m->layer->groups, 1, &sums);
+
+    if (s == EMU_OK) {
+        *y = result_of(m, "out");
+        s = apply_four(m, &sums, act, y->t, out);
+    }
+    norm_sums_free(&sums);
+    return s;
 }
 
 /* ---- backward ---- */
@@ -314,8 +477,7 @@ static enum emu_status backward(struct norm *m, struct activation dy,
     out->gamma = add_slopes(m, s, sum);
     add_groups(m, sum);
     factors = add_factors(m, s, sum);
-    out->x = nn_activation(m->nn, m->x.n, m->x.c, m->x.h, m->x.w, "gradient");
-    graph_map_like(m->g, out->x.t, m->x.t);
+    out->x = result_of(m, "gradient");
     cs = op_compute_set(m->g, m->nn->seq, "apply");
     for (size_t i = 0; i < m->all.list.count; i++) {
         const struct tile_block *b = &m->all.list.at[i];
@@ -371,7 +533,9 @@ struct activation op_norm_train(struct nn *nn, struct activation x, const struct
     enum emu_status s = norm_open(&m, nn, x, layer, name);
     struct activation y = x;
 
-    if (s == EMU_OK)
+    if (s == EMU_OK && layer->strided && layer->groups == 4 && !running)
+        s = forward_four(&m, act, &y, out);
+    else if (s == EMU_OK)
         s = forward(&m, act, &y, out, running);
     norm_close(&m, s, name);
     return y;
