@@ -61,9 +61,9 @@ static enum emu_status add_block_sums(struct norm_sums *m, uint32_t i, struct te
         struct tensor sums = tensor_slice(m->g, totals, 0, at, at + m->width);
 
         TRY(VEC_PUSH(&m->part, (struct norm_part){ .bundle = (uint64_t)u->n * m->bundles + k,
-                                                     .order = i,
-                                                     .tile = u->tile,
-                                                     .sums = sums }));
+                                                   .order = i,
+                                                   .tile = u->tile,
+                                                   .sums = sums }));
     }
     return EMU_OK;
 }
@@ -79,8 +79,8 @@ static void fold_block(const struct norm_sums *m, uint32_t cs, const struct tile
     graph_map(m->g, totals, tile);
     if (m->strided)
         VERTEX(norm_fold_strided_f32, m->g, cs, tile, .sum = sum, .sumsq = squares,
-               .totals = totals, .first = norm_sums_before(m, f), .groups = groups, .rows = channels / groups,
-               .rest = channels % groups);
+               .totals = totals, .first = norm_sums_before(m, f), .groups = groups,
+               .rows = channels / groups, .rest = channels % groups);
     else
         VERTEX(norm_fold_f32, m->g, cs, tile, .sum = sum, .sumsq = squares, .totals = totals,
                .first = norm_sums_before(m, f), .each = m->each, .channels = channels);
@@ -207,8 +207,8 @@ static uint64_t add_cycles(const struct norm_sums *m, uint32_t terms)
 
 /* Cycles if `blocks` tile blocks have a bundle, and a tile takes `parts` sums for each of `touches`
  * bundles. */
-static uint64_t parts_cycles(const struct norm_sums *m, uint32_t blocks, uint32_t relays, uint32_t parts,
-                             uint32_t touches)
+static uint64_t parts_cycles(const struct norm_sums *m, uint32_t blocks, uint32_t relays,
+                             uint32_t parts, uint32_t touches)
 {
     uint64_t words = (uint64_t)m->width * parts * touches;
     uint64_t cycles = m->phase_cycles + words + params_cycles(m, parts, touches);
@@ -293,7 +293,7 @@ uint32_t norm_parts_own(const struct norm_part *p, uint32_t n, uint32_t tile)
 }
 
 struct tensor norm_parts_without(const struct norm_sums *m, const struct norm_part *p, uint32_t n,
-                             uint32_t own)
+                                 uint32_t own)
 {
     struct tensor *part = emu_alloc(n + 1, sizeof(*part)), all = p->sums;
     uint32_t parts = 0;
@@ -312,15 +312,15 @@ struct tensor norm_parts_without(const struct norm_sums *m, const struct norm_pa
 }
 
 /* Adds up sums p [n] of a bundle on a tile, which may have one of them. */
-static void add_on_tile(const struct norm_sums *m, uint32_t cs, const struct norm_part *p, uint32_t n,
-                        uint32_t tile, struct tensor out)
+static void add_on_tile(const struct norm_sums *m, uint32_t cs, const struct norm_part *p,
+                        uint32_t n, uint32_t tile, struct tensor out)
 {
     uint32_t own = norm_parts_own(p, n, tile);
 
     graph_map(m->g, out, tile);
     if (own == n)
-        VERTEX(reduce_pairs_f32, m->g, cs, tile, .partials = norm_parts_without(m, p, n, own), .out = out,
-               .p = n);
+        VERTEX(reduce_pairs_f32, m->g, cs, tile, .partials = norm_parts_without(m, p, n, own),
+               .out = out, .p = n);
     else
         VERTEX(reduce_own_f32, m->g, cs, tile, .partials = norm_parts_without(m, p, n, own),
                .own = p[own].sums, .out = out, .before = own, .p = n - 1 - own);
@@ -332,7 +332,8 @@ struct norm_terms {
     uint32_t n;
 };
 
-static struct norm_terms sum_of(const struct norm_sums *m, uint32_t bundle, uint32_t parts, uint32_t part)
+static struct norm_terms sum_of(const struct norm_sums *m, uint32_t bundle, uint32_t parts,
+                                uint32_t part)
 {
     const struct norm_part *p = &m->part.at[m->first[bundle]];
     uint32_t n = (uint32_t)(m->first[bundle + 1] - m->first[bundle]);
@@ -356,9 +357,9 @@ static enum emu_status add_bundles(struct norm_sums *m, uint32_t parts, struct a
         for (uint32_t i = 0; i < parts; i++) {
             struct norm_terms s = sum_of(m, k, parts, i);
             struct norm_part sum = { .bundle = k,
-                                      .order = i,
-                                      .tile = adder_tile(m, a, s.p, s.n, held),
-                                      .sums = tensor_index(m->g, all, k * parts + i) };
+                                     .order = i,
+                                     .tile = adder_tile(m, a, s.p, s.n, held),
+                                     .sums = tensor_index(m->g, all, k * parts + i) };
 
             add_on_tile(m, cs, s.p, s.n, sum.tile, sum.sums);
             TRY(VEC_PUSH(&m->added, sum));
@@ -419,8 +420,7 @@ enum emu_status norm_sums_make(struct nn *nn, const struct activation *x,
                                .bundles = strided ? 1 : groups,
                                .width = strided ? 2 * groups : 2,
                                .four = strided && groups == 4,
-                               .phase_cycles =
-                                   plan_exchange_cycles(graph_arch(nn->g), 1) - 1 };
+                               .phase_cycles = plan_exchange_cycles(graph_arch(nn->g), 1) - 1 };
     TRY(find_units(out));
     TRY(out->four ? fold_four(out) : fold(out));
     return add_up(out);

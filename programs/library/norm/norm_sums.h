@@ -2,7 +2,8 @@
  *
  * Every tile adds up what it has, first by channel, then by group of channels: two numbers for each
  * group of which it has a part. Exchanges follow: some tiles add up a part of these numbers each,
- * once or twice. What is left are a few parts for each group, which the tiles with its channels take.
+ * once or twice. What is left are a few parts for each group, which the tiles with its channels
+ * take.
  *
  * What travels together is a bundle: the sums of a group, or, if groups are strided, so that every
  * tile has channels of all of them, those of all groups of a picture. Four strided groups, as
@@ -40,8 +41,9 @@ struct norm_sums {
     uint32_t bundles;              /* of a picture */
     uint32_t width; /* numbers of a bundle: sum and sum of squares of each of its groups */
     int four;       /* strided groups, four of them */
-    VEC(struct norm_unit) unit; /* of four groups what a tile has of a picture, if that is one run;
-                                   of others a tile block */
+    VEC(struct norm_unit)
+    unit; /* of four groups what a tile has of a picture, if that is one run;
+             of others a tile block */
     VEC(struct norm_part) part, added; /* by bundle; those that the next step reads, and makes */
     size_t *first;         /* owned; where each bundle begins in `part`, and the end of the last */
     uint32_t relays;       /* into which the sums of a bundle are added up first; 0: not twice */
