@@ -513,7 +513,7 @@ static enum emu_status norm_open(struct norm *m, struct nn *nn, struct activatio
     m->padded = channel_blocks(x.c) * CHANNEL_BLOCK;
     m->columns = items_of(m) * m->padded;
     TRY(check(m));
-    return tile_blocks_of(nn, &x, &m->all);
+    return tile_blocks_of(nn, &m->x, &m->all);
 }
 
 static void norm_close(struct norm *m, enum emu_status s, const char *name)
