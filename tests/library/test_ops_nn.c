@@ -251,6 +251,15 @@ static struct activation in_pieces(struct nn_fixture *r, struct activation x, ui
     return y;
 }
 
+static int same_runs(const struct tile_run *a, const struct tile_run *b, size_t runs)
+{
+    for (size_t k = 0; k < runs; k++) {
+        if (a[k].begin != b[k].begin || a[k].end != b[k].end || a[k].tile != b[k].tile)
+            return 0;
+    }
+    return 1;
+}
+
 /* dealt: the result does not lie where x does. */
 static void affine(const struct affine_test *t, int dealt)
 {
@@ -269,7 +278,7 @@ static void affine(const struct affine_test *t, int dealt)
     must(graph_status(r.g));
     must(graph_tile_runs(r.g, from.t, &run_x, &runs_x));
     must(graph_tile_runs(r.g, y.t, &run_y, &runs_y));
-    assert_int_equal(dealt, runs_x != runs_y || memcmp(run_x, run_y, runs_x * sizeof(*run_x)));
+    assert_int_equal(dealt, runs_x != runs_y || !same_runs(run_x, run_y, runs_x));
     got = run(&r, x, in, NULL, NULL, y);
     for (size_t k = 0; k < n; k++) {
         size_t c = k / field % t->c;
@@ -294,11 +303,11 @@ static void test_affine(void **state)
     static const struct affine_test local[] = {
         { "toy4", 1, 16, 5, 5, 0, ACT_NONE, 1, 1 },
         { "toy16", 1, 24, 6, 6, 0, ACT_SWISH, 0, 1 },
+        { "toy16", 1, 160, 8, 8, 10, ACT_RELU, 1, 1 },
     };
     static const struct affine_test dealt[] = {
         { "toy16", 2, 40, 7, 3, 0, ACT_RELU, 1, 1 },
         { "toy16", 3, 17, 1, 4, 0, ACT_NONE, 1, 0 },
-        { "toy16", 1, 160, 8, 8, 10, ACT_RELU, 1, 1 },
         { "toy16", 2, 320, 4, 6, 20, ACT_NONE, 1, 1 },
         { "toy64", 1, 256, 5, 7, 16, ACT_SWISH, 1, 1 },
     };
