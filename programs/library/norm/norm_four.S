@@ -48,6 +48,18 @@ ENTRY norm_stats4_f16, supervisor
 #define t        $m4
 #define u        $m5
 
+// A worker's number, the state but for what it writes to, and accumulators and $a0:1 that are zero.
+.macro OPEN to
+        get wid, $WSR
+        { ld32 count, $mvertex_base, $mzero, norm_stats4__n
+          setzi $a7, 1 << CSR_W_FP_CLR__ZAACC__SHIFT }
+        { ld32 at, $mvertex_base, $mzero, norm_stats4__x
+          uput $FP_CLR, $a7 }
+        { and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
+          zero $a0:1 }
+        ld32 out, $mvertex_base, $mzero, \to
+.endm
+
 // Adds up vectors with $a0:1 zero.
 .macro SUMS add step
         { rpt count, 0
@@ -76,14 +88,7 @@ ENTRY norm_stats4_f16, supervisor
 
 .align 8
 .Lwhole:
-        get wid, $WSR
-        { ld32 count, $mvertex_base, $mzero, norm_stats4__n
-          setzi $a7, 1 << CSR_W_FP_CLR__ZAACC__SHIFT }
-        { ld32 at, $mvertex_base, $mzero, norm_stats4__x
-          uput $FP_CLR, $a7 }
-        { and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
-          zero $a0:1 }
-        ld32 out, $mvertex_base, $mzero, norm_stats4__totals
+        OPEN norm_stats4__totals
         cmpult t, wid, 2
         brz t, .Lnone
         shr count, count, 3
@@ -109,14 +114,7 @@ ENTRY norm_stats4_f16, supervisor
 
 .align 8
 .Lparts:
-        get wid, $WSR
-        { ld32 count, $mvertex_base, $mzero, norm_stats4__n
-          setzi $a7, 1 << CSR_W_FP_CLR__ZAACC__SHIFT }
-        { ld32 at, $mvertex_base, $mzero, norm_stats4__x
-          uput $FP_CLR, $a7 }
-        { and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
-          zero $a0:1 }
-        ld32 out, $mvertex_base, $mzero, norm_stats4__scratch
+        OPEN norm_stats4__scratch
         andc t, wid, 1                     // twice the part
         shr count, count, 2
         add count, count, CTXT_WORKERS - 2
