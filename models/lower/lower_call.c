@@ -131,6 +131,7 @@ static void set_formal(struct lowering *l, const struct stretch *s, const struct
                        const struct block_function *f, uint32_t k)
 {
     uint32_t value = s->value[k];
+    const struct block_function *maker;
     struct lent_value from;
     int only;
 
@@ -139,8 +140,8 @@ static void set_formal(struct lowering *l, const struct stretch *s, const struct
         return;
     }
     from = lent_to_all(l->og, l->blocks, l->lent, s->class, k, &only);
-    only =
-        only && !is_shared(&l->blocks->class[from.class], &l -> function[from.class], from.number);
+    maker = l->function + from.class;
+    only = only && !is_shared(l->blocks->class + from.class, maker, from.number);
     lower_set_lent(l, value, &f->formal[k], c->reads[k], only);
 }
 
