@@ -17,9 +17,9 @@ right() { cmp -s "$tmp/plain" "$1" || fail "$2: another answer"; }
 # quiet WORDS: at most one line on stderr, and none that is no progress
 quiet() { [ "$(grep -cE 'not kept|superstep run' "$tmp/messages")" -le "$1" ] || { fail "$2: too many messages"; cat "$tmp/messages"; }; }
 
-# entries: how many there are, and that nothing else is there
+# entries: of whole networks; others: files that are no entry of any kind
 entries() { find "$SUPERSTEP_CACHE" -name '*.network' | wc -l; }
-others() { find "$SUPERSTEP_CACHE" -type f ! -name '*.network' | wc -l; }
+others() { find "$SUPERSTEP_CACHE" -type f ! -name '*.network' ! -name '*.schedule' ! -name '*.bsp' | wc -l; }
 
 run --no-cache >"$tmp/plain" || fail "no cache"
 [ ! -e "$SUPERSTEP_CACHE" ] || fail "--no-cache leaves something"

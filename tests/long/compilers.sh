@@ -1,17 +1,19 @@
 #!/bin/bash
 # Results must not depend on the compiler, its level, the number of threads, or the fast paths: builds with gcc and clang at -O0, -O2 and
-# -O3, and compares what every build says of the ISA tests, the one-tile cases and the lab programs with the first build, byte by byte.
+# -O3, and compares what every build says with the first build, byte by byte: of the ISA tests, the one-tile cases, the lab programs, and
+# a small network (its image, and what both engines say of it).
 #
 #   KEEP=1  keeps the object folders
 . "$(dirname "$0")/common.sh"
 passed=0
+network="efficientnet-b0 --resolution 32 --set tiles=128 --no-calibration --quiet"
 
 say() { # name, exit status
     if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
     printf '%-44s %s\n' "$1" "$([ "$2" -eq 0 ] && echo ok || echo DIFFERS)"
 }
 
-# results PROGRAM NAME OPTIONS...: everything a build says that must be the same, as files called NAME
+# results PROGRAM NAME -j N OPTIONS...: everything a build says that must be the same, as files called NAME
 results() {
     local program=$1 name=$2
     shift 2
@@ -21,11 +23,15 @@ results() {
         cat "$tmp/digests" >>"$tmp/$name.digests" 2>/dev/null # a program that is refused leaves none
         rm -f "$tmp/digests"
     done >"$tmp/$name.answers"
+    # shellcheck disable=SC2086 # a network and its options
+    "$program" compile $network "$1" "$2" -o "$tmp/image" >"$tmp/$name.image" && sha256sum <"$tmp/image" >>"$tmp/$name.image"
+    "$program" run "$@" --json "$tmp/image" >>"$tmp/$name.answers"
+    "$program" run "$1" "$2" --engine timing --steps --tiles "$tmp/image" >"$tmp/$name.timing"
 }
 
 # same NAME NAME: both said the same. What --check adds to an answer is left out.
 same() {
-    for part in cases errors digests; do cmp "$tmp/$1.$part" "$tmp/$2.$part" || return; done
+    for part in cases errors digests image timing; do cmp "$tmp/$1.$part" "$tmp/$2.$part" || return; done
     cmp <(jq 'with_entries(select(.key | startswith("check") | not))' "$tmp/$1.answers") \
         <(jq 'with_entries(select(.key | startswith("check") | not))' "$tmp/$2.answers")
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Looks for data races between the threads of one run, with ThreadSanitizer, on the lab programs and on random programs for whole
-# chips (test_threads). Only clang with its own OpenMP library and archer, which tells the sanitizer what a barrier is, can be
-# trusted: gcc's library gives false reports. Skipped where archer is absent.
+# Looks for data races between the threads of one run, with ThreadSanitizer: on the lab programs, on a small network that is compiled and
+# run by either engine, and on random programs for whole chips (test_threads). Only clang with its own OpenMP library and archer, which
+# tells the sanitizer what a barrier is, can be trusted: gcc's library gives false reports. Skipped where archer is absent.
 #
 #   CLANG=PROGRAM  the compiler (default clang-14, else clang)
 #   KEEP=1         keeps the object folder
@@ -72,6 +72,10 @@ make -s -j2 CC="$clang" MODE=$mode OPT="-O1 -fsanitize=thread" all build/obj/$mo
     { tail -n 20 "$tmp/log"; say "everything builds" FAILED; echo "$passed passed, $failed failed"; exit 1; }
 for program in programs/lab/*.bsp.json; do
     watch "$program" build/$mode/superstep run -j2 "$program"
+done
+for engine in values timing; do
+    watch "a small network, $engine" build/$mode/superstep run efficientnet-b0 --resolution 32 --set tiles=128 --no-calibration -j2 \
+        --engine $engine
 done
 watch "random programs, 1 to 16 threads" build/obj/$mode/tests/emu/test_threads
 echo "$passed passed, $failed failed"
