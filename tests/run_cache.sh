@@ -122,7 +122,7 @@ printf '\x01' | dd of="$file" bs=1 seek=$(($(wc -c <"$file") / 2)) conv=notrunc 
 run_file
 check "a file: another byte in its weights compiles" compiled
 "$program" cache >"$tmp/answer" 2>"$tmp/messages"
-check "a file: cache lists it" grep -q 'net.onnx, on mk2, parameters of the file' "$tmp/answer"
+check "a file: cache lists it" grep -q 'net.onnx, on mk2 with tiles=128, parameters of the file' "$tmp/answer"
 "$program" cache --clear >/dev/null
 run run "${everything[@]}"
 check "after the files: the same answer" same plain answer
@@ -166,7 +166,7 @@ check "after kill -9: two entries, nothing else" entries 2
 
 # the command
 "$program" cache >"$tmp/answer" 2>"$tmp/messages"
-check "cache lists" grep -q 'efficientnet-b0, 32x32, batch 1, on mk2, seed 3' "$tmp/answer"
+check "cache lists" grep -q 'efficientnet-b0, 32x32, batch 1, on mk2 with tiles=128, seed 3' "$tmp/answer"
 check "cache lists schedules on one line" [ "$(grep -c ' schedule  *of ' "$tmp/answer")" -eq 1 ]
 count=$(files | wc -l)
 "$program" cache --cache "$SUPERSTEP_CACHE" --clear >"$tmp/answer" 2>"$tmp/messages"

@@ -7,6 +7,8 @@
 
 #include "emu/base/nearest.h"
 
+/* Of arch_title(), each at most 50 bytes: a field's name and a number. */
+enum { TITLE_FIELDS = 3 };
 enum { MARK_H = 'H', MARK_M = 'M', MARK_A = 'A' };
 enum column { COLUMN_mk1, COLUMN_mk2, COLUMN_bow, COLUMN_c600, COLUMN_toy };
 
@@ -281,6 +283,28 @@ char arch_field_mark(const struct arch *a, size_t i)
         if (mark_exceptions[k].column == column && mark_exceptions[k].field == i)
             return mark_exceptions[k].mark;
     return fields[i].mark;
+}
+
+struct arch_title arch_title(const struct arch *a)
+{
+    const struct arch *base = arch_preset(a->base);
+    struct arch_title t;
+    char value[ARCH_TEXT_MAX];
+    unsigned changed = 0;
+    size_t n = (size_t)snprintf(t.at, sizeof(t.at), "%s", a->name);
+
+    if (!base || strcmp(a->name, base->name) != 0)
+        return t;
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        if (fields[i].type == ARCH_TYPE_text || field_same(a, base, i) || changed++ >= TITLE_FIELDS)
+            continue;
+        arch_field_text(a, i, value, sizeof(value));
+        n += (size_t)snprintf(t.at + n, sizeof(t.at) - n, "%s%s=%s", changed > 1 ? ", " : " with ",
+                              fields[i].name, value);
+    }
+    if (changed > TITLE_FIELDS)
+        snprintf(t.at + n, sizeof(t.at) - n, ", %u more", changed - TITLE_FIELDS);
+    return t;
 }
 
 void arch_field_expected(size_t i, char *out, size_t bytes)

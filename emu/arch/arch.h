@@ -15,6 +15,8 @@
 #include "emu/base/api.h"
 #include "emu/base/status.h"
 
+struct json_t; /* json_t of jansson */
+
 SUPERSTEP_API_BEGIN
 
 enum { ARCH_TEXT_MAX = 64 }; /* bytes of a text field, the final zero included */
@@ -99,6 +101,19 @@ void arch_field_text(const struct arch *a, size_t i, char *out,
 /* Certainty of a value in force: 'H', 'M' or 'A' as recorded for the preset; 'A' where it differs
  * from the preset. */
 char arch_field_mark(const struct arch *a, size_t i);
+
+/* What reports call a machine: "mk2", or where values differ from the preset that it was made from
+ * "mk2 with tiles=128, sync_chip_cycles=60"; after three of them how many more do. A machine file
+ * with a name of its own is called by that. */
+enum { ARCH_TITLE_MAX = 256 };
+struct arch_title {
+    char at[ARCH_TITLE_MAX];
+};
+struct arch_title arch_title(const struct arch *a);
+
+/* The same for programs: "field=value", as --set reads it, of every value that differs from the
+ * preset. A new array of jansson; NULL when out of memory. */
+struct json_t *arch_changes(const struct arch *a);
 
 /* Reads a machine file.
  *

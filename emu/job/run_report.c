@@ -424,7 +424,8 @@ static int put_figures(const struct run *r, json_t *o)
     run_engine_text(r, engine);
     if (run_has_values(r))
         hash128_text(machine_digest(r->machine), digest);
-    return put(o, "machine", json_string(a->name)) && put_number(o, "tiles", a->tiles) &&
+    return put(o, "machine", json_string(a->name)) && put(o, "machine_changes", arch_changes(a)) &&
+           put_number(o, "tiles", a->tiles) &&
            put_number(o, "tiles_used", image_tile_count(r->im)) &&
            put(o, "groups", groups_json(r)) && put_number(o, "host_answers", r->runs) &&
            put_number(o, "cycles", cycles) && put(o, "seconds", json_real(seconds)) &&

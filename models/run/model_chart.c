@@ -294,7 +294,7 @@ static void draw_head(const struct chart *c)
     size_t n;
 
     snprintf(text, sizeof(text), "%s, %s, batch %u, on %s tiles of %s", m->facts.name,
-             m->facts.input, m->facts.batch, count_text(m->arch.tiles).at, m->arch.name);
+             m->facts.input, m->facts.batch, count_text(m->arch.tiles).at, arch_title(&m->arch).at);
     draw_text(c, LEFT, 32, "font-size=\"20\" font-weight=\"bold\"", text);
     if (!m->run)
         return;

@@ -42,7 +42,7 @@ void model_hopeless(const struct model_facts *n, const struct conv_plans *p, con
             "  It is expected to need %s bytes on the fullest tile, %.1f times the %s there are;\n"
             "  %s of them are parameters of convolutions that stay there.\n"
             "\nWhat would help\n",
-            n->name, n->input, n->batch, a->name, count_text(p->peak_bytes).at,
+            n->name, n->input, n->batch, arch_title(a).at, count_text(p->peak_bytes).at,
             (double)p->peak_bytes / a->mem_bytes, count_text(a->mem_bytes).at,
             count_text(p->resident_bytes).at);
     for (unsigned i = 0; i < h.count; i++)

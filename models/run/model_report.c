@@ -63,12 +63,19 @@ static double percent(double part, double whole)
 
 /* ---- head, classes ---- */
 
-static void print_head(const struct model_answer *m, FILE *f)
+void model_print_title(const struct model_answer *m, FILE *f)
 {
     const struct model_facts *n = &m->facts;
 
     fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
-            m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+            arch_title(&m->arch).at, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+}
+
+static void print_head(const struct model_answer *m, FILE *f)
+{
+    const struct model_facts *n = &m->facts;
+
+    model_print_title(m, f);
     fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, %s\n",
             count_text(n->parameters).at, m->weights, count_text(n->macs).at,
             precision_text(m->request).at);

@@ -41,6 +41,9 @@ model_efficiency(const struct model_answer *m); /* of the matrix unit's multiply
 const char *model_bill_op(const struct model_answer *m, const struct layer_bill *b);
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b);
 
+/* The first line of every report: which network on which machine. */
+void model_print_title(const struct model_answer *m, FILE *f);
+
 /* Prints the answer on one screen: at most 40 lines of 100 columns, classes and cycles last. */
 void model_summary(const struct model_answer *m, FILE *f);
 /* Prints everything, layer by layer. */

@@ -183,13 +183,15 @@ json_t *model_report_json(const struct model_answer *m)
 {
     const struct model_facts *n = &m->facts;
     json_t *o = json_object();
-    int good =
-        o && put(o, "network", json_string(n->name)) &&
-        put(o, "machine", json_string(m->arch.name)) && put(o, "tiles", integer(m->arch.tiles)) &&
-        put(o, "clock_mhz", integer(m->arch.clock_mhz)) && put(o, "batch", integer(n->batch)) &&
-        put(o, "resolution", integer(n->resolution)) &&
-        put(o, "parameters", integer(n->parameters)) &&
-        put(o, "macs_per_picture", integer(n->macs)) && put(o, "weights", json_string(m->weights));
+    int good = o && put(o, "network", json_string(n->name)) &&
+               put(o, "machine", json_string(m->arch.name)) &&
+               put(o, "machine_changes", arch_changes(&m->arch)) &&
+               put(o, "tiles", integer(m->arch.tiles)) &&
+               put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
+               put(o, "batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
+               put(o, "parameters", integer(n->parameters)) &&
+               put(o, "macs_per_picture", integer(n->macs)) &&
+               put(o, "weights", json_string(m->weights));
 
     if (good && m->recipe)
         good = put(o, "preprocessing", json_string(m->recipe));

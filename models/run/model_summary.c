@@ -230,8 +230,7 @@ void model_summary(const struct model_answer *m, FILE *f)
 {
     const struct model_facts *n = &m->facts;
 
-    fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
-            m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+    model_print_title(m, f);
     fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one picture, %s\n",
             (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6,
             precision_text(m->request).at);

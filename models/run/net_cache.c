@@ -106,8 +106,8 @@ void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes)
     const struct network_choice *c = in->choice;
     const struct net *n = in->net;
     int at = n ? snprintf(out, bytes, "%s, %ux%u, batch %u, on %s, ", n->name, n->resolution,
-                          n->resolution, n->batch, in->arch->name)
-               : snprintf(out, bytes, "%s, on %s, ", c->name, in->arch->name);
+                          n->resolution, n->batch, arch_title(in->arch).at)
+               : snprintf(out, bytes, "%s, on %s, ", c->name, arch_title(in->arch).at);
 
     if (at < 0 || (size_t)at >= bytes)
         return;

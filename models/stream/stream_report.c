@@ -211,7 +211,8 @@ json_t *stream_report_json(const struct stream_answer *a)
 {
     json_t *all = head_json(a);
 
-    if (json_object_update_new(all, source_json(a)) ||
+    if (json_object_set_new(all, "machine_changes", arch_changes(a->arch)) ||
+        json_object_update_new(all, source_json(a)) ||
         json_object_update_new(all, counts_json(a)) ||
         json_object_set_new(all, "steady", steady_json(a)) ||
         json_object_set_new(all, "rule", rule_json(a->record)) ||

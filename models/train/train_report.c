@@ -189,8 +189,8 @@ static void print_text(const struct training *t, FILE *f)
     if (t->accumulate > 1)
         fprintf(f, "accumulated %u of these batches a step, in a loop on the chip\n",
                 t->accumulate);
-    fprintf(f, "machine     %s, %s tiles at %u MHz\n", t->arch.name, count_text(t->arch.tiles).at,
-            t->arch.clock_mhz);
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(&t->arch).at,
+            count_text(t->arch.tiles).at, t->arch.clock_mhz);
     fprintf(f, "optimiser   %s, rate %g, momentum %g, decay %g, loss scale %g%s\n",
             t->optimiser.method, t->schedule.rate, t->optimiser.alpha, t->optimiser.decay,
             t->chip.loss_scale.now, t->dynamic_scale ? " now" : "");
@@ -250,6 +250,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     }
     bad = bad || json_object_set(o, "epochs", epochs) ||
           json_object_set_new(o, "passes", passes_json(t)) ||
+          json_object_set_new(o, "machine_changes", arch_changes(&t->arch)) ||
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||
           json_object_set_new(o, "input_type", json_string(elem_name(t->link.pixels.elem))) ||

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "emu/arch/arch.h"
 #include "emu/arch/arch_geometry.h"
@@ -566,6 +567,41 @@ static void test_names_and_files(void **state)
     assert_non_null(strstr(emu_error(), "/dev/zero:1:1: "));
 }
 
+static void changes_are(const struct arch *a, const char *want)
+{
+    json_t *list = arch_changes(a);
+    char *text = json_dumps(list, JSON_COMPACT);
+
+    assert_string_equal(text, want);
+    free(text);
+    json_decref(list);
+}
+
+static void test_titles(void **state)
+{
+    static const char *const set[] = { "tiles=128", "sync_chip_cycles=60", "clock_mhz=1000",
+                                       "exchange_kind=flat", "host_link_mbytes_per_s=2000" };
+    static const char mine[] = "{\"base\": \"toy4\", \"name\": \"mine\", \"tiles\": 5}";
+    struct arch a = *arch_preset("mk2");
+
+    (void)state;
+    assert_string_equal(arch_title(&a).at, "mk2");
+    changes_are(&a, "[]");
+    assert_int_equal(arch_set(&a, set[0]), EMU_OK);
+    assert_int_equal(arch_set(&a, set[1]), EMU_OK);
+    assert_string_equal(arch_title(&a).at, "mk2 with tiles=128, sync_chip_cycles=60");
+    changes_are(&a, "[\"tiles=128\",\"sync_chip_cycles=60\"]");
+    assert_int_equal(arch_set(&a, "tiles=1472"), EMU_OK); /* as it was */
+    assert_string_equal(arch_title(&a).at, "mk2 with sync_chip_cycles=60");
+    for (size_t i = 0; i < EMU_COUNT_OF(set); i++)
+        assert_int_equal(arch_set(&a, set[i]), EMU_OK);
+    assert_non_null(strstr(arch_title(&a).at, "mk2 with tiles=128, "));
+    assert_non_null(strstr(arch_title(&a).at, ", 2 more"));
+    assert_int_equal(arch_load_text(mine, strlen(mine), "mine.json", &a), EMU_OK);
+    assert_string_equal(arch_title(&a).at, "mine");
+    changes_are(&a, "[\"tiles=5\"]");
+}
+
 static void test_failing_allocations(void **state)
 {
     char path[] = "/tmp/test_arch_XXXXXX", *text = NULL;
@@ -690,6 +726,7 @@ int main(void)
         cmocka_unit_test(test_sram),
         cmocka_unit_test(test_impossible_machines),
         cmocka_unit_test(test_names_and_files),
+        cmocka_unit_test(test_titles),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_command),
