@@ -19,6 +19,7 @@
 #include "emu/exchange/host_header.h"
 
 enum { HOST_LINE = 64 /* bytes */, PREFETCH_CODE = 3 * HOST_LINE };
+enum { AHEAD_CODE = 1, AHEAD_PART, AHEAD_STATE }; /* tiles before their turn */
 
 /* The cycle a tile has reached: its next issue, or the sync it waits in. */
 uint64_t place_clock(const struct machine *m, uint32_t tile)
@@ -373,44 +374,54 @@ static void prefetch_bytes(const void *from, size_t bytes)
         __builtin_prefetch((const char *)from + at);
 }
 
-/* What the tiles after the i-th need first: a tile that comes to its turn is in none of the host's
- * caches. Each step follows what the one before it has fetched. */
-static void prefetch(const struct machine *m, uint32_t i, uint32_t n)
+/* What a tile needs first: one that comes to its turn is in none of the host's caches. Its state is
+ * fetched first, then its next part of an exchange, then its code. Those two are found in the
+ * state, which only the thread may read that runs the tile. */
+static void prefetch_state(const struct machine *m, uint32_t tile)
 {
-    const struct tile *t;
+    const struct tile *t = &m->tile[tile];
 
-    if (i + 3 < n) {
-        t = &m->tile[m->runnable[i + 3]];
-        prefetch_bytes(&m->barrel[m->runnable[i + 3]], sizeof(struct barrel));
-        prefetch_bytes(exchange_log_of(m->exchange, m->runnable[i + 3]),
-                       sizeof(struct exchange_log));
-        __builtin_prefetch(t->pc);
-        __builtin_prefetch(t->npc);
-        __builtin_prefetch(t->xcsr);
-        __builtin_prefetch(&t->mem);
-        __builtin_prefetch(&t->cycle);
-    }
-    if (i + 2 < n)
-        exchange_prefetch_part(m->exchange, m->runnable[i + 2]);
-    if (i + 1 < n) {
-        uint32_t tile = m->runnable[i + 1];
+    prefetch_bytes(&m->barrel[tile], sizeof(struct barrel));
+    prefetch_bytes(exchange_log_of(m->exchange, tile), sizeof(struct exchange_log));
+    __builtin_prefetch(t->pc);
+    __builtin_prefetch(t->npc);
+    __builtin_prefetch(t->xcsr);
+    __builtin_prefetch(&t->mem);
+    __builtin_prefetch(&t->cycle);
+}
 
-        t = &m->tile[tile];
-        prefetch_bytes(t->mem + (exchange_next_code(m->exchange, tile, t) - t->mem_base),
-                       PREFETCH_CODE);
+static void prefetch_code(const struct machine *m, uint32_t tile)
+{
+    const struct tile *t = &m->tile[tile];
+
+    prefetch_bytes(t->mem + (exchange_next_code(m->exchange, tile, t) - t->mem_base),
+                   PREFETCH_CODE);
+}
+
+/* The n tiles that a thread takes at a time. */
+static void run_tiles(struct machine *m, const uint32_t *tile, uint32_t n, uint64_t max_cycle)
+{
+    for (uint32_t i = 0; i < n && i < AHEAD_STATE; i++)
+        prefetch_state(m, tile[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + AHEAD_STATE < n)
+            prefetch_state(m, tile[i + AHEAD_STATE]);
+        if (i + AHEAD_PART < n)
+            exchange_prefetch_part(m->exchange, tile[i + AHEAD_PART]);
+        if (i + AHEAD_CODE < n)
+            prefetch_code(m, tile[i + AHEAD_CODE]);
+        run_tile(m, tile[i], max_cycle);
     }
 }
 
 static void run_pass(struct machine *m, uint32_t n, uint64_t max_cycle)
 {
     /* A thread asks for tiles some hundred times: seldom enough, and the last ones are few. */
-    int chunk = (int)(n / (64 * m->threads)) + 1;
+    const uint32_t most = n / (64 * m->threads) + 1;
 
-#pragma omp parallel for schedule(dynamic, chunk) num_threads((int)m->threads) if (n > 1)
-    for (uint32_t i = 0; i < n; i++) {
-        prefetch(m, i, n);
-        run_tile(m, m->runnable[i], max_cycle);
-    }
+#pragma omp parallel for schedule(dynamic) num_threads((int)m->threads) if (n > 1)
+    for (uint32_t first = 0; first < n; first += most)
+        run_tiles(m, m->runnable + first, n - first < most ? n - first : most, max_cycle);
     for (uint32_t i = 0; i < n; i++) {
         if (m->place[m->runnable[i]].wait == WAIT_FAULT)
             machine_note_fault(m, m->runnable[i], fabric_fault(m, m->runnable[i]));
