@@ -1,8 +1,7 @@
 #!/bin/bash
-# The timing engine against the values engine: images of whole networks at several batches have the same cycles of every superstep on
-# every tile, on any number of threads; networks at the first batch, compiled without parameters for the timing engine, have the same
-# answer, too, but for what is made of numbers (cycles, bill, every layer), and so have streams of pictures, which need values and say
-# so. Random graphs: random_graphs.sh.
+# The timing engine against the values engine: whole networks at several batches have the same answer but for what is made of numbers
+# (cycles, bill, every layer), and their images the same cycles of every superstep on every tile, on any number of threads; so have
+# streams of pictures, which need values and say so. Random graphs: random_graphs.sh.
 #
 #   SUPERSTEP=FILE           the program (default: build/superstep, built first)
 #   SUPERSTEP_NETWORKS="b0"  only these (default: EfficientNet B0 to B7 of both kinds, ResNet-50)
@@ -30,30 +29,20 @@ tiles() {
     done
 }
 
-# compiled RUN...: makes the image. Returns 1 where the network does not fit, 2 where something else is wrong.
-compiled() {
-    "$superstep" compile "$@" -o "$tmp/image" >/dev/null 2>"$tmp/error"
-}
-
-# answers RUN...: of a network, one engine beside the other, which compiles it without parameters
-answers() {
-    "$superstep" run "$@" --json >"$tmp/values" && "$superstep" run "$@" --json --engine timing >"$tmp/timing" &&
-        same "$tmp/values" "$tmp/timing"
-}
-
-# network NAME BATCH [answers]
+# network NAME BATCH
 network() {
     local run="$1 --batch $2 --no-calibration --quiet $options"
 
-    compiled $run
+    "$superstep" run $run --json -o "$tmp/image" >"$tmp/values" 2>"$tmp/error"
     case $? in
     0) ;;
     1) echo "$1, batch $2: does not fit"; return ;;
     *) fail "$1, batch $2: $(cat "$tmp/error")"; return ;;
     esac
+    "$superstep" run $run --json --engine timing >"$tmp/timing" 2>"$tmp/error" || fail "$1, batch $2"
+    same "$tmp/values" "$tmp/timing" || fail "$1, batch $2: other cycles"
     tiles "$1, batch $2"
-    [ -z "${3:-}" ] || answers $run || fail "$1, batch $2: another answer"
-    echo "$1, batch $2: $(sed -n 's/^cycles \([0-9]*\)$/\1/p' "$tmp/timing.tiles") cycles, $(wc -l <"$tmp/values.tiles") equal rows"
+    echo "$1, batch $2: $(number "$tmp/timing" .cycles) cycles, $(wc -l <"$tmp/values.tiles") equal rows"
 }
 
 # stream NAME
@@ -67,10 +56,8 @@ stream() {
 
 all="$(for k in 0 1 2 3 4 5 6 7; do echo "efficientnet-b$k efficientnet-b$k-g16"; done) resnet-50"
 for name in ${SUPERSTEP_NETWORKS:-$all}; do
-    answers=answers
     for batch in ${BATCHES:-1 3 4 12}; do
-        network "$name" "$batch" $answers
-        answers=
+        network "$name" "$batch"
     done
     stream "$name"
 done
