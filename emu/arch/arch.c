@@ -285,6 +285,13 @@ char arch_field_mark(const struct arch *a, size_t i)
     return fields[i].mark;
 }
 
+int arch_field_changed(const struct arch *a, size_t i)
+{
+    const struct arch *base = arch_preset(a->base);
+
+    return base && !field_same(a, base, i);
+}
+
 struct arch_title arch_title(const struct arch *a)
 {
     const struct arch *base = arch_preset(a->base);
@@ -296,7 +303,8 @@ struct arch_title arch_title(const struct arch *a)
     if (!base || strcmp(a->name, base->name) != 0)
         return t;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        if (fields[i].type == ARCH_TYPE_text || field_same(a, base, i) || changed++ >= TITLE_FIELDS)
+        if (fields[i].type == ARCH_TYPE_text || !arch_field_changed(a, i) ||
+            changed++ >= TITLE_FIELDS)
             continue;
         arch_field_text(a, i, value, sizeof(value));
         n += (size_t)snprintf(t.at + n, sizeof(t.at) - n, "%s%s=%s", changed > 1 ? ", " : " with ",
@@ -496,7 +504,7 @@ static void print_field(const struct arch *a, const struct arch *base, size_t i,
     arch_field_text(a, i, value, sizeof(value));
     fprintf(out, "%-24s  %-17s  %-12s  %c  %s%s [%s]", fields[i].name, value, fields[i].unit,
             arch_field_mark(a, i), fields[i].doc, limit_of(&fields[i]), fields[i].source);
-    if (base && !field_same(a, base, i)) {
+    if (arch_field_changed(a, i)) {
         arch_field_text(base, i, was, sizeof(was));
         fprintf(out, " (%s: %s)", base->name, was);
     }

@@ -177,16 +177,15 @@ char *arch_to_json(const struct arch *a)
 
 json_t *arch_changes(const struct arch *a)
 {
-    const struct arch *base = arch_preset(a->base);
     json_t *list = json_array();
-    char was[ARCH_TEXT_MAX], is[ARCH_TEXT_MAX];
+    char value[ARCH_TEXT_MAX];
     int bad = !list;
 
-    for (size_t i = 0; base && i < ARCH_FIELD_COUNT && !bad; i++) {
-        arch_field_text(base, i, was, sizeof(was));
-        arch_field_text(a, i, is, sizeof(is));
-        if (strcmp(was, is) != 0 && i != ARCH_FIELD_name)
-            bad = json_array_append_new(list, json_sprintf("%s=%s", arch_field_at(i)->name, is));
+    for (size_t i = 0; i < ARCH_FIELD_COUNT && !bad; i++) {
+        if (i == ARCH_FIELD_name || !arch_field_changed(a, i))
+            continue;
+        arch_field_text(a, i, value, sizeof(value));
+        bad = json_array_append_new(list, json_sprintf("%s=%s", arch_field_at(i)->name, value));
     }
     if (!bad)
         return list;

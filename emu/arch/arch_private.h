@@ -25,6 +25,9 @@ int arch_field_store_number(struct arch *a, size_t i, uint64_t v);
 int arch_field_store_text(struct arch *a, size_t i, const char *s,
                           size_t n); /* n bytes; fields that are written */
 
+/* Whether a value differs from that of the preset that the machine was made from. */
+int arch_field_changed(const struct arch *a, size_t i);
+
 /* "an integer from 1 to 8064 (tiles)", "flat or columns": what a field accepts. */
 void arch_field_expected(size_t i, char *out, size_t bytes);
 
