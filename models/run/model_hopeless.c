@@ -53,10 +53,11 @@ void model_hopeless(const struct model_facts *n, const struct conv_plans *p, con
 json_t *model_hopeless_json(const struct model_facts *n, const struct conv_plans *p,
                             const struct arch *a)
 {
-    json_t *o = json_pack("{s:b, s:s, s:s, s:I, s:I, s:I, s:[]}", "fits", 0, "network", n->name,
-                          "machine", a->name, "tile_bytes", (json_int_t)a->mem_bytes,
-                          "expected_max_tile_bytes", (json_int_t)p->peak_bytes,
-                          "resident_tile_bytes", (json_int_t)p->resident_bytes, "advice");
+    json_t *o =
+        json_pack("{s:b, s:s, s:s, s:o, s:I, s:I, s:I, s:[]}", "fits", 0, "network", n->name,
+                  "machine", a->name, "machine_changes", arch_changes(a), "tile_bytes",
+                  (json_int_t)a->mem_bytes, "expected_max_tile_bytes", (json_int_t)p->peak_bytes,
+                  "resident_tile_bytes", (json_int_t)p->resident_bytes, "advice");
     struct help h;
 
     find_help(n, p, a, &h);
