@@ -179,7 +179,7 @@ LANE_INLINE enum fault accesses(ARGUMENTS, uint32_t bytes, access_fn *access)
 
     if (!shape.steps)
         return access(t, lane, in, base + tile_m(t, lane, in->b) + index * bytes);
-    if (shape.file == SOURCE_M && in->d == in->x && in->d < 12)
+    if (shape.writes && shape.file == SOURCE_M && in->d == in->x && in->d < 12)
         return tile_fault(t, lane, FAULT_INVALID_OP, 0, "destination and delta are one register");
     f = access(t, lane, in, base + delta);
     if (f == FAULT_NONE)

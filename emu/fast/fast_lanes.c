@@ -190,7 +190,8 @@ FAST_INLINE int accesses(ARGUMENTS, uint32_t bytes, access_fn *access)
         index = fast_m(t, shape.steps ? in->t : in->c);
     if (!shape.steps)
         return access(t, lanes, in, base + fast_m(t, in->b) + index * bytes);
-    if (shape.file == SOURCE_M && (in->d == in->x || (in_register && in->d == in->t)))
+    if (shape.writes && shape.file == SOURCE_M &&
+        (in->d == in->x || (in_register && in->d == in->t)))
         return 0;
     if (!access(t, lanes, in, base + delta))
         return 0;

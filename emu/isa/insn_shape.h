@@ -24,6 +24,7 @@ struct insn_shape {
     uint8_t source[3]; /* enum insn_source of the operands after it */
     uint8_t broadcast; /* enum insn_broadcast of source 0 */
     bool steps;        /* the address is A + X, and X moves by source 2; else A + B + source 2 */
+    bool writes;       /* the first operand is a destination D, not a value S to be stored */
 };
 
 #define INSN_SHAPE_INLINE static inline __attribute__((always_inline))
@@ -55,6 +56,7 @@ INSN_SHAPE_INLINE struct insn_shape insn_shape(const char *operands)
         .source = { insn_source_after(first), insn_source_after(second), insn_source_after(third) },
         .broadcast = insn_broadcast_after(first),
         .steps = second && second[3] == 'X',
+        .writes = operands[1] == 'D',
     };
 }
 
