@@ -131,7 +131,7 @@ $(O)/long/%: tests/long/%.c $(FIXTURES) $(LIB)
 # What users keep between runs touches no test and no bench, and these leave nothing there.
 export SUPERSTEP_CACHE :=
 
-check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-sweep check-input check-alone check-install ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-input check-alone check-install ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -145,8 +145,9 @@ $(O)/headers.ok: tests/check_headers.sh $(wildcard emu/*/*.h programs/*.h progra
 check-fields: ## fields of kernels that are misspelt, missing or of another type do not compile
 	$(Q)CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" tests/check_fields.sh
 
-check-docs: ## the pages of docs/ agree with the tables of emu/, and their links lead somewhere
+check-docs: ## the pages of docs/ agree with the tables of emu/, their links lead somewhere; every long test is in a part of the rotation
 	$(Q)tests/check_docs.sh
+	$(Q)tests/rotation.sh --check
 
 check-unit: $(UNIT_BIN) ## unit tests, one binary per file
 	$(Q)tests/run_unit.sh $(UNIT_BIN)
@@ -164,6 +165,9 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 	$(Q)tests/run_lessons.sh $(B)/superstep
 	$(Q)tests/run_exercises.sh $(B)/superstep
 	$(Q)tests/run_course.sh $(B)/superstep
+
+check-figures: $(B)/superstep ## figures of short runs that the pages show
+	$(Q)tests/run_figures.sh $(B)/superstep
 
 check-step: $(B)/superstep ## scripts of the stepper
 	$(Q)tests/run_step.sh $(B)/superstep tests/step/*.script
@@ -249,5 +253,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-step check-outcomes check-cache check-sweep check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
+.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
