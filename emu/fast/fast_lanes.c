@@ -179,8 +179,8 @@ FAST_INLINE int f16_clamps(ARGUMENTS, f16_clamps_fn *fn)
     return set_words(t, lanes, in, shape, fn(a0, min, max), fn(a1, min, max));
 }
 
-/* Loads and stores. Step forms read the delta before the destination is written and move it after;
- * a load into a register that the step reads is left to the plain function. */
+/* Loads and stores. Step forms read delta and index before the destination is written and move the
+ * delta after; a load into the delta is left to the plain function. */
 FAST_INLINE int accesses(ARGUMENTS, uint32_t bytes, access_fn *access)
 {
     bool in_register = shape.source[2] == SOURCE_M;
@@ -190,8 +190,7 @@ FAST_INLINE int accesses(ARGUMENTS, uint32_t bytes, access_fn *access)
         index = fast_m(t, shape.steps ? in->t : in->c);
     if (!shape.steps)
         return access(t, lanes, in, base + fast_m(t, in->b) + index * bytes);
-    if (shape.writes && shape.file == SOURCE_M &&
-        (in->d == in->x || (in_register && in->d == in->t)))
+    if (shape.writes && shape.file == SOURCE_M && in->d == in->x)
         return 0;
     if (!access(t, lanes, in, base + delta))
         return 0;
