@@ -103,6 +103,12 @@ static size_t add_character(struct text_line *t, const char *s)
     return n ? n : 1;
 }
 
+void name_add_utf8(struct text_line *t, const char *name)
+{
+    while (*name)
+        name += add_character(t, name);
+}
+
 void name_add_json(struct text_line *t, const char *name)
 {
     text_add(t, "\"", 1);

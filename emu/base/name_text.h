@@ -22,6 +22,8 @@ void text_format(struct text_line *t, const char *fmt, ...) EMU_PRINTF(2, 3); /*
 int text_equal(const struct text_line *a, const struct text_line *b);
 
 int name_is_utf8(const char *name);
+/* Adds the name; each byte that is not UTF-8 becomes U+FFFD. */
+void name_add_utf8(struct text_line *t, const char *name);
 /* Adds "name" with escapes; each byte that is not UTF-8 becomes U+FFFD. */
 void name_add_json(struct text_line *t, const char *name);
 /* Adds a field of RFC 4180, quoted where necessary; bytes that are not UTF-8 as above. */

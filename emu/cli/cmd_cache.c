@@ -6,6 +6,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/disk_cache.h"
+#include "emu/base/json_text.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/emu_commands.h"
 #include "emu/job/run_file.h"
@@ -95,10 +96,11 @@ static enum emu_status print_json(const struct disk_cache *c, const struct disk_
     for (size_t i = 0; i < n; i++) {
         int digits = (int)strcspn(item[i].name, ".");
 
-        json_array_append_new(list, json_pack("{s:s%, s:s, s:s, s:I, s:f}", "key", item[i].name,
+        json_array_append_new(list, json_pack("{s:s%, s:s, s:o, s:I, s:f}", "key", item[i].name,
                                               digits, "kind", item[i].name + digits + 1, "what",
-                                              item[i].label, "bytes", (json_int_t)item[i].bytes,
-                                              "last_used_seconds", seconds_since(item[i].used)));
+                                              json_text(item[i].label), "bytes",
+                                              (json_int_t)item[i].bytes, "last_used_seconds",
+                                              seconds_since(item[i].used)));
     }
     o = json_pack("{s:s, s:I, s:I, s:o}", "folder", c->folder, "bytes", (json_int_t)sum_of(item, n),
                   "limit_bytes", (json_int_t)c->limit, "entries", list);

@@ -7,6 +7,7 @@
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 #include "emu/base/json_read.h"
+#include "emu/base/json_text.h"
 
 enum { NAME_MAX_BYTES = 256 };
 
@@ -82,8 +83,8 @@ enum emu_status tile_source_case(const struct arch *a, const char *path, int raw
     if (s == EMU_OK)
         s = assemble(a, path, raw, &b);
     if (s == EMU_OK) {
-        o = json_pack("{s:s, s:s, s:s}", "source", slash ? slash + 1 : path, "entry", b.label, "as",
-                      is_supervisor(source, b.line) ? "supervisor" : "worker");
+        o = json_pack("{s:o, s:s, s:s}", "source", json_text(slash ? slash + 1 : path), "entry",
+                      b.label, "as", is_supervisor(source, b.line) ? "supervisor" : "worker");
         *text = o ? json_dumps(o, 0) : NULL;
         json_decref(o);
         s = *text ? EMU_OK : FAIL(NO_MEMORY, "%s", path);

@@ -6,6 +6,7 @@
  */
 #include "emu/job/case_run.h"
 
+#include "emu/base/json_text.h"
 #include "emu/job/differences.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"
@@ -72,7 +73,7 @@ json_t *case_fault_detail(const struct case_run *r)
     const struct asm_line *l = at ? asm_line_of(r->image, at) : NULL;
 
     if (!s)
-        return json_string(detail);
+        return json_text(detail);
     return json_sprintf("%s: ran past the end of %s (%s:%u): exitz missing?", detail, s->name,
                         l->file, l->line);
 }

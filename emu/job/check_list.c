@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/job/case_run.h"
 #include "emu/job/run_image.h"
 #include "emu/tile/tile_check.h"
@@ -216,10 +217,10 @@ static int set_source(json_t *v, const char *source)
     size_t i;
 
     if (json_object_get(v, "source"))
-        return json_object_set_new(v, "source", json_string(source));
+        return json_object_set_new(v, "source", json_text(source));
     json_array_foreach(json_object_get(v, "programs"), i, child)
     {
-        if (json_object_set_new(child, "source", json_string(source)))
+        if (json_object_set_new(child, "source", json_text(source)))
             return 1;
     }
     return 0;
@@ -249,7 +250,7 @@ static enum emu_status add_outcome(json_t *list, const struct checking *c)
     json_t *o = json_pack("{s:s, s:s, s:I}", "title", c->title, "status",
                           c->why[0] ? "wrong" : "ok", "cycles", (json_int_t)c->cycles);
 
-    if (o && c->why[0] && json_object_set_new(o, "why", json_string(c->why))) {
+    if (o && c->why[0] && json_object_set_new(o, "why", json_text(c->why))) {
         json_decref(o);
         o = NULL;
     }

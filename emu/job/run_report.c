@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/exchange/exchange_explain.h"
 #include "emu/job/case_run.h"
 #include "emu/profile/bill.h"
@@ -61,7 +62,7 @@ static int put_exchange_fault(const struct run *r, json_t *o, const struct excha
     EMU_ASSERT(n >= 0 && (size_t)n < sizeof(text));
     exchange_fault_explain(machine_exchange(r->machine), x, text + n, sizeof(text) - (size_t)n);
     ok = put(o, "exchange", json_string(exchange_fault_name(x->kind))) &&
-         put(o, "message", json_string(text)) && put_number(o, "event", x->event);
+         put(o, "message", json_text(text)) && put_number(o, "event", x->event);
     if (x->addr)
         ok = ok && put(o, "own_address", address_json(r, x->tile, x->addr));
     if (x->other == EXCHANGE_NOBODY)
@@ -82,7 +83,7 @@ static json_t *fault_json(const struct run *r)
     int ok = o && put(o, "name", json_string(fault_name(x->kind)));
 
     if (x->detail)
-        ok = ok && put(o, "detail", json_string(x->detail));
+        ok = ok && put(o, "detail", json_text(x->detail));
     ok = ok && put_number(o, "tile", f.tile) &&
          put_number(o, "group", machine_tile_group(r->machine, f.tile)) &&
          put_number(o, "superstep", f.superstep) &&
@@ -183,9 +184,9 @@ static json_t *wait_json(const struct run *r, const struct machine_wait *w)
     uint32_t pc = machine_tile(r->machine, w->first)->pc[LANE_SUPER] - ISA_WORD_BYTES;
     json_t *o = json_object(), *source = source_json(r, w->first, pc);
     int ok = o && put(o, "tiles", json_string(w->tiles)) && put_number(o, "count", w->count) &&
-             put_number(o, "group", w->group) && put(o, "wait", json_string(w->what)) &&
+             put_number(o, "group", w->group) && put(o, "wait", json_text(w->what)) &&
              put_number(o, "since_cycle", w->since) && put_number(o, "last_cycle", w->latest) &&
-             (!w->missing[0] || put(o, "missing", json_string(w->missing))) &&
+             (!w->missing[0] || put(o, "missing", json_text(w->missing))) &&
              put(o, "pc", address_json(r, w->first, pc));
 
     if (ok && source)
@@ -396,9 +397,9 @@ static json_t *streams_json(const struct run *r)
     for (size_t i = 0; list && i < image_stream_count(r->im); i++) {
         const struct image_stream *s = image_stream_at(r->im, i);
         const struct host_stream_record *h = r->host ? host_record(r->host, s->id) : NULL;
-        json_t *o =
-            json_pack("{s:i, s:s, s:s}", "id", (int)s->id, "name", image_text(r->im, s->name),
-                      "direction", s->direction == STREAM_TO_HOST ? "to_host" : "to_tiles");
+        json_t *o = json_pack("{s:i, s:o, s:s}", "id", (int)s->id, "name",
+                              json_text(image_text(r->im, s->name)), "direction",
+                              s->direction == STREAM_TO_HOST ? "to_host" : "to_tiles");
 
         if (o && h) {
             put_number(o, "transfers", h->transfers);
@@ -440,7 +441,7 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
     int ok = o && put(o, "status", json_string(status));
 
     if (r->error)
-        ok = ok && put(o, "message", json_string(r->error));
+        ok = ok && put(o, "message", json_text(r->error));
     if (r->stop == MACHINE_FAULT)
         ok = ok && put(o, "fault", fault_json(r));
     if (r->stop == MACHINE_DEADLOCK)

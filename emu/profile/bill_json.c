@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "emu/base/json_text.h"
 #include "emu/bsp/record.h"
 
 json_t *bill_json(const struct bill *b)
@@ -42,14 +43,6 @@ static json_t *tiles_json(const struct record *r, size_t i, const uint32_t *tile
     return list;
 }
 
-/* Names of an image may have any bytes: what is no text is left out. */
-static json_t *text_json(const char *text)
-{
-    json_t *t = json_string(text);
-
-    return t ? t : json_string("");
-}
-
 static json_t *step_json(const struct record *r, size_t i, const struct image *im,
                          const uint32_t *tile, size_t tiles)
 {
@@ -58,8 +51,8 @@ static json_t *step_json(const struct record *r, size_t i, const struct image *i
     struct bill_name name = bill_name_of_step(r, i, im);
 
     return json_pack("{s:i, s:I, s:o, s:o, s:I, s:I, s:i, s:o, s:i, s:o}", "group", (int)s->group,
-                     "superstep", (json_int_t)s->index, "operation", text_json(name.operation),
-                     "scope", text_json(name.scope), "starts", (json_int_t)s->release, "ends",
+                     "superstep", (json_int_t)s->index, "operation", json_text(name.operation),
+                     "scope", json_text(name.scope), "starts", (json_int_t)s->release, "ends",
                      (json_int_t)s->end, "tiles", (int)s->tiles, "bill", bill_json(&b), "slowest",
                      (int)bill_slowest_tile(r, i), "tile_steps", tiles_json(r, i, tile, tiles));
 }

@@ -2,6 +2,7 @@
 #include "emu/profile/profile_compare.h"
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/profile/profile_table.h"
 
 /* The values of one that was repeated are one text. */
@@ -123,8 +124,8 @@ enum emu_status profile_compare(struct profile *a, const struct profile *b, FILE
 
 static enum emu_status put_all(struct profile *a, const struct profile *b, json_t *o)
 {
-    if (json_object_set_new(o, "a", json_string(profile_path(a))) ||
-        json_object_set_new(o, "b", json_string(profile_path(b))) ||
+    if (json_object_set_new(o, "a", json_text(profile_path(a))) ||
+        json_object_set_new(o, "b", json_text(profile_path(b))) ||
         json_object_set_new(o, "schema_version", json_integer(PROFILE_VERSION)))
         return FAIL(BAD_FILE, "a name of a file that is no text");
     TRY(profile_attach(a, b));

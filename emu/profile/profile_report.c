@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/profile/profile_table.h"
 
 /* ---- sections ---- */
@@ -205,7 +206,7 @@ static enum emu_status put_pair(void *ctx, const struct profile_cursor *c)
         v = json_real(profile_real(c, 1));
         break;
     default:
-        v = json_string(profile_text(c, 1));
+        v = json_text(profile_text(c, 1));
     }
     json_object_set_new(ctx, key, v); /* what is no text is left out */
     return EMU_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 
 /* ---- for people ---- */
 
@@ -144,7 +145,7 @@ json_t *profile_cell_json(const struct profile_cursor *c, unsigned i)
     case PROFILE_NONE:
         return json_null();
     default:
-        text = json_string(profile_text(c, i));
+        text = json_text(profile_text(c, i));
         return text ? text : json_string("");
     }
 }

@@ -7,6 +7,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
+#include "emu/base/json_text.h"
 #include "emu/profile/profile_table.h"
 
 /* Tables are lists of rows in the order of their columns: names would be most of the file. */
@@ -22,7 +23,7 @@ static enum emu_status add_row(void *ctx, const struct profile_cursor *c)
 
     for (unsigned i = 0; i < profile_columns(c) && !bad; i++) {
         if (json_array_size(t->columns) == i)
-            bad = json_array_append_new(t->columns, json_string(profile_column(c, i)));
+            bad = json_array_append_new(t->columns, json_text(profile_column(c, i)));
         bad = bad || json_array_append_new(row, profile_cell_json(c, i));
     }
     return json_array_append_new(t->rows, row) || bad ? FAIL(NO_MEMORY, "a page") : EMU_OK;

@@ -5,6 +5,7 @@
 
 #include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/bsp/machine_state.h"
 #include "emu/base/fp.h"
 #include "emu/job/case_run.h"
@@ -187,9 +188,9 @@ void step_where(struct step_shell *h)
                   "state", state_name(h, lane), "pc", (json_int_t)t->pc[lane], "place", place,
                   "next", text);
     if (name)
-        json_object_set_new(o, "layer", json_string(name));
+        json_object_set_new(o, "layer", json_text(name));
     if (waits)
-        json_object_set_new(o, "waits", json_string(waits));
+        json_object_set_new(o, "waits", json_text(waits));
     step_put(h, "where", o);
 }
 
@@ -319,7 +320,7 @@ enum emu_status do_memory(struct step_shell *h, const struct step_words *w)
         return EMU_OK;
     }
     step_put(h, "memory", place_json(t, p.addr, type, (uint32_t)(n < MEMORY_MAX ? n : MEMORY_MAX)));
-    step_put(h, "place", json_string(place));
+    step_put(h, "place", json_text(place));
     return EMU_OK;
 }
 

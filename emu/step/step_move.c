@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/job/case_run.h"
 #include "emu/step/step_answer.h"
 
@@ -47,14 +48,14 @@ void step_writer(struct step_shell *h, const struct writer *w)
         step_say(h, "by %s at 0x%x %s: %s", case_lane_name(w->lane), w->pc, place, w->text);
         json_object_set_new(o, "context", json_string(case_lane_name(w->lane)));
         json_object_set_new(o, "pc", json_integer(w->pc));
-        json_object_set_new(o, "place", json_string(place));
-        json_object_set_new(o, "instruction", json_string(w->text));
+        json_object_set_new(o, "place", json_text(place));
+        json_object_set_new(o, "instruction", json_text(w->text));
     } else if (w->kind == WRITER_TILE) {
         place_text(step_image(h), w->from, w->from_addr, place, sizeof(place));
         step_say(h, "by words from tile %u, 0x%x %s", w->from, w->from_addr, place);
         json_object_set_new(o, "from", json_integer(w->from));
         json_object_set_new(o, "from_address", json_integer(w->from_addr));
-        json_object_set_new(o, "place", json_string(place));
+        json_object_set_new(o, "place", json_text(place));
     } else {
         step_say(h, "by the host");
     }
@@ -79,7 +80,7 @@ static void say_end(struct step_shell *h)
     case STEPPER_DEADLOCK:
     case STEPPER_ERROR:
         step_say(h, "%s\n", stepper_why(h->s));
-        step_put(h, "message", json_string(stepper_why(h->s)));
+        step_put(h, "message", json_text(stepper_why(h->s)));
         break;
     case STEPPER_RUNS:
         break;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/step/step_answer.h"
 
 struct step_command {
@@ -197,7 +198,7 @@ static enum emu_status settle(struct step_shell *h, enum emu_status s)
         h->wrong++;
         h->last[0] = 0;
         step_say(h, "%s\n", emu_error());
-        step_put(h, "error", json_string(emu_error()));
+        step_put(h, "error", json_text(emu_error()));
         s = EMU_OK;
     }
     if (h->answer) {

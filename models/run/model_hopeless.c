@@ -2,6 +2,7 @@
  * than the machine has: how much is missing, and what would help. */
 #include <inttypes.h>
 
+#include "emu/base/json_text.h"
 #include "models/net/net.h"
 #include "models/run/model_report.h"
 #include "programs/compiler/report/count_text.h"
@@ -53,16 +54,16 @@ void model_hopeless(const struct model_facts *n, const struct conv_plans *p, con
 json_t *model_hopeless_json(const struct model_facts *n, const struct conv_plans *p,
                             const struct arch *a)
 {
-    json_t *o =
-        json_pack("{s:b, s:s, s:s, s:o, s:I, s:I, s:I, s:[]}", "fits", 0, "network", n->name,
-                  "machine", a->name, "machine_changes", arch_changes(a), "tile_bytes",
-                  (json_int_t)a->mem_bytes, "expected_max_tile_bytes", (json_int_t)p->peak_bytes,
-                  "resident_tile_bytes", (json_int_t)p->resident_bytes, "advice");
+    json_t *o = json_pack("{s:b, s:o, s:s, s:o, s:I, s:I, s:I, s:[]}", "fits", 0, "network",
+                          json_text(n->name), "machine", a->name, "machine_changes",
+                          arch_changes(a), "tile_bytes", (json_int_t)a->mem_bytes,
+                          "expected_max_tile_bytes", (json_int_t)p->peak_bytes,
+                          "resident_tile_bytes", (json_int_t)p->resident_bytes, "advice");
     struct help h;
 
     find_help(n, p, a, &h);
     for (unsigned i = 0; o && i < h.count; i++) {
-        if (json_array_append_new(json_object_get(o, "advice"), json_string(h.line[i]))) {
+        if (json_array_append_new(json_object_get(o, "advice"), json_text(h.line[i]))) {
             json_decref(o);
             return NULL;
         }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "programs/cli/program_request.h"
 
 enum { ROW_NUMBERS = 8, PLAN_NUMBERS = 8, STEP_NUMBERS = 4 };
@@ -54,9 +55,9 @@ static json_t *rows_json(const struct layer_cycles *k)
 
         json_t *row = numbers(value, ROW_NUMBERS);
 
-        json_array_append_new(row, json_string(k->text[i].name));
-        json_array_append_new(row, json_string(k->text[i].block));
-        json_array_append_new(row, json_string(k->text[i].op));
+        json_array_append_new(row, json_text(k->text[i].name));
+        json_array_append_new(row, json_text(k->text[i].block));
+        json_array_append_new(row, json_text(k->text[i].op));
         json_array_append_new(list, row);
     }
     return list;

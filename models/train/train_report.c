@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/base/json_text.h"
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 #include "emu/job/run_image.h"
@@ -233,9 +234,9 @@ static enum emu_status print_json(const struct training *t, FILE *f)
 {
     json_t *epochs = json_array();
     json_t *o = json_pack(
-        "{s:s, s:s, s:i, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f}", "network",
-        t->q->what, "machine", t->arch.name, "batch", (int)t->source.shape.batch, "classes",
-        (int)t->source.shape.classes, "format", training_format(t), "optimiser",
+        "{s:o, s:s, s:i, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f}", "network",
+        json_text(t->q->what), "machine", t->arch.name, "batch", (int)t->source.shape.batch,
+        "classes", (int)t->source.shape.classes, "format", training_format(t), "optimiser",
         t->optimiser.method, "rate", t->schedule.rate, "loss_scale", t->chip.loss_scale.now,
         "skipped", (json_int_t)t->chip.skipped, "steps", (json_int_t)t->at.steps, "steps_of_all",
         (json_int_t)t->schedule.steps, "cycles_per_step", cycles_of_step(t), "pictures_per_second",

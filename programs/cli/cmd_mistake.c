@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/json_text.h"
 #include "emu/cli/commands.h"
 #include "emu/emu.h"
 #include "programs/lab/lesson/lesson.h"
@@ -54,7 +55,7 @@ static json_t *said(const struct run *r, const json_t *report)
     if (r->stop == MACHINE_HOST)
         return bill_text(r);
     text = run_stop_text(r);
-    o = json_string(text ? text : "");
+    o = json_text(text ? text : "");
     emu_free(text);
     return o;
 }

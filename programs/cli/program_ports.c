@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/json_text.h"
 #include "programs/compiler/graph/graph_words.h"
 
 enum { SHOWN = 16, NAMES_BYTES = 300 };
@@ -331,7 +332,7 @@ static json_t *port_text(const struct graph *g, const struct graph_port *p, cons
     if (elements > SHOWN)
         fprintf(f, " ...");
     fclose(f);
-    out = text ? json_string(text) : NULL;
+    out = text ? json_text(text) : NULL;
     free(text); /* allocated by open_memstream */
     return out;
 }

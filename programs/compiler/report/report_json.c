@@ -1,6 +1,7 @@
 /* report_json.c - the memory of a compiled program as one JSON object, in the order of the text
  * report. Units stand in the keys.
  */
+#include "emu/base/json_text.h"
 #include "programs/compiler/report/memory_report.h"
 #include "programs/compiler/report/memory_advice.h"
 
@@ -81,7 +82,7 @@ static json_t *tile_json(const struct memory_report *a, uint32_t tile)
            put(o, "free_bytes", integer(t->free)) && put(o, "need_bytes", integer(p->need_bytes)) &&
            put(o, "code_bytes", integer(p->code_bytes)) &&
            put(o, "by_category", tile_categories(t->category)) &&
-           put(o, "peak_operation", integer(p->peak_step)) && put(o, "peak", json_string(moment)) &&
+           put(o, "peak_operation", integer(p->peak_step)) && put(o, "peak", json_text(moment)) &&
            put(o, "peak_bytes", integer(p->peak_bytes)) &&
            put(o, "peak_by_category", tile_categories(t->peak)) &&
            put(o, "peak_owners", owners_json(a, tile));
@@ -131,7 +132,7 @@ static json_t *advice_json(const struct memory_report *a)
 
     bad |= shortage_advice(a, &v) != EMU_OK;
     for (size_t i = 0; i < v.line.count && !bad; i++)
-        bad = json_array_append_new(list, json_string(v.line.at[i]));
+        bad = json_array_append_new(list, json_text(v.line.at[i]));
     advice_free(&v);
     if (!bad)
         return list;
