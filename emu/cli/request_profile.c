@@ -201,16 +201,22 @@ static enum emu_status write_trace(const struct request *q, struct profile *p,
 enum emu_status request_pictures(const struct request *q, struct profile *p,
                                  struct profile_files *f)
 {
-    TRY(write_trace(q, p, f));
-    return f->page ? output_finish(&f->page, report_page_write(p, NULL, output_stream(f->page)))
-                   : EMU_OK;
+    enum emu_status trace = write_trace(q, p, f);
+    enum emu_status page =
+        f->page ? output_finish(&f->page, report_page_write(p, NULL, output_stream(f->page)))
+                : EMU_OK;
+
+    return page == EMU_OK ? trace : page;
 }
 
 static enum emu_status write_files(const struct request *q, struct profile *p,
                                    struct profile_files *f)
 {
-    TRY(request_pictures(q, p, f));
-    return f->store ? output_finish(&f->store, profile_write(p, output_stream(f->store))) : EMU_OK;
+    enum emu_status pictures = request_pictures(q, p, f);
+    enum emu_status store =
+        f->store ? output_finish(&f->store, profile_write(p, output_stream(f->store))) : EMU_OK;
+
+    return store == EMU_OK ? pictures : store;
 }
 
 enum emu_status request_profile_unfit(const struct request *q, const struct arch *a,

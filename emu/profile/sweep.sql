@@ -43,7 +43,7 @@ CREATE TABLE settings ( -- where a point lies on every axis
 
 CREATE TABLE results ( -- of points that are done
     point INTEGER PRIMARY KEY NOT NULL,
-    status TEXT NOT NULL,       -- 'ok', 'no memory', 'fault' (the machine stopped), 'refused' (there is no such program)
+    status TEXT NOT NULL,       -- 'ok', 'no memory', 'fault' (the machine stopped), 'refused' (there is no such program), 'failed' (it could not be run)
     message TEXT NOT NULL,      -- why, where the status is not ok
     inputs INTEGER NOT NULL,    -- that a run computes: the batch
     mem_bytes INTEGER NOT NULL, -- memory of a tile,

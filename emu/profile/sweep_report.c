@@ -110,7 +110,8 @@ static const struct profile_section sections[] = {
       "need_bytes - mem_bytes, point LIMIT 8",
       NULL },
     { "failed", "Faults, and what cannot be built",
-      "SELECT point, status, message FROM results WHERE status IN ('fault', 'refused') ORDER BY "
+      "SELECT point, status, message FROM results WHERE status IN ('fault', 'refused', 'failed') "
+      "ORDER BY "
       "point LIMIT 8",
       NULL },
     { "work", "What was executed, in seconds of a processor",

@@ -199,5 +199,10 @@ char *node_group_text(const struct op_graph *g, const struct node_group *group,
 
 uint32_t node_group_result(const struct op_graph *g, const struct node_group *group)
 {
-    return g->node[group->node[group->nodes - 1]].out[0];
+    const struct op_node *n = &g->node[group->node[group->nodes - 1]];
+    uint32_t k = 0;
+
+    while (k < n->outs && n->out[k] == OP_NONE)
+        k++;
+    return k < n->outs ? n->out[k] : OP_NONE;
 }

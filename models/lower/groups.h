@@ -43,7 +43,8 @@ void node_groups_free(struct node_groups *g);
 enum { GROUP_TEXT = 96 };
 char *node_group_text(const struct op_graph *g, const struct node_group *group,
                       char out[GROUP_TEXT]);
-/* The value that a group makes: the first result of its last node. */
+/* The value that a group makes: the first result of its last node that anybody wants, since results
+ * may be absent; OP_NONE: there is none. */
 uint32_t node_group_result(const struct op_graph *g, const struct node_group *group);
 
 /* ---- layers with weights ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/job/run_image.h"
 #include "models/run/op_error.h"
 
@@ -104,7 +105,8 @@ static const char *short_name(const char *name)
 static enum emu_status add_uncompared(struct comparer *c, const char *name, const char *why)
 {
     if (c->sum->rows)
-        return add_json(c, json_pack("{s:s, s:b, s:s}", "name", name, "compared", 0, "note", why));
+        return add_json(
+            c, json_pack("{s:o, s:b, s:s}", "name", json_text(name), "compared", 0, "note", why));
     fprintf(c->sum->f, "%-*s %s\n", NODE_NAME, short_name(name), why);
     return EMU_OK;
 }
@@ -115,10 +117,10 @@ static enum emu_status add_compared(struct comparer *c, const char *name, const 
     const char *verdict = verdict_of(d);
 
     if (c->sum->rows)
-        return add_json(c, json_pack("{s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "name", name,
-                                     "compared", 1, "op", op, "largest", real_json(d->largest),
-                                     "error", real_json(d->error), "bound", real_json(d->bound),
-                                     "ratio", real_json(d->worst), "rms_error",
+        return add_json(c, json_pack("{s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "name",
+                                     json_text(name), "compared", 1, "op", op, "largest",
+                                     real_json(d->largest), "error", real_json(d->error), "bound",
+                                     real_json(d->bound), "ratio", real_json(d->worst), "rms_error",
                                      real_json(rms_error(d)), "note", verdict));
     fprintf(c->sum->f, "%-*s %-*.*s %10.4g %10.3g %10.3g %7.3f %10.3g%s%s\n", NODE_NAME,
             short_name(name), GROUP_OPS, GROUP_OPS, op, d->largest, d->error, d->bound, d->worst,
@@ -381,9 +383,9 @@ void compare_groups_begin(const struct group_comparison *sum)
 
 static enum emu_status print_json(const struct group_comparison *sum)
 {
-    json_t *o =
-        json_pack("{s:I, s:I, s:s, s:O}", "compared", (json_int_t)sum->compared, "beyond_bound",
-                  (json_int_t)sum->broken, "first_beyond", sum->first, "layers", sum->rows);
+    json_t *o = json_pack("{s:I, s:I, s:o, s:O}", "compared", (json_int_t)sum->compared,
+                          "beyond_bound", (json_int_t)sum->broken, "first_beyond",
+                          json_text(sum->first), "layers", sum->rows);
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");

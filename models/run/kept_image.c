@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "models/lower/op_program.h"
 
 /* The type of the elements of an input or output of the image; ELEM_COUNT: there is none of that
  * name. */
@@ -37,8 +36,9 @@ static enum emu_status pack(const struct op_graph *g, uint32_t k, const struct o
     return op_numbers_pack(e, value_is_picture(g, value) ? 4 : 0, name, t, data, bytes);
 }
 
-enum emu_status kept_input_write(const struct op_graph *g, uint32_t k, const struct op_tensor *t,
-                                 const struct image *im, struct run *r)
+static enum emu_status kept_input_write(const struct op_graph *g, uint32_t k,
+                                        const struct op_tensor *t, const struct image *im,
+                                        struct run *r)
 {
     enum emu_status s;
     uint64_t bytes;
@@ -48,6 +48,13 @@ enum emu_status kept_input_write(const struct op_graph *g, uint32_t k, const str
     s = run_input_write(r, g->value[g->input[k]].name, data, bytes);
     emu_free(data);
     return s;
+}
+
+enum emu_status network_input_write(const struct op_graph *g, uint32_t k, const struct op_tensor *t,
+                                    const struct op_program *p, const struct image *im,
+                                    struct session *s)
+{
+    return im ? kept_input_write(g, k, t, im, session_run_image(s)) : op_program_write(p, s, k, t);
 }
 
 enum emu_status kept_input_fill(const struct op_graph *g, uint32_t k, const struct op_tensor *t,

@@ -6,15 +6,16 @@
 
 #include "emu/job/run_image.h"
 #include "emu/load/image.h"
-#include "models/operators/operators.h"
+#include "models/lower/op_program.h"
 
-/* Writes the numbers of input k of the graph before a run of the image, or into the image itself.
- * EMU_USAGE (a number beyond the range), EMU_BAD_IMAGE (the image is of another graph),
- * EMU_NO_MEMORY. */
-enum emu_status kept_input_write(const struct op_graph *g, uint32_t k, const struct op_tensor *t,
-                                 const struct image *im, struct run *r) EMU_MUST_CHECK;
+/* Writes the numbers of input k of the graph into the image itself. EMU_USAGE (a number beyond the
+ * range), EMU_BAD_IMAGE (the image is of another graph), EMU_NO_MEMORY. */
 enum emu_status kept_input_fill(const struct op_graph *g, uint32_t k, const struct op_tensor *t,
                                 struct image *im) EMU_MUST_CHECK;
+/* The same before a run s: of the image, or of the program p where im is NULL. */
+enum emu_status network_input_write(const struct op_graph *g, uint32_t k, const struct op_tensor *t,
+                                    const struct op_program *p, const struct image *im,
+                                    struct session *s) EMU_MUST_CHECK;
 /* Reads output k after a run. Free with op_tensor_free. EMU_BAD_IMAGE, EMU_NO_MEMORY. */
 enum emu_status kept_output_read(const struct op_graph *g, uint32_t k, const struct image *im,
                                  const struct run *r, struct op_tensor *out) EMU_MUST_CHECK;

@@ -39,16 +39,11 @@ void model_files_close(struct model_files *f)
     emu_free(f->save);
 }
 
-enum emu_status model_files_save(struct model_files *f, const struct op_tensor *out)
+enum emu_status model_files_save(struct model_files *f, size_t k, const struct op_tensor *out)
 {
-    for (size_t k = 0; k < f->saves; k++) {
-        struct output_file *file = f->save[k].file;
-        enum emu_status s = npy_write(&out[f->save[k].output], output_stream(file));
+    struct model_save *save = &f->save[k];
 
-        f->save[k].file = NULL;
-        TRY(output_end(file, s));
-    }
-    return EMU_OK;
+    return output_finish(&save->file, npy_write(&out[save->output], output_stream(save->file)));
 }
 
 /* ---- logits ---- */

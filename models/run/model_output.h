@@ -23,8 +23,9 @@ enum emu_status model_files_open(const struct request *q, const struct op_graph 
 /* Discards what was not committed. */
 void model_files_close(struct model_files *f);
 
-/* Writes the outputs of --save. out: by output of the graph. EMU_IO. */
-enum emu_status model_files_save(struct model_files *f, const struct op_tensor *out) EMU_MUST_CHECK;
+/* Writes the file of the k-th --save. out: by output of the graph. EMU_IO. */
+enum emu_status model_files_save(struct model_files *f, size_t k,
+                                 const struct op_tensor *out) EMU_MUST_CHECK;
 /* Writes the file of --logits: two F32 tensors, "input" and "logits". EMU_IO, EMU_NO_MEMORY. */
 enum emu_status model_files_logits(struct model_files *f, const struct op_tensor *input,
                                    const struct op_tensor *logits) EMU_MUST_CHECK;

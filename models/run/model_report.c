@@ -81,15 +81,28 @@ static void print_head(const struct model_answer *m, FILE *f)
             precision_text(m->request).at);
 }
 
+const char *model_input_name(const struct model_answer *m, uint32_t p, char out[MODEL_INPUT_NAME])
+{
+    const char *name = m->file ? m->file[m->files > 1 ? p : 0] : "drawn numbers";
+
+    if (m->facts.batch > 1 && m->files <= 1)
+        snprintf(out, MODEL_INPUT_NAME, "%s [%u]", name, p);
+    else
+        snprintf(out, MODEL_INPUT_NAME, "%s", name);
+    return out;
+}
+
 static void print_classes(const struct model_answer *m, FILE *f)
 {
+    char name[MODEL_INPUT_NAME];
+
     if (m->recipe)
         fprintf(f, "  pictures: %s\n", m->recipe);
     for (uint32_t p = 0; p < m->facts.batch; p++) {
         uint32_t top[MODEL_TOP];
 
         model_top(m, p, top);
-        fprintf(f, "\nBest classes of %s\n", m->picture[p]);
+        fprintf(f, "\nBest classes of %s\n", model_input_name(m, p, name));
         for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX; k++)
             fprintf(f, "  %u. class %4u   score %.4f%s%s\n", k + 1, top[k],
                     (double)m->scores[(size_t)p * m->facts.classes + top[k]],

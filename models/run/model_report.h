@@ -20,7 +20,8 @@ struct model_answer {
     const struct layer_cycles *layers;
     const struct layer_range *ranges; /* by row of layers; NULL: not asked for */
     const char *weights;              /* one line that says where they came from */
-    const char *const *picture;       /* [batch] names */
+    const char *const *file;          /* [files] names: of the inputs' files; NULL: drawn numbers */
+    uint32_t files;                   /* 1: of the whole batch; else batch */
     const char *recipe; /* one line: how pictures were prepared; NULL: there are none */
     struct run *run;    /* NULL: the network was only compiled */
     const struct class_names *classes; /* NULL, or empty: classes are numbers only */
@@ -40,6 +41,11 @@ model_efficiency(const struct model_answer *m); /* of the matrix unit's multiply
 /* The kinds of the layers that were fused: "conv+norm+swish". */
 const char *model_bill_op(const struct model_answer *m, const struct layer_bill *b);
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b);
+
+/* What input p of the batch was, for people: "cat.jpg", "x.npy [2]" of a file with several inputs,
+ * "drawn numbers". Returns out. */
+enum { MODEL_INPUT_NAME = 512 };
+const char *model_input_name(const struct model_answer *m, uint32_t p, char out[MODEL_INPUT_NAME]);
 
 /* The first line of every report: which network on which machine. */
 void model_print_title(const struct model_answer *m, FILE *f);
@@ -66,8 +72,8 @@ json_t *model_report_json(const struct model_answer *m);
  * it, and prints the cycles until then, but no bill of layers. EMU_NO_MEMORY. */
 enum emu_status model_report_fault(const struct request *q, const char *subject,
                                    struct session *s) EMU_MUST_CHECK;
-/* Adds the best classes of all pictures to an object. Of m only facts (batch, classes), picture
- * (NULL: without names) and scores count. 0 when out of memory. */
+/* Adds the best classes of all pictures to an object. Of m only facts (batch, classes), file
+ * (NULL: without names), files and scores count. 0 when out of memory. */
 int model_put_classes(const struct model_answer *m, json_t *o);
 json_t *model_published_json(const struct model_answer *m);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emu/base/hash.h"
+#include "emu/base/json_text.h"
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
 #include "models/run/host_cost.h"
@@ -45,8 +46,8 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
     json_t *o = json_object();
     int good;
 
-    good = o && put(o, "name", json_string(model_bill_name(m, b))) &&
-           put(o, "op", json_string(model_bill_op(m, b))) && put(o, "cycles", integer(b->cycles)) &&
+    good = o && put(o, "name", json_text(model_bill_name(m, b))) &&
+           put(o, "op", json_text(model_bill_op(m, b))) && put(o, "cycles", integer(b->cycles)) &&
            put(o, "compute", integer(b->compute)) && put(o, "exchange", integer(b->exchange)) &&
            put(o, "sync", integer(b->sync)) && put(o, "imbalance", integer(b->imbalance)) &&
            put(o, "supersteps", integer(b->supersteps)) && put(o, "macs", integer(b->macs)) &&
@@ -93,8 +94,8 @@ static json_t *top_json(const struct model_answer *m, uint32_t picture)
         const char *name = class_name(m->classes, top[k]);
 
         good = !json_array_append_new(list,
-                                      json_pack("{s:I, s:s*, s:o}", "class", (json_int_t)top[k],
-                                                "name", *name ? name : NULL, "score",
+                                      json_pack("{s:I, s:o*, s:o}", "class", (json_int_t)top[k],
+                                                "name", *name ? json_text(name) : NULL, "score",
                                                 isfinite(score) ? json_real(score) : json_null()));
     }
     return or_nothing(list, good);
@@ -108,7 +109,7 @@ static json_t *pictures_json(const struct model_answer *m)
     for (uint32_t p = 0; p < m->facts.batch && good; p++) {
         json_t *o = json_object();
 
-        good = o && (!m->picture || put(o, "picture", json_string(m->picture[p]))) &&
+        good = o && (!m->file || put(o, "picture", json_text(m->file[m->files > 1 ? p : 0]))) &&
                put(o, "top5", top_json(m, p));
         good = !json_array_append_new(list, or_nothing(o, good)) && good;
     }
@@ -183,7 +184,7 @@ json_t *model_report_json(const struct model_answer *m)
 {
     const struct model_facts *n = &m->facts;
     json_t *o = json_object();
-    int good = o && put(o, "network", json_string(n->name)) &&
+    int good = o && put(o, "network", json_text(n->name)) &&
                put(o, "machine", json_string(m->arch.name)) &&
                put(o, "machine_changes", arch_changes(&m->arch)) &&
                put(o, "tiles", integer(m->arch.tiles)) &&
@@ -191,7 +192,7 @@ json_t *model_report_json(const struct model_answer *m)
                put(o, "batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
                put(o, "parameters", integer(n->parameters)) &&
                put(o, "macs_per_picture", integer(n->macs)) &&
-               put(o, "weights", json_string(m->weights));
+               put(o, "weights", json_text(m->weights));
 
     if (good && m->recipe)
         good = put(o, "preprocessing", json_string(m->recipe));

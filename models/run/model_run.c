@@ -99,12 +99,10 @@ static enum emu_status read_inputs(struct model_run *m)
 static enum emu_status write_inputs(struct model_run *m)
 {
     const struct op_graph *g = m->source.graph;
-    const struct image *kept = m->entry.image;
     enum emu_status s = EMU_OK;
 
     for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
-        s = kept ? kept_input_write(g, k, &m->in[k].numbers, kept, session_run_image(m->session))
-                 : op_program_write(&m->p, m->session, k, &m->in[k].numbers);
+        s = network_input_write(g, k, &m->in[k].numbers, &m->p, m->entry.image, m->session);
     return s;
 }
 
@@ -172,8 +170,20 @@ static const char *recipe_text(const struct model_run *m)
     return NULL;
 }
 
+/* The first input with a file, or NULL. */
+static const struct model_input *input_of_file(const struct model_run *m)
+{
+    for (uint32_t k = 0; m->in && k < m->source.graph->inputs; k++) {
+        if (m->in[k].names)
+            return &m->in[k];
+    }
+    return NULL;
+}
+
 static struct model_answer answer_of(const struct model_run *m)
 {
+    const struct model_input *named = input_of_file(m);
+
     return (struct model_answer){ .request = m->q,
                                   .facts = model_source_facts(&m->source),
                                   .memory = &m->memory,
@@ -181,7 +191,8 @@ static struct model_answer answer_of(const struct model_run *m)
                                   .layers = &m->layers,
                                   .ranges = m->ranges,
                                   .weights = m->source.weights_text,
-                                  .picture = m->in && m->in[0].names ? m->in[0].name : NULL,
+                                  .file = named ? named->name : NULL,
+                                  .files = named ? named->names : 0,
                                   .recipe = recipe_text(m),
                                   .run = m->session ? session_run_image(m->session) : NULL,
                                   .classes = &m->classes,
@@ -252,8 +263,8 @@ static enum emu_status print_answer(const struct model_run *m)
     return EMU_OK;
 }
 
-/* Reports a file that could not be written; the answer has been printed by then, and the other
- * files are still written. */
+/* Reports a file that could not be written, or what could not be printed: all others are still
+ * written. */
 static void note_failure(struct model_run *m, enum emu_status s)
 {
     if (s != EMU_OK)
@@ -269,8 +280,13 @@ static void write_files(struct model_run *m)
             m, output_finish(&m->files.chart, model_chart_draw(&a, output_stream(m->files.chart))));
     if (m->files.logits)
         note_failure(m, model_files_logits(&m->files, &m->in[0].numbers, &m->out[1]));
-    if (a.run && run_has_values(a.run))
-        note_failure(m, model_files_save(&m->files, m->out));
+}
+
+/* The results, before anything is said of them. */
+static void write_results(struct model_run *m)
+{
+    for (size_t k = 0; k < m->files.saves; k++)
+        note_failure(m, model_files_save(&m->files, k, m->out));
 }
 
 static enum emu_status write_profile(struct model_run *m)
@@ -367,11 +383,12 @@ static enum emu_status run_machine(struct model_run *m)
                         count_text(run_check_findings(session_run_image(m->session))).at);
     if (run_has_values(session_run_image(m->session))) {
         TRY(read_outputs(m));
+        write_results(m);
         warn_of_range(m);
     }
     TRY(layer_ranges_new(&m->layers, m->session, &m->ranges));
     TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
-    TRY(print_answer(m));
+    note_failure(m, print_answer(m));
     write_files(m);
     return write_profile(m);
 }

@@ -182,9 +182,10 @@ static void print_phases(const struct model_answer *m, FILE *f)
 static void print_picture(const struct model_answer *m, uint32_t p, FILE *f)
 {
     uint32_t top[MODEL_TOP];
+    char name[MODEL_INPUT_NAME];
 
     model_top(m, p, top);
-    fprintf(f, "  %s:", name_end(m->picture[p]));
+    fprintf(f, "  %s:", name_end(model_input_name(m, p, name)));
     for (uint32_t k = 0; k < 3 && top[k] != UINT32_MAX; k++)
         fprintf(f, "%s %u (%.4f)", k ? "," : " class", top[k],
                 (double)m->scores[(size_t)p * m->facts.classes + top[k]]);
@@ -201,7 +202,7 @@ static void print_classes(const struct model_answer *m, FILE *f)
     for (uint32_t p = 0; p < shown; p++)
         print_picture(m, p, f);
     if (m->facts.batch > shown)
-        fprintf(f, "  and %u more pictures\n", m->facts.batch - shown);
+        fprintf(f, "  and %u more\n", m->facts.batch - shown);
 }
 
 static void print_total(const struct model_answer *m, FILE *f)

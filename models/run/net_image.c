@@ -165,7 +165,8 @@ static enum emu_status put_classes(const struct noted *n, const char *const *nam
     uint64_t count = (uint64_t)n->batch * n->classes;
     float *scores = emu_alloc(count, sizeof(*scores));
     struct model_answer a = { .facts = { .batch = n->batch, .classes = n->classes },
-                              .picture = names,
+                              .file = names,
+                              .files = names ? n->batch : 0,
                               .scores = scores };
     enum emu_status s = scores ? EMU_OK : FAIL(NO_MEMORY, "scores");
 

@@ -42,8 +42,9 @@ static enum emu_status run_file(const struct request *q, struct sweep_file *f, i
     *code = given_up ? EXIT_PARTIAL : EXIT_RAN;
     if (given_up)
         fprintf(stderr,
-                "superstep sweep: %u points are left, whose processes died; the same command tries "
-                "them again\n",
+                "superstep sweep: %u points are left, whose processes died or had no memory or "
+                "file; the "
+                "same command tries them again\n",
                 given_up);
     return EMU_OK;
 }

@@ -6,12 +6,13 @@
 #include <time.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/job/run_image.h"
 #include "emu/profile/bill.h"
 #include "models/lower/op_program.h"
+#include "models/run/kept_image.h"
 #include "models/run/model_inputs.h"
 #include "models/run/net_cache.h"
-#include "models/run/net_image.h"
 #include "programs/cli/program_request.h"
 
 enum { CATEGORIES_MAX = 64 };
@@ -180,7 +181,7 @@ static enum emu_status write_values(const struct image_at_work *w, struct sessio
     if (st == EMU_OK)
         st = model_inputs_read(&w->p->q, g, source->net ? &recipe : NULL, in);
     for (uint32_t k = 0; st == EMU_OK && k < g->inputs; k++)
-        st = op_program_write(&w->network, s, k, &in[k].numbers);
+        st = network_input_write(g, k, &in[k].numbers, &w->network, w->entry.image, s);
     for (uint32_t k = 0; in && k < g->inputs; k++)
         model_input_free(&in[k]);
     emu_free(in);
@@ -195,19 +196,9 @@ static enum emu_status write_zeros(const struct image_at_work *w, struct session
     for (uint32_t k = 0; k < g->inputs; k++) {
         struct op_tensor zeros;
         enum emu_status st;
-        uint64_t bytes;
-        uint8_t *data;
 
         TRY(op_tensor_new(&g->value[g->input[k]].shape, &zeros));
-        if (w->network.compiled) {
-            st = op_program_write(&w->network, s, k, &zeros);
-        } else {
-            st = op_pixels_pack(&zeros, &data, &bytes);
-            if (st == EMU_OK) {
-                st = run_input_write(session_run_image(s), NET_IMAGE_INPUT, data, bytes);
-                emu_free(data);
-            }
-        }
+        st = network_input_write(g, k, &zeros, &w->network, w->entry.image, s);
         op_tensor_free(&zeros);
         TRY(st);
     }
@@ -245,8 +236,8 @@ static json_t *new_result(struct image_at_work *w, uint32_t point, const struct 
                           const char *status, const char *message)
 {
     json_t *o =
-        json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:[]}", "point", (json_int_t)point + 1,
-                  "status", status, "message", message, "inputs", (json_int_t)w->inputs,
+        json_pack("{s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:O, s:[]}", "point", (json_int_t)point + 1,
+                  "status", status, "message", json_text(message), "inputs", (json_int_t)w->inputs,
                   "mem_bytes", (json_int_t)a->mem_bytes, "tiles", (json_int_t)a->tiles, "clock_mhz",
                   (json_int_t)a->clock_mhz, "work", w->work, "categories");
 
@@ -321,6 +312,18 @@ static enum emu_status put_cycles(const struct image_at_work *w, const struct re
 
 /* ---- runs ---- */
 
+/* Errors that are of the host. */
+static int is_of_host(enum emu_status s)
+{
+    return s == EMU_NO_MEMORY || s == EMU_IO;
+}
+
+/* What the results say of a point's run. */
+static const char *status_of(enum emu_status s)
+{
+    return s == EMU_OK ? "ok" : s == EMU_FAULT ? "fault" : "failed";
+}
+
 static enum emu_status open_session(struct image_at_work *w, const struct arch *a,
                                     struct session **out)
 {
@@ -365,14 +368,16 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
 
     if (st == EMU_OK)
         st = run_session(w, s);
-    if (st == EMU_OK || st == EMU_FAULT) {
-        note_stage(w, "run", begin);
-        *out =
-            new_result(w, point, a, st == EMU_OK ? "ok" : "fault", st == EMU_OK ? "" : emu_error());
-        st = !*out ? FAIL(NO_MEMORY, "a result") : EMU_OK;
+    if (is_of_host(st)) {
+        session_free(s);
+        return st;
     }
-    if (st == EMU_OK)
-        st = put_cycles(w, session_record(s), *out);
+    note_stage(w, "run", begin);
+    *out = new_result(w, point, a, status_of(st), st == EMU_OK ? "" : emu_error());
+    if (!*out)
+        st = FAIL(NO_MEMORY, "a result");
+    else
+        st = s ? put_cycles(w, session_record(s), *out) : EMU_OK;
     session_free(s);
     return st;
 }
@@ -409,12 +414,6 @@ static enum emu_status measure_point(struct image_at_work *w, uint32_t point, co
 }
 
 /* ---- all points of an image ---- */
-
-/* Errors that are of the host. */
-static int is_of_host(enum emu_status s)
-{
-    return s == EMU_NO_MEMORY || s == EMU_IO;
-}
 
 /* made: how building and compiling went. */
 static enum emu_status visit_point(struct image_at_work *w, uint32_t point, enum emu_status made,

@@ -131,6 +131,29 @@ static enum emu_status give_jobs(struct pool *p)
     return EMU_OK;
 }
 
+/* What is left of a job is not tried again. */
+static void end_job(struct pool *p, struct job *j)
+{
+    j->state = JOB_OVER;
+    p->over++;
+    for (uint32_t i = 0; i < p->s->axes.points; i++)
+        p->given_up += p->s->image_of[i] == j->image && !p->f->done[i];
+}
+
+/* The host failed whoever had the job: the other points may still be possible. */
+static void give_up(struct pool *p, struct link *l, const char *why)
+{
+    struct job *j = l->job == NO_JOB ? NULL : &p->job[l->job];
+    char text[TEXT_MAX];
+
+    l->job = NO_JOB;
+    if (!j || j->state != JOB_RUNS)
+        return;
+    sweep_point_text(&p->s->axes, j->image, text, sizeof(text));
+    fprintf(stderr, "superstep sweep: %s: %s: given up\n", text, why);
+    end_job(p, j);
+}
+
 /* Whoever had the job is dead: somebody else gets it, unless it was too often. */
 static void return_job(struct pool *p, struct link *l, const char *why)
 {
@@ -144,12 +167,10 @@ static void return_job(struct pool *p, struct link *l, const char *why)
     sweep_point_text(&p->s->axes, j->image, text, sizeof(text));
     fprintf(stderr, "superstep sweep: the process that had %s has ended (%s)%s\n", text, why,
             j->deaths < SWEEP_DEATHS ? "; another one gets its points" : " again: given up");
-    j->state = j->deaths < SWEEP_DEATHS ? JOB_WAITS : JOB_OVER;
-    if (j->state == JOB_WAITS)
-        return;
-    p->over++;
-    for (uint32_t i = 0; i < p->s->axes.points; i++)
-        p->given_up += p->s->image_of[i] == j->image && !p->f->done[i];
+    if (j->deaths < SWEEP_DEATHS)
+        j->state = JOB_WAITS;
+    else
+        end_job(p, j);
 }
 
 /* ---- progress ---- */
@@ -210,7 +231,7 @@ static enum emu_status take_message(struct pool *p, struct link *l, const char *
     } else if (died) {
         return_job(p, l, died);
     } else if (error) {
-        s = FAIL(IO, "%s", error);
+        give_up(p, l, error);
     }
     json_decref(o);
     return s;

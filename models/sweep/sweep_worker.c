@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/profile/sweep_store.h"
 #include "models/sweep/sweep_measure.h"
 
@@ -175,7 +176,7 @@ static int work(struct sweep_measurer *m, struct reporter *r, const char *text, 
     emu_free(point);
     json_decref(o);
     return send_object(r->fd, s == EMU_OK ? json_pack("{s:b}", "done", 1)
-                                          : json_pack("{s:s}", "error", emu_error()));
+                                          : json_pack("{s:o}", "error", json_text(emu_error())));
 }
 
 static void be_worker(const struct sweep *s, int fd)

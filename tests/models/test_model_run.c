@@ -332,7 +332,8 @@ static struct model_answer answer_of(struct compiled_net *r, const struct reques
                                   .arch = r->arch,
                                   .layers = &r->layers,
                                   .weights = "seed 3",
-                                  .picture = picture,
+                                  .file = picture,
+                                  .files = 1,
                                   .run = session_run_image(r->session),
                                   .scores = r->scores };
 }
