@@ -31,7 +31,7 @@ build()
     for compiler in "${CC:-cc} -std=c11 $to/own.c" "${CXX:-c++} -std=c++17 $to/own.cc"; do
         for flags in "$(pkg-config --cflags --libs superstep)" \
             "$(pkg-config --cflags --libs --static superstep | sed 's/-lsuperstep/-l:libsuperstep.a/')"; do
-            (cd "$to" && $compiler -Wall -Werror -o own $flags -lm) || bad "does not build: $compiler $flags"
+            (cd "$to" && $compiler -Wall -Werror -o own $flags) || bad "does not build: $compiler $flags"
             "$to/own" "$@" >"$to/said" || bad "does not run: $compiler $flags: $(cat "$to/said")"
             grep -qE "$wanted" "$to/said" || bad "wrong answer: $compiler $flags: $(cat "$to/said")"
         done
