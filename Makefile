@@ -119,6 +119,12 @@ $(O)/isa/run_isa: $(patsubst %.c,$(O)/%.o,$(wildcard tests/isa/*.c)) $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
+MATRIX   := $(O)/matrix/run_matrix
+
+$(MATRIX): $(patsubst %.c,$(O)/%.o,$(wildcard tests/matrix/*.c)) $(FIXTURES) $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+
 $(O)/bench/%: tests/bench/%.c $(FIXTURES) $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(LINKED) $(LDFLAGS) $(LDLIBS) -lcmocka
@@ -131,7 +137,7 @@ $(O)/long/%: tests/long/%.c $(FIXTURES) $(LIB)
 # What users keep between runs touches no test and no bench, and these leave nothing there.
 export SUPERSTEP_CACHE :=
 
-check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-input check-alone check-install ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-matrix check-input check-alone check-install ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -181,6 +187,13 @@ check-cache: $(B)/superstep ## compiled networks from the cache, damaged entries
 
 check-sweep: $(B)/superstep $(if $(HAS_MPI),$(B)/superstep-mpi) ## sweeps: killed and continued, dead workers, under mpirun where there is Open MPI
 	$(Q)tests/run_sweep.sh $^
+
+# Of 1000 combinations so many, and which; all of them: tests/long/matrix.sh.
+MATRIX_PART ?= 5
+MATRIX_SEED ?= 1
+
+check-matrix: $(B)/superstep $(MATRIX) ## a drawn part of inputs x outputs x reports x engines x caches x verbs
+	$(Q)$(MATRIX) $(B)/superstep $(MATRIX_PART) $(MATRIX_SEED)
 
 PREFIX ?= /usr/local
 
@@ -253,5 +266,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
+.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-matrix check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

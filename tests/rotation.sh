@@ -54,6 +54,7 @@ table() {
     row 8 5 "" "NETWORKS=efficientnet-b4" tests/long/pictures.sh
     row 8 7 "" "PICTURES=16 NETWORKS=efficientnet-b4" tests/long/stream_networks.sh
     row 9 10 "" "" tests/long/validate.sh
+    row 9 5 "" "PART=250 SEED=$count" tests/long/matrix.sh
     row 4 8 "" "" tests/long/figures.sh
     row 9 15 "chromium" "KILLS='20 40' GRID='--vary tiles=736,1472 --vary sync_chip_cycles=60,120'" tests/long/sweep.sh
     # Skipped where there is no checkout of what they read.
