@@ -277,6 +277,46 @@ static void parts_are_what_records_hold(void **state)
     timing_trial_free(&t);
 }
 
+/* Two exchanges in turns, the second without the last tile. That tile's part of the first is said
+ * to be one of the second: then the first is of two exchanges, of the second a part is missing, and
+ * both are executed. */
+static void exchanges_are_whole_and_one(void **state)
+{
+    struct timing_trial t;
+    struct program body;
+    struct session *values, *timing;
+    struct exchange_part *first, *other;
+    char text[200];
+    size_t n;
+
+    (void)state;
+    timing_trial_new(&t);
+    body = program_sequence(t.g);
+    program_add(t.g, body, rotate(&t));
+    program_add(t.g, body,
+                program_copy(t.g, tensor_slice(t.g, t.x, 0, ELEMENTS, 3 * ELEMENTS),
+                             tensor_slice(t.g, t.y, 0, 0, 2 * ELEMENTS)));
+    program_add(t.g, t.main, program_repeat(t.g, STEPS, body));
+    timing_trial_compile(&t);
+    timing = run_with(&t, 1, 1);
+    assert_int_equal(exchanges_known(timing), 2 * STEPS);
+    session_free(timing);
+    values = run_with(&t, 1, 0);
+    first =
+        (struct exchange_part *)image_parts_of(t.c->image, t.c->image->tile[TILES - 1].parts, &n);
+    assert_int_equal(n, 1);
+    other = (struct exchange_part *)image_parts_of(t.c->image, t.c->image->tile[0].parts, &n);
+    assert_int_equal(n, 2);
+    first->exchange = other[0].exchange == first->exchange ? other[1].exchange : other[0].exchange;
+    timing = run_with(&t, 1, 1);
+    assert_int_equal(exchanges_known(timing), 0);
+    if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+        fail_msg("%s", text);
+    session_free(timing);
+    session_free(values);
+    timing_trial_free(&t);
+}
+
 static void memory_has_no_values(void **state)
 {
     float out[TILES * ELEMENTS];
@@ -329,6 +369,7 @@ int main(void)
         cmocka_unit_test(exchanges_are_known_whole_or_not),
         cmocka_unit_test(traffic_is_known),
         cmocka_unit_test(parts_are_what_records_hold),
+        cmocka_unit_test(exchanges_are_whole_and_one),
         cmocka_unit_test(memory_has_no_values),
         cmocka_unit_test(branches_on_data_need_values),
     };
