@@ -190,7 +190,7 @@ static int vary(struct arch *a, size_t i)
 
 /* Schedules depend on no field of which that is not said: all others are varied at once. Each of
  * the fields gives another key. The compiler schedules for tiles of 2 GB, whatever they have. */
-static void test_machines(void **state)
+static void vary_machine(const char *geometry)
 {
     struct exchange_schedule x, y;
     struct schedule_store *s;
@@ -198,8 +198,8 @@ static void test_machines(void **state)
     struct pattern p;
     struct arch a;
 
-    (void)state;
     pattern_of(&p);
+    OK(arch_set(&p.arch, geometry));
     OK(schedule_store_new("", &s));
     a = p.arch;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
@@ -225,6 +225,13 @@ static void test_machines(void **state)
     exchange_schedule_free(&y);
     schedule_store_free(s);
     pattern_free(&p);
+}
+
+static void test_machines(void **state)
+{
+    (void)state;
+    vary_machine("exchange_kind=flat");
+    vary_machine("exchange_kind=columns");
 }
 
 /* ---- the folder ---- */
