@@ -149,6 +149,34 @@ static void records_are_equal_on_any_threads(void **state)
     timing_trial_free(&t);
 }
 
+/* What filling an array costs depends on where it lies: from one word further on it is another
+ * call. */
+static void calls_at_other_places_are_others(void **state)
+{
+    struct timing_trial t;
+    struct session *values;
+
+    (void)state;
+    timing_trial_new(&t);
+    for (uint32_t step = 0; step < 4; step++) {
+        uint32_t set = graph_compute_set(t.g, "fill");
+
+        for (uint32_t i = 0; i < TILES; i++) {
+            uint32_t v = graph_vertex(t.g, set, "fill_f32", i),
+                     from = i * ELEMENTS + (step ^ i % 2);
+
+            vertex_connect(t.g, v, "out", tensor_slice(t.g, t.y, 0, from, from + 64));
+            vertex_set_f32(t.g, v, "value", 1);
+        }
+        program_add(t.g, t.main, program_execute(t.g, set));
+    }
+    timing_trial_compile(&t);
+    values = run_with(&t, 1, 0);
+    expect_same(&t, values, 1);
+    session_free(values);
+    timing_trial_free(&t);
+}
+
 static void calls_are_measured_once(void **state)
 {
     struct timing_trial t;
@@ -364,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_equal_on_any_threads),
+        cmocka_unit_test(calls_at_other_places_are_others),
         cmocka_unit_test(calls_are_measured_once),
         cmocka_unit_test(exchanges_are_not_executed),
         cmocka_unit_test(exchanges_are_known_whole_or_not),
