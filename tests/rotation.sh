@@ -25,6 +25,7 @@ table() {
     row 1 1 "" "" tests/long/weights.sh
     row 1 5 "" "" tests/long/stream.sh
     row 1 5 "" "" tests/long/stream_curves.sh
+    row 1 4 "" "" tests/long/matrix.sh
     row 2 10 "$clang" "" tests/long/races.sh
     row 2 15 "$clang" "" tests/long/compilers.sh
     row 2 2 "" "" tests/long/stream_ends.sh
@@ -54,9 +55,9 @@ table() {
     row 8 5 "" "NETWORKS=efficientnet-b4" tests/long/pictures.sh
     row 8 7 "" "PICTURES=16 NETWORKS=efficientnet-b4" tests/long/stream_networks.sh
     row 9 10 "" "" tests/long/validate.sh
-    row 9 5 "" "PART=250 SEED=$count" tests/long/matrix.sh
     row 4 8 "" "" tests/long/figures.sh
-    row 9 15 "chromium" "KILLS='20 40' GRID='--vary tiles=736,1472 --vary sync_chip_cycles=60,120'" tests/long/sweep.sh
+    row 9 12 "" "" tests/long/mutations.sh
+    row 9 8 "chromium" "KILLS='20 40' GRID='--vary tiles=736,1472 --vary sync_chip_cycles=60,120'" tests/long/sweep.sh
     # Skipped where there is no checkout of what they read.
     row 9 1 "" "" tests/long/foreign.sh
     row 9 1 "" "" tests/long/poplibs_assemble.sh
