@@ -129,6 +129,11 @@ refuse "neither a built-in machine" $net --machine nosuch
 refuse "node stem: kernel conv_first_f16: its instruction f16v4hihov4amp needs the instruction set ipu2, and machine mk1 has ipu1" run efficientnet-b4 -m mk1
 refuse "node stem: kernel conv_first_f16" stream -q efficientnet-b4 -m mk1
 refuse "kernel conv_window_f16: its instruction f16v4hihov4amp needs the instruction set" run -q conv -m mk1
+refuse "either --whole or --crop, not both" $net --whole --crop 0.5
+refuse "--mean: expected a number, or 3 of them with commas, got 1,2" $net --mean 1,2
+refuse "--std: expected numbers above 0" $net --std 0
+refuse "--weights FILE: a network by name has no parameters of its own" evaluate efficientnet-b0 --data "$tmp"
+refuse "--data DIR: pictures with labels are needed" evaluate efficientnet-b0 -w "$tmp/none"
 refuse "2 pictures for a batch of 1: --batch 2 takes them all" $net --image models/pictures/cat.jpg --image models/pictures/landscape.png
 
 refuse "which program? superstep run" run -q

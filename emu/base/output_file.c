@@ -33,8 +33,7 @@ static _Atomic(const char *) temporaries[TEMPORARIES];
 
 /* ---- signals ---- */
 
-/* The signal has its default action again (SA_RESETHAND) and ends the process on return. */
-static void remove_temporaries(int signal_number)
+void output_remove_temporaries(void)
 {
     int error = errno;
 
@@ -44,15 +43,22 @@ static void remove_temporaries(int signal_number)
         if (name)
             unlink(name);
     }
-    raise(signal_number);
     errno = error;
 }
 
-/* Signals that are ignored, or that somebody else handles, stay so. */
-static void handle_signals(void)
+/* The signal gets its default action only when the files are gone: timeout(1) sends two, and the
+ * second may come to another thread while the first one is here. It ends the process on return. */
+static void end_by_signal(int signal_number)
+{
+    output_remove_temporaries();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+void output_handle_signals(void)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGABRT };
-    struct sigaction mine = { .sa_handler = remove_temporaries, .sa_flags = SA_RESETHAND }, old;
+    struct sigaction mine = { .sa_handler = end_by_signal }, old;
 
     for (size_t i = 0; i < EMU_COUNT_OF(signals); i++) {
         if (!sigaction(signals[i], NULL, &old) && old.sa_handler == SIG_DFL)
@@ -143,7 +149,7 @@ static enum emu_status open_beside(struct output_file *o, const struct stat *old
     o->temporary = emu_alloc(bytes, 1);
     if (!o->temporary)
         return FAIL(NO_MEMORY, "a name beside %.200s", o->path);
-    handle_signals();
+    output_handle_signals();
     fd = create_beside(o, bytes);
     if (fd < 0) {
         emu_free(o->temporary);

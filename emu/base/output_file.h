@@ -42,6 +42,13 @@ enum emu_status output_end(struct output_file *o, enum emu_status s) EMU_MUST_CH
 /* output_end() of an output that others may still end: *o is NULL afterwards. */
 enum emu_status output_finish(struct output_file **o, enum emu_status s) EMU_MUST_CHECK;
 
+/* Removes the temporary files of all outputs, for the signal handler of a command that ends the
+ * process itself. */
+void output_remove_temporaries(void);
+/* Handles the signals that end a process, so that temporary files go with it. Those that are
+ * ignored, or that somebody else handles, stay so. output_open() has done it already. */
+void output_handle_signals(void);
+
 /* Refuses an output that is the same file as an input; either may be NULL. Errors: EMU_USAGE. */
 enum emu_status output_not_input(const char *output, const char *input) EMU_MUST_CHECK;
 

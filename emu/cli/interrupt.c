@@ -9,11 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 
 /* timeout(1) signals a process and then its group: so soon after the first, a signal is the same
  * one. */
 enum { SAME_MS = 100 };
+
+/* People send the first, batch systems the second before they kill. */
+static const int signals[] = { SIGINT, SIGTERM };
 
 static const char *_Atomic early_text;
 static void (*_Atomic stop_function)(void *ctx);
@@ -39,6 +43,7 @@ static void handle(int signal_number)
         ssize_t written = write(STDERR_FILENO, text, strlen(text));
 
         (void)written; /* it ends in any case */
+        output_remove_temporaries();
         _exit(EXIT_PARTIAL);
     }
     if (!atomic_load(&came)) {
@@ -47,6 +52,7 @@ static void handle(int signal_number)
         if (stop)
             stop(atomic_load(&stop_ctx));
     } else if (now_ms() - atomic_load(&came_ms) >= SAME_MS) {
+        output_remove_temporaries();
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
@@ -58,8 +64,10 @@ void interrupt_catch(const char *text)
 
     atomic_store(&early_text, text);
     sigemptyset(&a.sa_mask);
-    if (!sigaction(SIGINT, NULL, &old) && old.sa_handler != SIG_IGN)
-        sigaction(SIGINT, &a, NULL);
+    for (size_t k = 0; k < EMU_COUNT_OF(signals); k++) {
+        if (!sigaction(signals[k], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(signals[k], &a, NULL);
+    }
 }
 
 void interrupt_defer(void (*stop)(void *ctx), void *ctx)
@@ -74,8 +82,11 @@ void interrupt_release(void)
     struct sigaction old;
 
     atomic_store(&stop_function, NULL);
-    if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == handle)
-        signal(SIGINT, SIG_DFL);
+    for (size_t k = 0; k < EMU_COUNT_OF(signals); k++) {
+        if (!sigaction(signals[k], NULL, &old) && old.sa_handler == handle)
+            signal(signals[k], SIG_DFL);
+    }
+    output_handle_signals();
 }
 
 int interrupt_came(void)

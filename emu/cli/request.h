@@ -47,6 +47,7 @@ enum {
     USE_REPORT = 1 << 24,
     USE_TRAIN = 1 << 25,
     USE_COMPARE = 1 << 26,
+    USE_EVALUATE = (int)(1u << 31),
     USE_STEP = 1 << 27,   /* with the use of `run` of the same thing; its options say both */
     USE_SWEEP_SHIFT = 25, /* a bit for `sweep` of a program, of a network, of an ONNX file */
     USE_SWEEP = (THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT

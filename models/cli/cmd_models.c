@@ -15,6 +15,7 @@
 #include "models/run/network_choice.h"
 #include "models/run/onnx_request.h"
 #include "models/stream/cmd_stream.h"
+#include "models/train/cmd_evaluate.h"
 #include "models/train/cmd_train.h"
 #include "models/validate/validate.h"
 #include "models/weights/calibrate.h"
@@ -165,6 +166,19 @@ const struct command model_commands[] = {
           "Exit status: 0 ran, 1 fault, a loss that is no number, or too little memory, 2 bad "
           "usage or file, 3 some pictures were left out, or an interrupt (what was done is "
           "kept)." },
+    { .name = "evaluate",
+      .help = "say how good a network is on pictures with labels",
+      .uses = (unsigned)USE_EVALUATE,
+      .run = cmd_evaluate,
+      .noun = "one network",
+      .min = 1,
+      .max = 1,
+      .args = "NETWORK|FILE.onnx -w FILE --data DIR",
+      .doc =
+          "Score pictures with labels on the emulated machine, prepared as in the evaluations of a "
+          "training: accuracy, loss, and what each class was taken for.\v"
+          "Exit status: 0 ran, 1 fault or too little memory, 2 bad usage or file, 3 some pictures "
+          "were left out, or an interrupt (what was scored is told)." },
     { .name = "validate",
       .help = "compare what is executed here with what silicon and the vendor's tools do",
       .uses = USE_VALIDATE,

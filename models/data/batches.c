@@ -54,45 +54,40 @@ void batches_begin(struct batches *b, uint64_t epoch, uint64_t skip)
 
 /* ---- one sample ---- */
 
+/* A drawn piece of a picture, or what the recipe makes of it, moved and mirrored. */
 static enum emu_status picture_of(const struct batches *b, uint32_t sample, struct picture *out)
 {
-    const struct batch_options *o = &b->o;
-    uint64_t seed = hash_mix(o->seed + b->epoch) + sample;
-    struct picture_recipe recipe;
-    struct picture whole;
+    const struct picture_recipe *r = &b->o.recipe;
+    uint64_t seed = hash_mix(b->o.seed + b->epoch) + sample;
+    enum augment augment = b->o.shuffle ? b->o.augment : AUGMENT_NONE;
+    struct picture whole, cut;
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    recipe = picture_recipe_of_share(o->width, o->crop > 0 ? o->crop : 1);
     TRY(dataset_picture(b->data, sample, &whole));
-    if (!o->shuffle && o->crop > 0 && o->width == o->height)
-        s = picture_crop(&whole, &recipe, out);
-    else
-        s = augment_picture(&whole, o->shuffle ? o->augment : AUGMENT_NONE, seed, o->width,
-                            o->height, out);
+    if (augment == AUGMENT_CROP || augment == AUGMENT_NONE) {
+        s = augment == AUGMENT_CROP
+                ? augment_picture(&whole, augment, seed, r->width, r->height, out)
+                : picture_crop(&whole, r, out);
+        picture_free(&whole);
+        return s;
+    }
+    s = picture_crop(&whole, r, &cut);
     picture_free(&whole);
+    TRY(s);
+    s = augment_picture(&cut, augment, seed, r->width, r->height, out);
+    picture_free(&cut);
     return s;
 }
 
-static double number_of(const struct batch_options *o, unsigned channel, float v)
-{
-    return (double)(o->bytes ? v : picture_normal(o->mean[channel], o->std[channel], v));
-}
-
-/* Numbers of a picture, [channels][height][width]. */
-static void fill(const struct batch_options *o, const struct picture *p, double *to)
+/* Numbers of a picture, [planes][height][width]. */
+static void fill(const struct picture_recipe *r, const struct picture *p, double *to)
 {
     size_t pixels = (size_t)p->width * p->height;
 
-    for (size_t k = 0; k < pixels; k++) {
-        const uint8_t *v = p->rgb + 3 * k;
-
-        if (o->channels == 1) {
-            to[k] = number_of(o, 0, (float)(v[0] + v[1] + v[2]) / 3);
-            continue;
-        }
-        for (unsigned c = 0; c < 3; c++)
-            to[c * pixels + k] = number_of(o, c, v[c]);
+    for (unsigned c = 0; c < r->planes; c++) {
+        for (size_t k = 0; k < pixels; k++)
+            to[c * pixels + k] = (double)picture_number(r, c, p->rgb + 3 * k);
     }
 }
 
@@ -101,7 +96,7 @@ static enum emu_status read_sample(const struct batches *b, uint32_t sample, dou
     struct picture p;
 
     TRY(picture_of(b, sample, &p));
-    fill(&b->o, &p, to);
+    fill(&b->o.recipe, &p, to);
     picture_free(&p);
     return EMU_OK;
 }
@@ -179,7 +174,8 @@ static void set_targets(const struct batches *b, const uint32_t *sample, struct 
 static enum emu_status fill_batch(struct batches *b, uint32_t *sample, struct op_tensor *data,
                                   uint32_t *count)
 {
-    size_t size = (size_t)b->o.channels * b->o.height * b->o.width;
+    const struct picture_recipe *r = &b->o.recipe;
+    size_t size = (size_t)r->planes * r->height * r->width;
     uint32_t n = 0, more;
 
     while (n < b->o.batch && (more = choose(b, sample + n, b->o.batch - n))) {

@@ -12,15 +12,11 @@
 #include "models/graph/op_tensor.h"
 
 struct batch_options {
-    uint32_t batch;         /* samples of a batch */
-    uint32_t channels;      /* 1: the mean of red, green and blue; 3 */
-    uint32_t width, height; /* of the pictures */
-    double mean[3], std[3]; /* as picture_normal() */
-    int bytes;              /* 1: they are left as they are, 0 to 255: the chip normalises them */
-    enum augment augment;
-    double crop; /* of evaluation: as picture_crop(); 0: all of the picture */
+    uint32_t batch;               /* samples of a batch */
+    struct picture_recipe recipe; /* of the pictures; bytes: the chip normalises them */
+    enum augment augment;         /* of training, behind the recipe; AUGMENT_CROP takes its place */
     uint64_t seed;
-    int shuffle;
+    int shuffle;      /* it is training */
     double smoothing; /* of labels: so much is divided among all classes */
     uint32_t classes; /* of the network: at least the data set's */
 };

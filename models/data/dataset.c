@@ -110,3 +110,9 @@ const char *dataset_sample_text(const struct dataset *d, uint64_t sample, char o
         snprintf(out, DATASET_TEXT, "picture %" PRIu64, sample);
     return out;
 }
+
+enum dataset_part dataset_tested_part(const char *dir)
+{
+    return dataset_has(dir, DATASET_TEST) || !dataset_has(dir, DATASET_TRAIN) ? DATASET_TEST
+                                                                              : DATASET_TRAIN;
+}

@@ -40,6 +40,8 @@ enum emu_status dataset_open(const char *dir, enum dataset_part part,
 void dataset_free(struct dataset *d); /* NULL allowed */
 /* Whether a directory has that part. */
 int dataset_has(const char *dir, enum dataset_part part);
+/* What is tested with: the test part of a directory, or all of one that has no parts. */
+enum dataset_part dataset_tested_part(const char *dir);
 
 /* A sample as it is stored; grey ones have three equal channels. Any thread may call it. Errors:
  * EMU_BAD_FILE, EMU_IO (its file; the message does not name it), EMU_NO_MEMORY. Free *out with

@@ -180,7 +180,7 @@ static int take_slot(struct picture_feed *f, struct slot *out)
 
 static void give_picture(struct picture_feed *f, struct slot *s, uint8_t *rgb, const char **name)
 {
-    memcpy(rgb, s->cut.rgb, (size_t)f->o.recipe.side * f->o.recipe.side * 3);
+    memcpy(rgb, s->cut.rgb, (size_t)f->o.recipe.width * f->o.recipe.height * 3);
     emu_free(f->name);
     f->name = s->name;
     s->name = NULL;

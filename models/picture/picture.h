@@ -24,10 +24,9 @@ enum emu_status picture_decode(const void *data, size_t bytes, uint64_t pixels_m
                                struct picture *out) EMU_MUST_CHECK;
 void picture_free(struct picture *p);
 
-/* Resizes the shorter side (antialiased, as PIL does), then cuts out the centre, as the recipe
- * says. *out has side x side pixels; free with picture_free. Errors: those of
- * picture_recipe_check(); EMU_BAD_FILE for a picture that keeps its size and is smaller than the
- * cut; EMU_NO_MEMORY. */
+/* Resizes (antialiased, as PIL does), then cuts out the centre, as the recipe says. *out has its
+ * size; free with picture_free. Errors: those of picture_recipe_check(); EMU_BAD_FILE for a picture
+ * that is smaller than the cut; EMU_NO_MEMORY. */
 enum emu_status picture_crop(const struct picture *p, const struct picture_recipe *r,
                              struct picture *out) EMU_MUST_CHECK;
 
@@ -36,7 +35,7 @@ enum emu_status picture_crop(const struct picture *p, const struct picture_recip
 enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t height,
                                struct picture *out) EMU_MUST_CHECK;
 
-/* Normalises a picture of the recipe's side. out: [3][h][w], the caller's. */
+/* The numbers of a picture of the recipe's size. out: [planes][h][w], the caller's. */
 void picture_normalise(const struct picture *p, const struct picture_recipe *r, float *out);
 
 #endif

@@ -196,17 +196,20 @@ static uint64_t cut_begin(uint64_t length, uint32_t side)
 static enum emu_status size_before(const struct picture *p, const struct picture_recipe *r,
                                    uint64_t *width, uint64_t *height)
 {
-    uint32_t shorter = p->width < p->height ? p->width : p->height;
-    uint64_t target = r->resize ? r->resize : shorter;
+    uint64_t w = r->cover_width, h = r->cover_height;
 
     TRY(picture_recipe_check(r));
-    if (!shorter || target < r->side)
-        return FAIL(BAD_FILE,
-                    "%u x %u pixels, which are not resized: less than the %u x %u of the "
-                    "network",
-                    p->width, p->height, r->side, r->side);
-    *width = target * p->width / shorter;
-    *height = target * p->height / shorter;
+    *width = p->width;
+    *height = p->height;
+    if (p->width && p->height && w) {
+        int across = p->width * h <= p->height * w; /* its width reaches the size last */
+
+        *width = across ? w : h * p->width / p->height;
+        *height = across ? w * p->height / p->width : h;
+    }
+    if (*width < r->width || *height < r->height)
+        return FAIL(BAD_FILE, "%u x %u pixels%s: less than the %u x %u of the network", p->width,
+                    p->height, w ? ", resized" : ", which are not resized", r->width, r->height);
     return EMU_OK;
 }
 
@@ -232,33 +235,33 @@ static enum emu_status resized_cut(const struct picture *p, enum picture_filter 
 enum emu_status picture_crop(const struct picture *p, const struct picture_recipe *r,
                              struct picture *out)
 {
-    const uint32_t cut[2] = { r->side, r->side };
-    uint64_t size[2] = { 0 }, first[2];
+    const uint32_t cut[2] = { r->width, r->height };
+    uint64_t size[2] = { r->width, r->height }, first[2] = { 0, 0 };
 
     memset(out, 0, sizeof(*out));
-    TRY(size_before(p, r, &size[0], &size[1]));
+    if (r->whole)
+        TRY(picture_check_size(r->width, r->height, UINT64_MAX));
+    else
+        TRY(size_before(p, r, &size[0], &size[1]));
     for (unsigned k = 0; k < 2; k++)
-        first[k] = cut_begin(size[k], r->side);
+        first[k] = cut_begin(size[k], cut[k]);
     return resized_cut(p, r->filter, size, first, cut, out);
 }
 
 enum emu_status picture_resize(const struct picture *p, uint32_t width, uint32_t height,
                                struct picture *out)
 {
-    const uint32_t cut[2] = { width, height };
-    const uint64_t size[2] = { width, height }, first[2] = { 0 };
+    const struct picture_recipe all = { .width = width, .height = height, .whole = 1 };
 
-    memset(out, 0, sizeof(*out));
-    TRY(picture_check_size(width, height, UINT64_MAX));
-    return resized_cut(p, FILTER_BICUBIC, size, first, cut, out);
+    return picture_crop(p, &all, out);
 }
 
 void picture_normalise(const struct picture *p, const struct picture_recipe *r, float *out)
 {
     size_t pixels = (size_t)p->width * p->height;
 
-    for (unsigned c = 0; c < 3; c++) {
+    for (unsigned c = 0; c < r->planes; c++) {
         for (size_t i = 0; i < pixels; i++)
-            out[c * pixels + i] = picture_normal(r->mean[c], r->std[c], p->rgb[3 * i + c]);
+            out[c * pixels + i] = picture_number(r, c, p->rgb + 3 * i);
     }
 }

@@ -7,9 +7,11 @@
 
 #include "emu/base/hash.h"
 #include "emu/base/json_read.h"
+#include "emu/cli/options.h"
 #include "models/graph/npy.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/onnx_map.h"
+#include "models/picture/picture.h"
 #include "models/run/net_pictures.h"
 
 /* ---- files ---- */
@@ -118,11 +120,66 @@ static enum emu_status read_files(const struct request *q, const struct op_graph
 
 /* ---- pictures ---- */
 
-/* [n][3][h][w] with equal h and w. */
-static int takes_pictures(const struct op_shape *s)
+/* How an input takes pictures. */
+struct picture_input {
+    uint32_t planes, width, height; /* planes 0: it takes none */
+    int last;                       /* [n][h][w][planes] instead of [n][planes][h][w] */
+    int usual;                      /* a square of three channels, which gets some unasked */
+};
+
+static struct picture_input picture_input_of(const struct op_shape *s)
 {
-    return s->rank == 4 && s->dim[1] == 3 && s->dim[2] == s->dim[3] && s->dim[2] >= NET_SIDE_MIN &&
-           s->dim[2] <= NET_SIDE_MAX && op_type_kind(s->type) == OP_KIND_FLOAT;
+    struct picture_input p = { .planes = 0 };
+    int bytes = s->type == OP_TYPE_U8;
+
+    if (s->rank != 4 || (op_type_kind(s->type) != OP_KIND_FLOAT && !bytes))
+        return p;
+    p.last = s->dim[1] != 1 && s->dim[1] != 3;
+    p.planes = s->dim[p.last ? 3 : 1];
+    p.height = s->dim[p.last ? 1 : 2];
+    p.width = s->dim[p.last ? 2 : 3];
+    if ((p.planes != 1 && p.planes != 3) || !p.width || !p.height || p.width > PICTURE_SIDE_MAX ||
+        p.height > PICTURE_SIDE_MAX)
+        p.planes = 0;
+    p.usual = p.planes == 3 && !p.last && !bytes && p.width == p.height &&
+              p.width >= NET_SIDE_MIN && p.width <= NET_SIDE_MAX;
+    return p;
+}
+
+/* Whether an input gets pictures: of those that could, with --image those that usually do; if none
+ * does, the others. */
+static int gets_pictures(const struct request *q, const struct op_graph *g, uint32_t k)
+{
+    struct picture_input p = picture_input_of(&g->value[g->input[k]].shape);
+
+    for (uint32_t i = 0; !p.usual && q->image.count && i < g->inputs; i++) {
+        if (picture_input_of(&g->value[g->input[i]].shape).usual)
+            return 0;
+    }
+    return p.usual || (p.planes && q->image.count);
+}
+
+static struct picture_recipe recipe_for(const struct op_shape *s, const struct picture_input *p)
+{
+    struct picture_recipe r = picture_recipe_usual(p->width, p->height);
+
+    if (p->planes == 1)
+        picture_recipe_gray(&r);
+    r.bytes = s->type == OP_TYPE_U8;
+    return r;
+}
+
+/* Numbers of pictures, which are bytes, as an input of bytes. */
+static enum emu_status to_bytes(const struct op_shape *s, struct op_tensor *t)
+{
+    struct op_tensor bytes;
+
+    TRY(op_tensor_new(s, &bytes));
+    for (uint64_t k = 0; k < op_shape_count(s); k++)
+        bytes.i[k] = (int64_t)(t->f[k] + 0.5);
+    op_tensor_free(t);
+    *t = bytes;
+    return EMU_OK;
 }
 
 static enum emu_status read_pictures(const struct request *q, const struct op_graph *g,
@@ -130,12 +187,15 @@ static enum emu_status read_pictures(const struct request *q, const struct op_gr
                                      struct model_input *in)
 {
     const struct op_shape *s = &g->value[value].shape;
-    struct picture_recipe r = recipe ? *recipe : picture_recipe_usual(s->dim[2]);
+    const struct picture_input how = picture_input_of(s);
+    struct picture_recipe r = recipe ? *recipe : recipe_for(s, &how);
     struct net_pictures p = { .name = NULL };
     enum emu_status st = picture_choose(q, &r);
 
     if (st == EMU_OK)
-        st = net_pictures_read(&r, s->dim[0], &q->image, &p);
+        st = net_pictures_read(&r, s->dim[0], &q->image, how.last, &p);
+    if (st == EMU_OK && r.bytes)
+        st = to_bytes(s, &p.numbers);
     if (st != EMU_OK) {
         net_pictures_free(&p);
         return st;
@@ -182,6 +242,21 @@ static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct mode
     return EMU_OK;
 }
 
+/* Options that prepare pictures, where no input takes any. */
+static enum emu_status refuse_preparation(const struct request *q)
+{
+    static const enum option_id preparing[] = { OPTION_resize,  OPTION_crop, OPTION_no_resize,
+                                                OPTION_whole,   OPTION_mean, OPTION_std,
+                                                OPTION_channels };
+
+    for (size_t k = 0; k < EMU_COUNT_OF(preparing); k++) {
+        if (request_has(q, preparing[k]))
+            return FAIL(USAGE, "--%s: no input gets pictures%s", option_name(preparing[k], q->use),
+                        q->image.count ? "" : "; --image FILE");
+    }
+    return EMU_OK;
+}
+
 enum emu_status model_inputs_read(const struct request *q, const struct op_graph *g,
                                   const struct picture_recipe *recipe, struct model_input *in)
 {
@@ -193,15 +268,19 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
 
         if (in[k].numbers.any)
             continue;
-        if (takes_pictures(s)) {
+        if (gets_pictures(q, g, k)) {
             TRY(read_pictures(q, g, g->input[k], recipe, &in[k]));
             pictures++;
         } else {
             TRY(draw(s, k + 1, &in[k]));
         }
     }
+    if (!pictures)
+        TRY(refuse_preparation(q));
     if (q->image.count && pictures != 1)
-        return FAIL(USAGE, "--image: %u inputs take pictures, which are [n][3][side][side]",
+        return FAIL(USAGE,
+                    "--image: %u inputs take pictures, which are [n][1 or 3][height][width] or "
+                    "[n][height][width][1 or 3]",
                     pictures);
     return EMU_OK;
 }

@@ -7,7 +7,7 @@
 #include "emu/cli/request.h"
 #include "models/picture/picture_recipe.h"
 
-enum { MODEL_INPUT_FROM = 256 };
+enum { MODEL_INPUT_FROM = RECIPE_TEXT + 128 };
 
 /* An input of a run. */
 struct model_input {
@@ -20,7 +20,9 @@ struct model_input {
 
 /* The numbers of all inputs, by g->input, from --input and --image; without them pictures of
  * Superstep, else drawn numbers: floats uniform in [-1, 1), integers 0 or 1. recipe: how pictures
- * are prepared, unless options say otherwise; NULL: seven eighths of the shorter side. in:
+ * are prepared, unless options say otherwise; NULL: seven eighths of
+ * the shorter side. Only squares of three channels get pictures unasked; with --image inputs of one
+ * channel, oblong ones, those with channels last, and of bytes take them, too. in:
  * [g->inputs] zeros; free each with model_input_free, also after an error. Errors: EMU_USAGE (an
  * input that is not there, two files for one, pictures for what takes none), EMU_BAD_FILE (another
  * shape), those of the readers. */

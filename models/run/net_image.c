@@ -18,13 +18,18 @@
 /* The numbers have all their digits, so that the same pictures give the same bits. */
 static char *note_text(const struct net *n, const struct picture_recipe *r)
 {
+    char *text;
     json_t *o =
         json_pack("{s:s, s:i, s:i, s:i, s:i, s:s, s:[f, f, f], s:[f, f, f]}", "name", n->name,
-                  "batch", (int)n->batch, "resolution", (int)r->side, "classes", (int)n->classes,
-                  "resize", (int)r->resize, "filter", picture_filter_name(r->filter), "mean",
+                  "batch", (int)n->batch, "resolution", (int)r->width, "classes", (int)n->classes,
+                  "resize", (int)r->cover_width, "filter", picture_filter_name(r->filter), "mean",
                   r->mean[0], r->mean[1], r->mean[2], "std", r->std[0], r->std[1], r->std[2]);
-    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 
+    if (o && r->whole)
+        json_object_set_new(o, "whole", json_true());
+    if (o && r->channels != PICTURE_RGB)
+        json_object_set_new(o, "channels", json_string(picture_channels_name(r->channels)));
+    text = o ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
     json_decref(o);
     return text;
 }
@@ -95,15 +100,31 @@ static int take_filter(const json_t *o, enum picture_filter *out)
     return 0;
 }
 
+/* RGB unless it is there. */
+static int take_order(const json_t *o, enum picture_channels *out)
+{
+    const json_t *v = json_object_get(o, "channels");
+
+    for (*out = 0; v && *out < PICTURE_ORDERS; ++*out) {
+        if (json_is_string(v) && !strcmp(picture_channels_name(*out), json_string_value(v)))
+            return 1;
+    }
+    return !v;
+}
+
 static int take_net(const json_t *o, struct noted *n)
 {
     struct picture_recipe *r = &n->recipe;
 
-    *n = (struct noted){ .recipe = { .whose = "of the image" } };
+    *n = (struct noted){ .recipe = { .planes = 3, .whose = "of the image" } };
+    r->whole = json_is_true(json_object_get(o, "whole"));
     return take_number(o, "batch", 1, NET_BATCH_MAX, &n->batch) &&
-           take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &r->side) &&
+           take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &r->width) &&
+           take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &r->height) &&
            take_number(o, "classes", 1, NET_CLASSES_MAX, &n->classes) &&
-           take_number(o, "resize", 0, UINT32_MAX, &r->resize) && take_filter(o, &r->filter) &&
+           take_number(o, "resize", 0, UINT32_MAX, &r->cover_width) &&
+           take_number(o, "resize", 0, UINT32_MAX, &r->cover_height) &&
+           take_filter(o, &r->filter) && take_order(o, &r->channels) &&
            picture_recipe_check(r) == EMU_OK && take_channels(o, "mean", r->mean) &&
            take_channels(o, "std", r->std) && r->std[0] > 0 && r->std[1] > 0 && r->std[2] > 0;
 }
@@ -130,7 +151,7 @@ static enum emu_status write_pictures(const struct noted *n, const struct option
                                       struct run *r)
 {
     struct net_pictures p;
-    enum emu_status s = net_pictures_read(&n->recipe, n->batch, files, &p);
+    enum emu_status s = net_pictures_read(&n->recipe, n->batch, files, 0, &p);
     uint8_t *data = NULL;
     uint64_t bytes;
 

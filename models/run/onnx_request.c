@@ -1,6 +1,7 @@
 /* onnx_request.c - the ONNX file of a request, read as its options say. */
 #include "models/run/onnx_request.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,30 @@ static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, 
     return EMU_OK;
 }
 
+/* A batch that the file fixes is another than the one that was asked for. */
+static enum emu_status check_batch(const struct request *q, const struct onnx_model *m)
+{
+    const struct op_graph *g = m->graph;
+    char text[OP_SHAPE_TEXT];
+
+    if (!request_has(q, OPTION_batch) || m->batched)
+        return EMU_OK;
+    for (uint32_t k = 0; k < g->inputs; k++) {
+        const struct op_value *v = &g->value[g->input[k]];
+
+        if (v->shape.rank && v->shape.dim[0] == q->batch)
+            return EMU_OK;
+    }
+    if (!g->inputs)
+        return FAIL(USAGE, "--batch %" PRIu64 ": the network has no input", q->batch);
+    return FAIL(USAGE,
+                "--batch %" PRIu64 ": the file fixes the batch: its input %s is %s; to choose it, "
+                "write the file with the first dimension left open (of torch.onnx.export: "
+                "dynamic_axes)",
+                q->batch, g->value[g->input[0]].name,
+                op_shape_text(&g->value[g->input[0]].shape, text));
+}
+
 enum emu_status onnx_request_read(const struct request *q, int trained, struct onnx_weights *w,
                                   struct onnx_model **out)
 {
@@ -77,6 +102,8 @@ enum emu_status onnx_request_read(const struct request *q, int trained, struct o
         s = onnx_read_file(q->what, &o, out);
     if (s == EMU_OK)
         s = onnx_weights_check(w);
+    if (s == EMU_OK)
+        s = check_batch(q, *out);
     for (size_t k = 0; names && k < q->dim.count; k++)
         emu_free(names[k]);
     emu_free(names);

@@ -13,7 +13,8 @@ int onnx_is_named(const char *path);
 enum emu_status onnx_request_check(const struct request *q) EMU_MUST_CHECK;
 
 /* Reads q->what with --batch, --dim and --outputs; trained: as in struct onnx_options. Errors:
- * those of onnx_read_file(); EMU_USAGE for a --dim that is no NAME=N; those of --weights. Free with
+ * those of onnx_read_file(); EMU_USAGE for a --dim that is no NAME=N, and for a
+ * --batch that is another than the file's own; those of --weights. Free with
  * onnx_model_free, then w with onnx_weights_free, also on failure. */
 enum emu_status onnx_request_read(const struct request *q, int trained, struct onnx_weights *w,
                                   struct onnx_model **out) EMU_MUST_CHECK;

@@ -229,8 +229,8 @@ static enum emu_status name_network(struct streaming *x)
     for (uint32_t i = 0; i < x->classes.count; i++)
         fprintf(f, "%s\n", x->classes.name[i]);
     fclose(f);
-    snprintf(name, sizeof(name), "%.60s at %ux%u%s", x->net.name, x->net.recipe.side,
-             x->net.recipe.side, x->classes.count ? " with names of classes" : "");
+    snprintf(name, sizeof(name), "%.60s at %ux%u%s", x->net.name, x->net.recipe.width,
+             x->net.recipe.height, x->classes.count ? " with names of classes" : "");
     name_maker(x->made_by[0], name, text, bytes);
     free(text); /* allocated by open_memstream */
     return EMU_OK;
@@ -295,7 +295,8 @@ static enum emu_status describe_file(struct streaming *x)
     if (!facts.classes)
         return FAIL(USAGE, "a stream needs a first output [n][classes]");
     x->net = (struct stream_network){ x->source.choice.name, g, facts.batch, facts.classes,
-                                      picture_recipe_usual(g->value[in].shape.dim[2]) };
+                                      picture_recipe_usual(g->value[in].shape.dim[2],
+                                                           g->value[in].shape.dim[2]) };
     return EMU_OK;
 }
 

@@ -20,7 +20,7 @@ enum emu_status stream_input_init(struct stream_input *x, const struct stream_ne
                                 .slots = slots };
     x->data = emu_alloc(slots, batch_bytes(x));
     x->pictures = emu_alloc(slots, sizeof(*x->pictures));
-    x->rgb = emu_alloc((size_t)net->recipe.side * net->recipe.side, CHANNELS);
+    x->rgb = emu_alloc((size_t)net->recipe.width * net->recipe.height, CHANNELS);
     return x->data && x->pictures && x->rgb ? EMU_OK
                                             : FAIL(NO_MEMORY, "%u batches of pictures", slots);
 }
@@ -34,7 +34,7 @@ void stream_input_free(struct stream_input *x)
 
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
 {
-    size_t n = (size_t)x->net->recipe.side * x->net->recipe.side * CHANNELS, at = picture * n;
+    size_t n = (size_t)x->net->recipe.width * x->net->recipe.height * CHANNELS, at = picture * n;
 
     for (size_t i = 0; i < n; i++) {
         unsigned channel = i % CHANNELS;

@@ -43,7 +43,7 @@ static void print_head(const struct stream_answer *a, FILE *f)
     char recipe[RECIPE_TEXT];
 
     fprintf(f, "network     %s, %u a batch, pictures of %u x %u as %s, %s bytes a batch\n",
-            a->net->name, a->net->batch, a->net->recipe.side, a->net->recipe.side, input_name(a),
+            a->net->name, a->net->batch, a->net->recipe.width, a->net->recipe.height, input_name(a),
             count_text(r->batch_bytes).at);
     fprintf(f, "prepared    %s\n", picture_recipe_text(&a->net->recipe, recipe));
     fprintf(f, "tiles       %s compute", count_text(a->arch->tiles - o->tiles).at);
@@ -164,7 +164,7 @@ static json_t *head_json(const struct stream_answer *a)
         "{s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "network", a->net->name,
         "preprocessing", picture_recipe_text(&a->net->recipe, recipe), "machine", a->arch->name,
         "clock_mhz", (json_int_t)a->arch->clock_mhz, "batch", (json_int_t)a->net->batch,
-        "resolution", (json_int_t)a->net->recipe.side, "input_type", input_name(a), "compute_tiles",
+        "resolution", (json_int_t)a->net->recipe.width, "input_type", input_name(a), "compute_tiles",
         (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles, "prefetch",
         (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->prefetch->buffer_tiles, "buffer_bytes",
         (json_int_t)a->prefetch->buffer_bytes, "link_mbytes_per_s",

@@ -222,6 +222,7 @@ enum emu_status sweep_worker_new(const struct sweep *s, struct profile *store,
         return EMU_OK;
     }
     signal(SIGINT, SIG_IGN); /* what ends the parent ends it */
+    signal(SIGTERM, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);

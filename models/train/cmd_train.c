@@ -17,6 +17,7 @@
 #include "models/run/network_choice.h"
 #include "models/run/op_bill.h"
 #include "models/train/recompute.h"
+#include "models/train/train_options.h"
 #include "models/train/training.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
@@ -40,7 +41,6 @@ static void training_free(struct training *t)
     dataset_free(t->test_data);
     op_tensor_free(&t->pictures);
     op_tensor_free(&t->targets);
-    emu_free(t->labels);
     for (unsigned k = 0; k < UNDER_WAY; k++)
         emu_free(t->way[k].label);
     train_log_free(&t->log);
@@ -100,15 +100,6 @@ static enum emu_status read_format(struct training *t)
     if (request_has(q, OPTION_rounding) && q->format != F16_F16)
         return FAIL(USAGE, "--rounding: only --format 16.16 rounds parameters");
     return EMU_OK;
-}
-
-const char *training_format(const struct training *t)
-{
-    static const char *const f16[] = { "16.32: f16 with f32 states",
-                                       "16.16: f16, states rounded stochastically",
-                                       "16.16: f16, states rounded to the nearest" };
-
-    return t->real == ELEM_F32 ? "f32" : f16[t->states];
 }
 
 static enum emu_status read_shares(struct training *t)
@@ -176,13 +167,6 @@ static const char *test_dir(const struct request *q)
     return q->dataset && dataset_has(q->dataset, DATASET_TEST) ? q->dataset : NULL;
 }
 
-/* What is tested with: the test part of a directory, or all of one that has none. */
-static enum dataset_part part_of(const char *dir)
-{
-    return dataset_has(dir, DATASET_TEST) || !dataset_has(dir, DATASET_TRAIN) ? DATASET_TEST
-                                                                              : DATASET_TRAIN;
-}
-
 static enum emu_status open_data(struct training *t)
 {
     const char *test = test_dir(t->q);
@@ -191,7 +175,7 @@ static enum emu_status open_data(struct training *t)
         return EMU_OK;
     TRY(dataset_open(t->q->dataset, DATASET_TRAIN, &t->data));
     if (test)
-        TRY(dataset_open(test, part_of(test), &t->test_data));
+        TRY(dataset_open(test, dataset_tested_part(test), &t->test_data));
     progress_report(&t->progress, "data", "%s: %s pictures of %u classes, %s to test with",
                     t->data->format, count_text(t->data->samples).at, t->data->classes,
                     t->test_data ? count_text(t->test_data->samples).at : "none");
@@ -201,41 +185,16 @@ static enum emu_status open_data(struct training *t)
     return EMU_OK;
 }
 
-/* How pictures become what the network reads. */
-static enum emu_status batch_options_of(struct training *t, const struct dataset *d,
-                                        struct batch_options *o)
-{
-    const struct train_shape *s = &t->source.shape;
-    int flat = !s->channels, folder = !strcmp(d->format, "folders");
-
-    *o = (struct batch_options){ .batch = s->batch,
-                                 .channels = flat ? d->channels : s->channels,
-                                 .width = flat ? d->width : s->width,
-                                 .height = flat ? d->height : s->height,
-                                 .augment = t->augment,
-                                 .crop = folder ? (s->crop > 0 ? s->crop : 0.875) : 0,
-                                 .seed = t->at.seed,
-                                 .smoothing = t->smoothing,
-                                 .classes = s->classes };
-    memcpy(o->mean, s->mean, sizeof(o->mean));
-    memcpy(o->std, s->std, sizeof(o->std));
-    if (flat && (uint64_t)d->width * d->height * d->channels != s->numbers)
-        return FAIL(BAD_FILE,
-                    "the network reads %u numbers of a picture; the pictures are %u x %u with %u "
-                    "channels",
-                    s->numbers, d->width, d->height, d->channels);
-    return EMU_OK;
-}
-
 static enum emu_status open_batches(struct training *t)
 {
-    struct batch_options o;
+    struct batch_options o = train_pictures_batches(&t->prepared, &t->source.shape);
 
     if (!t->data)
         return EMU_OK;
-    TRY(batch_options_of(t, t->data, &o));
+    o.seed = t->at.seed;
+    o.smoothing = t->smoothing;
     o.shuffle = 1;
-    o.bytes = t->link.pixels.elem == ELEM_U8;
+    o.recipe.bytes = t->link.pixels.elem == ELEM_U8;
     TRY(batches_new(t->data, &o, &t->batches));
     t->steps_epoch = t->data->samples / o.batch / t->accumulate;
     if (!t->steps_epoch)
@@ -243,8 +202,7 @@ static enum emu_status open_batches(struct training *t)
                     t->data->samples, t->accumulate * o.batch);
     if (!t->test_data)
         return EMU_OK;
-    TRY(batch_options_of(t, t->test_data, &o)); /* numbers: the host writes them */
-    o.smoothing = 0;
+    o = train_pictures_batches(&t->prepared, &t->source.shape); /* numbers: the host writes them */
     return batches_new(t->test_data, &o, &t->test_batches);
 }
 
@@ -265,55 +223,26 @@ static enum emu_status open_network(struct training *t)
     const struct request *q = t->q;
     uint32_t batch = q->batch ? (uint32_t)q->batch : BATCH;
     uint32_t classes = (uint32_t)q->classes;
-    static const enum augment words[] = { AUGMENT_NONE, AUGMENT_FLIP, AUGMENT_SHIFT, AUGMENT_CROP };
 
     if (!classes && t->data)
         classes = t->data->classes;
     TRY(train_source_open(q, batch, classes, &t->source));
     if (t->test_data)
         TRY(train_source_open(q, batch, classes, &t->test_source));
-    if (request_has(q, OPTION_augment))
-        t->augment = words[q->augment];
-    else if (t->data)
-        t->augment = !strcmp(t->data->format, "IDX")     ? AUGMENT_NONE
-                     : !strcmp(t->data->format, "CIFAR") ? AUGMENT_SHIFT
-                                                         : AUGMENT_CROP;
-    TRY(train_link_of(q, &t->arch, &t->source.shape, t->data, t->real, &t->link));
+    TRY(train_pictures_of(q, &t->source.shape, t->data, &t->prepared));
+    TRY(train_link_of(q, &t->arch, &t->source.shape, &t->prepared.recipe, t->data, t->real,
+                      &t->link));
     progress_report(&t->progress, "network", "%s: %u nodes, %s parameters, batches of %u", q->what,
                     t->source.graph->nodes, count_text(op_graph_parameters(t->source.graph)).at,
                     t->source.shape.batch);
     return EMU_OK;
 }
 
-/* What changes results, besides seed and batch, as a number. */
-static uint64_t recipe_of(const struct training *t)
+/* What must be the same to go on. */
+static void set_options(struct training *t)
 {
-    struct {
-        struct train_optimiser o;
-        struct train_schedule s;
-        double loss_scale, smoothing, average;
-        uint64_t epochs, samples, real, states, dynamic_scale, augment, classes, io_tiles, init;
-    } r;
-
-    memset(&r, 0, sizeof(r));
-    r.o = t->optimiser;
-    r.o.method = NULL;
-    r.s = t->schedule;
-    r.loss_scale = t->loss_scale;
-    r.smoothing = t->smoothing;
-    r.epochs = t->epochs;
-    r.samples = t->data ? t->data->samples : 0;
-    r.real = t->real;
-    r.states = t->states;
-    r.dynamic_scale = (uint64_t)t->dynamic_scale;
-    r.average = t->q->average;
-    r.augment = t->augment;
-    r.classes = t->source.shape.classes;
-    r.init = t->source.net && !t->q->weights ? train_init_of(t->q, t->source.net) : 0;
-    r.io_tiles = t->link.io_tiles; /* which tile has which parameter follows */
-    return hash64(&r, sizeof(r)) + t->accumulate - 1 +
-           hash64(t->optimiser.method, strlen(t->optimiser.method)) +
-           hash64(t->q->what, strlen(t->q->what));
+    t->at.options = training_options(t, t->options);
+    t->at.recipe = hash64(t->options, strlen(t->options));
 }
 
 static void set_schedule(struct training *t)
@@ -323,7 +252,7 @@ static void set_schedule(struct training *t)
     if (!t->schedule.every)
         t->schedule.every = t->steps_epoch;
     t->at.batch = t->source.shape.batch;
-    t->at.recipe = recipe_of(t);
+    set_options(t);
 }
 
 /* ---- programs ---- */
@@ -391,7 +320,7 @@ static enum emu_status compile_step(struct training *t)
         return EMU_OK;
     train_chip_free(&t->chip);
     t->link.io_tiles = 0;
-    t->at.recipe = recipe_of(t);
+    set_options(t);
     progress_report(&t->progress, "again", "does not fit beside IO tiles: without them");
     return compile_one(t, t->source.graph, &step, &t->chip);
 }
@@ -443,9 +372,6 @@ static enum emu_status make_tensors(struct training *t)
 
     TRY(op_tensor_new(&g->value[t->chip.step.data].shape, &t->pictures));
     TRY(op_tensor_new(&g->value[t->chip.step.targets].shape, &t->targets));
-    t->labels = emu_alloc(t->source.shape.batch, sizeof(*t->labels));
-    if (!t->labels)
-        return FAIL(NO_MEMORY, "labels");
     for (unsigned k = 0; k < UNDER_WAY; k++) {
         t->way[k].label = emu_alloc(t->source.shape.batch, sizeof(*t->way[k].label));
         if (!t->way[k].label)

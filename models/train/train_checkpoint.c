@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -13,7 +14,9 @@
 #include "models/weights/safetensors.h"
 
 static const char progress_name[] = "superstep.progress", log_name[] = "superstep.log";
-enum { PROGRESS_NUMBERS = sizeof(struct train_progress) / sizeof(uint64_t) };
+static const char options_name[] = "superstep.options";
+enum { PROGRESS_BYTES = offsetof(struct train_progress, options) };
+enum { PROGRESS_NUMBERS = PROGRESS_BYTES / sizeof(uint64_t), MORE_TENSORS = 8 };
 static const uint64_t BYTES_MAX = UINT64_C(1) << 34;
 
 /* ---- writing ---- */
@@ -90,7 +93,7 @@ static enum emu_status add_states(struct train_chip *chip, int slots, struct wri
 {
     const struct op_graph *g = chip->g;
 
-    w->tensor = emu_alloc(2 * (size_t)g->inputs + 4, sizeof(*w->tensor));
+    w->tensor = emu_alloc(2 * (size_t)g->inputs + MORE_TENSORS, sizeof(*w->tensor));
     if (!w->tensor)
         return FAIL(NO_MEMORY, "a checkpoint");
     for (uint32_t k = 0; k < g->inputs; k++) {
@@ -151,8 +154,17 @@ static enum emu_status collect(struct train_chip *chip, const struct train_progr
                                       .rank = 1,
                                       .shape = { PROGRESS_NUMBERS },
                                       .elements = PROGRESS_NUMBERS,
-                                      .bytes = sizeof(now) },
+                                      .bytes = PROGRESS_BYTES },
                  &now));
+    if (p->options)
+        TRY(add_copy(w,
+                     (struct safetensor){ .name = options_name,
+                                          .type = SAFETENSORS_U8,
+                                          .rank = 1,
+                                          .shape = { strlen(p->options) },
+                                          .elements = strlen(p->options),
+                                          .bytes = strlen(p->options) },
+                     p->options));
     return add_copy(w,
                     (struct safetensor){ .name = log_name,
                                          .type = SAFETENSORS_F64,
@@ -262,6 +274,33 @@ static enum emu_status read_states(struct train_chip *chip, const struct safeten
     return EMU_OK;
 }
 
+/* The first line of the options that was another one. Both end with lines that are whole. */
+static enum emu_status refuse_options(const struct safetensors *f, const char *now,
+                                      const char *path)
+{
+    const struct safetensor *t = find(f, options_name);
+    const char *was = t ? t->data : NULL, *end = t ? was + t->bytes : NULL;
+
+    while (was && now && was < end && *now) {
+        const char *line = memchr(was, '\n', (size_t)(end - was));
+        size_t length = line ? (size_t)(line - was) : (size_t)(end - was);
+        size_t length_now = strcspn(now, "\n"), name = strcspn(now, "=");
+
+        if (length != length_now || memcmp(was, now, length)) {
+            if (length <= name || memcmp(was, now, name))
+                break;
+            return FAIL(USAGE,
+                        "%s: %.*s was %.*s, is %.*s: a training goes on with the options that it "
+                        "began with; only --epochs may differ, and what changes no result",
+                        path, (int)name, now, (int)(length - name - 1), was + name + 1,
+                        (int)(length_now - name - 1), now + name + 1);
+        }
+        was += length + 1;
+        now += length_now + (now[length_now] != '\0');
+    }
+    return FAIL(USAGE, "%s was made with other options, or by another version of Superstep", path);
+}
+
 static enum emu_status read_progress(const struct safetensors *f, struct train_progress *p,
                                      const char *path)
 {
@@ -269,21 +308,16 @@ static enum emu_status read_progress(const struct safetensors *f, struct train_p
     struct train_progress was;
     double scale;
 
-    if (!t || t->type != SAFETENSORS_U64 || t->bytes != sizeof(was))
+    if (!t || t->type != SAFETENSORS_U64 || t->bytes != PROGRESS_BYTES)
         return FAIL(BAD_FILE, "%s: no checkpoint of a training: it has no %s of %d U64", path,
                     progress_name, PROGRESS_NUMBERS);
-    memcpy(&was, t->data, sizeof(was));
+    memcpy(&was, t->data, PROGRESS_BYTES);
     memcpy(&scale, &was.loss.scale_bits, sizeof(scale));
     if (!(scale > 0 && scale <= LOSS_SCALE_MAX))
         return FAIL(BAD_FILE, "%s: a damaged checkpoint: a loss scale of %g", path, scale);
-    if (was.seed != p->seed || was.batch != p->batch)
-        return FAIL(USAGE, "%s was made with --seed %" PRIu64 " --batch %" PRIu64, path, was.seed,
-                    was.batch);
-    if (was.recipe != p->recipe)
-        return FAIL(USAGE,
-                    "%s was made with other options (optimiser, rate, schedule, epochs, data ..): "
-                    "results would be neither's",
-                    path);
+    if (was.recipe != p->recipe || was.seed != p->seed || was.batch != p->batch)
+        return refuse_options(f, p->options, path);
+    was.options = p->options;
     *p = was;
     return EMU_OK;
 }

@@ -1,7 +1,8 @@
 /* train_checkpoint.h - a training as a file, from which it goes on to the same bits.
  *
  * A safetensors file: every state of the step under its name (parameters as weight files name them,
- * "PARAMETER.momentum" and the like), and "superstep.progress", "superstep.log". Only f32 states
+ * "PARAMETER.momentum" and the like), and "superstep.progress", "superstep.options",
+ * "superstep.log". Only f32 states
  * can change from step to step, so the file has all that does.
  */
 #ifndef MODELS_TRAIN_CHECKPOINT_H
@@ -16,12 +17,15 @@ struct train_progress {
     uint64_t steps;          /* done */
     uint64_t epoch, samples; /* that is under way, from 0; taken of its order */
     uint64_t seed, batch;
-    uint64_t recipe; /* hash of everything else that changes results */
+    uint64_t recipe; /* hash of options */
     struct {
         uint64_t scale_bits; /* of the f64 */
         uint64_t good, bad, skipped;
     } loss;            /* train_chip.h: loss_scale, skipped */
     uint64_t averaged; /* how often averages were taken */
+    /* Lines "NAME=VALUE" of everything that changes results (train_options.h), which a checkpoint
+     * keeps beside the numbers above; borrowed, NULL: none. */
+    const char *options;
 };
 
 /* Writes the states that chip has now, and averages if there are any. The file at path appears
@@ -30,8 +34,8 @@ enum emu_status train_checkpoint_write(struct train_chip *chip, const struct tra
                                        const struct train_log *log, const struct train_average *a,
                                        const char *path) EMU_MUST_CHECK;
 /* Reads a file into chip, p, log and a, which may have a part of it after an error. Errors: EMU_IO;
- * EMU_BAD_FILE: it is damaged, or of another network; EMU_USAGE: of another recipe, seed or batch
- * than p has. */
+ * EMU_BAD_FILE: it is damaged, or of another network; EMU_USAGE names the first of p's options that
+ * was another one. */
 enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_progress *p,
                                       struct train_log *log, struct train_average *a,
                                       const char *path) EMU_MUST_CHECK;

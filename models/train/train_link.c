@@ -10,10 +10,13 @@
 enum { IO_TILES = 32, SPARE_FROM = 512 };
 
 /* Why pictures are not bytes; NULL: they are. */
-static const char *obstacle_to_bytes(const struct train_shape *s, const struct dataset *data)
+static const char *obstacle_to_bytes(const struct train_shape *s, const struct picture_recipe *r,
+                                     const struct dataset *data)
 {
-    if (s->channels == 3)
+    if (s->channels == 3 && r->channels != PICTURE_GRAY)
         return s->height * s->width % 4 ? "a picture is no multiple of 4 pixels" : NULL;
+    if (s->channels == 3 && s->height * s->width % 4)
+        return "a picture is no multiple of 4 pixels";
     return data && data->channels != 1
                ? "the mean of three colours, or all of them in a row, are no bytes of one channel"
                : NULL;
@@ -37,8 +40,8 @@ static enum emu_status input_of(const struct request *q, enum elem real, const c
 }
 
 enum emu_status train_link_of(const struct request *q, const struct arch *a,
-                              const struct train_shape *s, const struct dataset *data,
-                              enum elem real, struct train_link *out)
+                              const struct train_shape *s, const struct picture_recipe *r,
+                              const struct dataset *data, enum elem real, struct train_link *out)
 {
     enum elem input;
 
@@ -48,8 +51,8 @@ enum emu_status train_link_of(const struct request *q, const struct arch *a,
     if (out->io_tiles >= a->tiles)
         return FAIL(USAGE, "--io-tiles %u: expected fewer than the %u tiles of the machine",
                     out->io_tiles, a->tiles);
-    TRY(input_of(q, real, obstacle_to_bytes(s, data), out->io_tiles != 0, &input));
-    out->pixels = picture_pixels(s->mean, s->std, input);
+    TRY(input_of(q, real, obstacle_to_bytes(s, r, data), out->io_tiles != 0, &input));
+    out->pixels = picture_pixels(r->mean, r->std, input);
     return EMU_OK;
 }
 

@@ -18,8 +18,9 @@ struct train_link {
  * a machine with tiles to spare, and bytes where these carry all. data NULL: any. real: f16 or f32.
  * EMU_USAGE names an option that cannot be as it is. */
 enum emu_status train_link_of(const struct request *q, const struct arch *a,
-                              const struct train_shape *s, const struct dataset *data,
-                              enum elem real, struct train_link *out) EMU_MUST_CHECK;
+                              const struct train_shape *s, const struct picture_recipe *r,
+                              const struct dataset *data, enum elem real,
+                              struct train_link *out) EMU_MUST_CHECK;
 
 /* "8 bits through 32 IO tiles". Returns out. */
 enum { LINK_TEXT = 128 };

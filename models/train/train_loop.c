@@ -7,6 +7,7 @@
 #include "emu/base/alloc.h"
 #include "emu/cli/interrupt.h"
 #include "programs/cli/program_request.h"
+#include "models/train/train_evaluate.h"
 #include "models/train/train_watch.h"
 #include "models/train/training.h"
 
@@ -21,77 +22,38 @@ static double seconds(void)
 /* How many of the first `count` rows of scores are largest at their label. */
 static uint32_t count_right(const struct op_tensor *scores, const uint32_t *label, uint32_t count)
 {
-    uint32_t classes = scores->shape.dim[1], right = 0;
+    uint32_t right = 0;
 
-    for (uint32_t k = 0; k < count; k++) {
-        const double *row = scores->f + (size_t)k * classes;
-        uint32_t best = 0;
-
-        for (uint32_t c = 1; c < classes; c++)
-            best = row[c] > row[best] ? c : best;
-        right += best == label[k];
-    }
+    for (uint32_t k = 0; k < count; k++)
+        right += scores_best(scores, k) == label[k];
     return right;
-}
-
-/* The mean loss of the first `count` rows, without smoothing. */
-static double mean_loss(const struct op_tensor *scores, const uint32_t *label, uint32_t count)
-{
-    uint32_t classes = scores->shape.dim[1];
-    double all = 0;
-
-    for (uint32_t k = 0; k < count; k++) {
-        const double *row = scores->f + (size_t)k * classes;
-        double most = row[0], sum = 0;
-
-        for (uint32_t c = 1; c < classes; c++)
-            most = fmax(most, row[c]);
-        for (uint32_t c = 0; c < classes; c++)
-            sum += exp(row[c] - most);
-        all += log(sum) + most - row[label[k]];
-    }
-    return all / count;
-}
-
-/* ---- evaluation ---- */
-
-static enum emu_status evaluate_batch(struct training *t, uint32_t count, struct train_row *r)
-{
-    uint64_t before = session_cycles(t->test_chip.session);
-    struct op_tensor scores;
-
-    TRY(train_chip_scores(&t->test_chip, &t->pictures, &scores));
-    r->loss += count * mean_loss(&scores, t->labels, count);
-    r->accuracy += count_right(&scores, t->labels, count);
-    r->pictures += count;
-    r->cycles += (double)(session_cycles(t->test_chip.session) - before);
-    op_tensor_free(&scores);
-    return EMU_OK;
 }
 
 /* All test pictures with the parameters of now. */
 static enum emu_status evaluate(struct training *t)
 {
-    struct train_row r = { .step = (double)t->at.steps, .epoch = (double)t->at.epoch, .test = 1 };
-    uint32_t count;
+    struct evaluation e;
+    enum emu_status s;
 
     if (!t->test_data)
         return EMU_OK;
     TRY(train_chip_copy_states(&t->chip, &t->test_chip));
     if (t->average.taken)
         TRY(train_average_give(&t->average, &t->test_chip));
-    batches_begin(&t->test_batches, 0, 0);
-    for (;;) {
-        TRY(batches_next(&t->test_batches, &t->pictures, &t->targets, t->labels, &count));
-        if (!count)
-            break;
-        TRY(evaluate_batch(t, count, &r));
+    s = train_evaluate(&t->test_chip, &t->test_batches, NULL, NULL, &e);
+    if (s == EMU_OK) {
+        const struct train_row r = { .step = (double)t->at.steps,
+                                     .epoch = (double)t->at.epoch,
+                                     .test = 1,
+                                     .loss = e.loss,
+                                     .accuracy = evaluation_accuracy(&e),
+                                     .pictures = (double)e.pictures,
+                                     .cycles = (double)e.cycles };
+
+        s = train_log_add(&t->log, &r);
     }
-    if (r.pictures > 0) {
-        r.loss /= r.pictures;
-        r.accuracy /= r.pictures;
-    }
-    return train_log_add(&t->log, &r);
+    evaluation_free(&e);
+    return s;
 }
 
 /* ---- steps ---- */

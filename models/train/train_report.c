@@ -180,13 +180,28 @@ static json_t *passes_json(const struct training *t)
     return all;
 }
 
+/* The pictures, and what is done to them. */
+static void print_data(const struct training *t, FILE *f)
+{
+    char text[PICTURES_TEXT];
+
+    if (!t->data)
+        return;
+    fprintf(f, "data        %s: %s pictures, %s to test with\n", t->data->format,
+            count_text(t->data->samples).at,
+            t->test_data ? count_text(t->test_data->samples).at : "none");
+    fprintf(f, "training    %s\n", train_pictures_text(&t->prepared, 0, text));
+    if (t->test_data)
+        fprintf(f, "testing     %s\n", train_pictures_text(&t->prepared, 1, text));
+}
+
 static void print_text(const struct training *t, FILE *f)
 {
     const struct train_shape *s = &t->source.shape;
     char link[LINK_TEXT];
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
-            training_format(t));
+            train_format_text(t->q));
     if (t->accumulate > 1)
         fprintf(f, "accumulated %u of these batches a step, in a loop on the chip\n",
                 t->accumulate);
@@ -198,13 +213,7 @@ static void print_text(const struct training *t, FILE *f)
     if (t->chip.skipped)
         fprintf(f, "skipped     %" PRIu64 " steps: gradients beyond f16, or no numbers\n",
                 t->chip.skipped);
-    if (t->data)
-        fprintf(f,
-                "data        %s: %s pictures, %s to test with; normalised with mean %g, "
-                "deviation %g\n",
-                t->data->format, count_text(t->data->samples).at,
-                t->test_data ? count_text(t->test_data->samples).at : "none", s->mean[0],
-                s->std[0]);
+    print_data(t, f);
     fprintf(f, "link        %s\n", train_link_text(&t->link, link));
     print_memory(t, f);
     if (t->steps_run)
@@ -230,13 +239,24 @@ static json_t *epoch_json(const struct training *t, double e, int test)
                           : json_null();
 }
 
+static json_t *pictures_json(const struct training *t)
+{
+    char training[PICTURES_TEXT], testing[PICTURES_TEXT];
+
+    return t->data
+               ? json_pack("{s:s, s:s, s:s}", "augment", train_augment_name(t->prepared.augment),
+                           "training", train_pictures_text(&t->prepared, 0, training), "testing",
+                           train_pictures_text(&t->prepared, 1, testing))
+               : json_null();
+}
+
 static enum emu_status print_json(const struct training *t, FILE *f)
 {
     json_t *epochs = json_array();
     json_t *o = json_pack(
         "{s:o, s:s, s:i, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f}", "network",
         json_text(t->q->what), "machine", t->arch.name, "batch", (int)t->source.shape.batch,
-        "classes", (int)t->source.shape.classes, "format", training_format(t), "optimiser",
+        "classes", (int)t->source.shape.classes, "format", train_format_text(t->q), "optimiser",
         t->optimiser.method, "rate", t->schedule.rate, "loss_scale", t->chip.loss_scale.now,
         "skipped", (json_int_t)t->chip.skipped, "steps", (json_int_t)t->at.steps, "steps_of_all",
         (json_int_t)t->schedule.steps, "cycles_per_step", cycles_of_step(t), "pictures_per_second",
@@ -252,6 +272,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     bad = bad || json_object_set(o, "epochs", epochs) ||
           json_object_set_new(o, "passes", passes_json(t)) ||
           json_object_set_new(o, "machine_changes", arch_changes(&t->arch)) ||
+          json_object_set_new(o, "prepared", pictures_json(t)) ||
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||
           json_object_set_new(o, "input_type", json_string(elem_name(t->link.pixels.elem))) ||

@@ -13,6 +13,14 @@
 #include "models/run/network_choice.h"
 #include "models/run/onnx_request.h"
 
+const char *train_format_text(const struct request *q)
+{
+    return q->format == F32_F32   ? "f32"
+           : q->format == F16_F32 ? "16.32: f16 with f32 states"
+           : q->rounding          ? "16.16: f16, states rounded to the nearest"
+                                  : "16.16: f16, states rounded stochastically";
+}
+
 /* ---- passes ---- */
 
 /* All that keep norms and parameters as they are. */
@@ -92,7 +100,6 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
                                  struct train_source *s)
 {
     struct network_choice choice = network_choice_of(q);
-    struct picture_recipe recipe;
 
     choice.net.batch = batch;
     choice.net.classes = classes;
@@ -104,10 +111,7 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
     else
         train_source_seed(s, request_has(q, OPTION_seed) ? q->seed : 1, train_init_of(q, s->net));
     weights_attach(s->weights, s->net);
-    recipe = picture_recipe_of(s->net, s->weights->names);
-    memcpy(s->shape.mean, recipe.mean, sizeof(s->shape.mean));
-    memcpy(s->shape.std, recipe.std, sizeof(s->shape.std));
-    s->shape.crop = s->net->crop;
+    s->shape.recipe = picture_recipe_of(s->net, s->weights->names);
     return EMU_OK;
 }
 
@@ -116,14 +120,11 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
 static enum emu_status open_file(const struct request *q, uint32_t batch, struct train_source *s)
 {
     struct request with_batch = *q; /* the file's own batch is left open, or stands in it */
-    struct onnx_weights none;       /* its weights are those that are trained */
 
-    if (q->weights)
-        return FAIL(USAGE, "--weights: %s has its own", q->what);
     if (request_has(q, OPTION_init))
         return FAIL(USAGE, "--init: %s has weights of its own", q->what);
     with_batch.batch = batch;
-    TRY(onnx_request_read(&with_batch, 1, &none, &s->model));
+    TRY(onnx_request_read(&with_batch, 1, &s->replaced, &s->model));
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
         op_graph_print_problems(s->graph, stdout);
@@ -168,18 +169,15 @@ static enum emu_status shape_of(const struct op_graph *g, struct train_shape *t)
 enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
                                   struct train_source *out)
 {
-    static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
+    struct train_shape *t = &out->shape;
 
     memset(out, 0, sizeof(*out));
-    for (unsigned c = 0; c < 3; c++) { /* files do not say; grey: -1 to 1 */
-        out->shape.mean[c] = mean[c];
-        out->shape.std[c] = std[c];
-    }
     TRY(network_find(q->what) ? open_name(q, batch, classes, out) : open_file(q, batch, out));
-    TRY(shape_of(out->graph, &out->shape));
-    if (out->model && out->shape.channels != 3) {
-        for (unsigned c = 0; c < 3; c++)
-            out->shape.mean[c] = out->shape.std[c] = 0.5;
+    TRY(shape_of(out->graph, t));
+    if (out->model) { /* files do not say */
+        t->recipe = picture_recipe_usual(t->width, t->height);
+        if (t->channels != 3)
+            picture_recipe_gray(&t->recipe);
     }
     return prepare(out->graph, q->format == F32_F32);
 }
@@ -189,5 +187,6 @@ void train_source_free(struct train_source *s)
     weights_free(s->weights);
     net_free(s->net);
     onnx_model_free(s->model);
+    onnx_weights_free(&s->replaced);
     memset(s, 0, sizeof(*s));
 }

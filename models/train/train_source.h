@@ -6,26 +6,30 @@
 
 #include "emu/cli/request.h"
 #include "models/onnx/onnx.h"
+#include "models/picture/picture_recipe.h"
+#include "models/run/onnx_weights.h"
 #include "models/train/train_step.h"
 #include "models/weights/weights.h"
 
 /* The words of --format: activations, then parameters with states. */
 enum { F16_F32, F16_F16, F32_F32 };
+/* What they mean: "16.32: f16 with f32 states". */
+const char *train_format_text(const struct request *q);
 
 /* What a network reads and makes, in the words of pictures. */
 struct train_shape {
     uint32_t batch, classes;
     uint32_t channels, height, width; /* of a picture; 0: [batch][numbers] */
     uint32_t numbers;                 /* of a picture */
-    double mean[3], std[3];           /* pictures are normalised with them */
-    double crop;                      /* of evaluation; 0: unknown */
+    struct picture_recipe recipe;     /* of pictures for it, unless options say otherwise */
 };
 
 struct train_source {
-    struct net *net;          /* owned; NULL: it is a file */
-    struct weights *weights;  /* owned; of a network by name */
-    struct onnx_model *model; /* owned; NULL: it is a name */
-    struct op_graph *graph;   /* of either */
+    struct net *net;              /* owned; NULL: it is a file */
+    struct weights *weights;      /* owned; of a network by name */
+    struct onnx_model *model;     /* owned; NULL: it is a name */
+    struct onnx_weights replaced; /* of --weights; the model's values lie in it */
+    struct op_graph *graph;       /* of either */
     struct train_shape shape;
 };
 

@@ -13,11 +13,12 @@
 #include "models/train/train_bill.h"
 #include "models/train/train_checkpoint.h"
 #include "models/train/train_link.h"
+#include "models/train/train_pictures.h"
 #include "models/train/train_schedule.h"
 #include "models/train/train_source.h"
 #include "programs/cli/program_request.h"
 
-enum { TRAINING_CURVES = 8 };
+enum { TRAINING_CURVES = 8, TRAINING_OPTIONS = 4096 };
 
 /* A micro batch that is on the chip or on its way to it. */
 struct micro_batch {
@@ -39,7 +40,7 @@ struct training {
     int dynamic_scale, skips; /* of the loss; a step that overflows does not stop the training */
     enum elem real;
     enum lower_states states;
-    enum augment augment;
+    struct train_pictures prepared;
     uint64_t epochs, steps_max, steps_epoch;
     uint64_t supersteps;                    /* of a step; 0: not known */
     struct progress_meter meter;            /* of the supersteps of a step */
@@ -48,11 +49,11 @@ struct training {
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
     struct train_link link;                 /* how pictures get there */
     struct op_tensor pictures, targets;     /* of a batch; owned */
-    uint32_t *labels;                       /* owned; of a batch that is evaluated */
     struct micro_batch way[UNDER_WAY];      /* micro batch n is at n % UNDER_WAY */
     uint64_t taken, done;                   /* micro batches for the chip; done by it */
     struct train_progress at;
-    struct train_average average; /* owned */
+    char options[TRAINING_OPTIONS]; /* at.options */
+    struct train_average average;   /* owned */
     struct train_log log;
     struct train_bill bill;                                  /* of the first step of this run */
     double host_seconds;                                     /* of all steps of this run */
@@ -62,9 +63,6 @@ struct training {
     int stopped;                                             /* by an interrupt, or at --limit */
     int code;
 };
-
-/* What numbers are, in words. */
-const char *training_format(const struct training *t);
 
 /* Runs what is left of the training. Errors: those of a step; EMU_FAULT: the loss is no number. */
 enum emu_status training_run(struct training *t) EMU_MUST_CHECK;

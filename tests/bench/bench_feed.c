@@ -23,7 +23,7 @@ static void must(enum emu_status s)
 /* Decoding and resizing of one file in memory, by CPU time. */
 static void measure_steps(const char *path)
 {
-    const struct picture_recipe recipe = picture_recipe_of_share(SIDE, CROP);
+    const struct picture_recipe recipe = picture_recipe_of_share(SIDE, SIDE, CROP);
     double decode[RUNS], crop[RUNS];
     char *data;
     size_t bytes = read_file(path, &data);
@@ -49,7 +49,8 @@ static void measure_steps(const char *path)
 /* All pictures of a folder through a feed: wall time of one, CPU time of one. */
 static void measure_feed(const char *folder, unsigned threads)
 {
-    struct feed_options o = { .recipe = picture_recipe_of_share(SIDE, CROP), .threads = threads };
+    struct feed_options o = { .recipe = picture_recipe_of_share(SIDE, SIDE, CROP),
+                              .threads = threads };
     double wall[FEED_RUNS], cpu[FEED_RUNS];
     uint8_t *rgb = malloc((size_t)SIDE * SIDE * 3);
 

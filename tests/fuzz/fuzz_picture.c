@@ -11,7 +11,7 @@ enum { SIDE = 9 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct picture_recipe recipe = picture_recipe_of_share(SIDE, 0.875);
+    const struct picture_recipe recipe = picture_recipe_of_share(SIDE, SIDE, 0.875);
     struct picture p, cut;
 
     if (picture_read_bytes(data, size, "fuzz", &p) != EMU_OK) {

@@ -241,11 +241,12 @@ static void one_class_is_refused(void **state)
 /* ---- batches ---- */
 
 static const struct batch_options usual = { .batch = 3,
-                                            .channels = 1,
-                                            .width = SIDE,
-                                            .height = SIDE,
-                                            .mean = { 0 },
-                                            .std = { 1, 1, 1 },
+                                            .recipe = { .width = SIDE,
+                                                        .height = SIDE,
+                                                        .whole = 1,
+                                                        .planes = 1,
+                                                        .channels = PICTURE_GRAY,
+                                                        .std = { 1, 1, 1 } },
                                             .augment = AUGMENT_CROP,
                                             .seed = 5,
                                             .shuffle = 1,
@@ -328,6 +329,49 @@ static void batches_depend_on_the_seed_only(void **state)
     dataset_free(d);
 }
 
+/* The numbers of all pictures, added up; their order does not count. */
+static double sum_of(struct dataset *d, const struct batch_options *o)
+{
+    struct batches b;
+    struct taken t;
+    double sum = 0;
+
+    assert_int_equal(batches_new(d, o, &b), EMU_OK);
+    do {
+        take(&b, &t);
+        for (unsigned k = 0; k < t.count * SIDE * SIDE; k++)
+            sum += t.data.f[k];
+        taken_free(&t);
+    } while (t.count);
+    batches_free(&b);
+    return sum;
+}
+
+/* Unless training draws pieces or moves pictures, it and an evaluation read the same numbers. */
+static void training_and_testing_prepare_alike(void **state)
+{
+    struct batch_options o = usual;
+    struct dataset *d;
+    double sum[2][2];
+
+    (void)state;
+    make_idx("train-images-idx3-ubyte", "train-labels-idx1-ubyte", PICTURES);
+    assert_int_equal(dataset_open(dir, DATASET_TRAIN, &d), EMU_OK);
+    d->samples = 9; /* whole batches */
+    for (uint64_t k = 0; k < d->samples * d->stride; k++)
+        d->data[d->first + k] = (uint8_t)(k * 37 % 251);
+    o.augment = AUGMENT_NONE;
+    o.recipe = picture_recipe_of_share(SIDE, SIDE, 0.5);
+    picture_recipe_gray(&o.recipe);
+    for (o.recipe.whole = 0; o.recipe.whole < 2; o.recipe.whole++) {
+        for (o.shuffle = 0; o.shuffle < 2; o.shuffle++)
+            sum[o.recipe.whole][o.shuffle] = sum_of(d, &o);
+        assert_true(fabs(sum[o.recipe.whole][0] - sum[o.recipe.whole][1]) < 1e-9);
+    }
+    assert_true(fabs(sum[0][0] - sum[1][0]) > 1e-3);
+    dataset_free(d);
+}
+
 static void bad_pictures_are_passed_over(void **state)
 {
     struct batch_options o = usual;
@@ -391,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(folders_are_read, begin, end),
         cmocka_unit_test_setup_teardown(one_class_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(batches_depend_on_the_seed_only, begin, end),
+        cmocka_unit_test_setup_teardown(training_and_testing_prepare_alike, begin, end),
         cmocka_unit_test_setup_teardown(bad_pictures_are_passed_over, begin, end),
         cmocka_unit_test_setup_teardown(pictures_are_mirrored_and_moved, begin, end),
     };

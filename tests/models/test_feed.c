@@ -19,7 +19,12 @@
 
 enum { SIDE = 8, PIXELS = SIDE * SIDE * 3 };
 
-static const struct feed_options plain = { .recipe = { .side = SIDE, .resize = SIDE * 8 / 7 } };
+#define RECIPE(side, shorter)                                                                      \
+    {                                                                                              \
+        .width = side, .height = side, .cover_width = shorter, .cover_height = shorter,            \
+        .planes = 3                                                                                \
+    }
+static const struct feed_options plain = { .recipe = RECIPE(SIDE, SIDE * 8 / 7) };
 
 static struct picture_feed *open_feed(const char *path, const struct feed_options *o)
 {
@@ -558,12 +563,12 @@ static void test_nothing(void **state)
 static void test_options(void **state)
 {
     static const struct feed_options wrong[] = {
-        { .recipe = { .side = 0, .resize = 9 } },
-        { .recipe = { .side = PICTURE_SIDE_MAX + 1, .resize = PICTURE_SIDE_MAX + 2 } },
-        { .recipe = { .side = 8, .resize = 7 } },
-        { .recipe = { .side = 8, .resize = 1000 } },
-        { .recipe = { .side = 8, .resize = 8 }, .threads = FEED_THREADS_MAX + 1 },
-        { .recipe = { .side = 8, .resize = 8 }, .queue = FEED_QUEUE_MAX + 1 },
+        { .recipe = RECIPE(0, 9) },
+        { .recipe = RECIPE(PICTURE_SIDE_MAX + 1, PICTURE_SIDE_MAX + 2) },
+        { .recipe = RECIPE(8, 7) },
+        { .recipe = RECIPE(8, 1000) },
+        { .recipe = RECIPE(8, 8), .threads = FEED_THREADS_MAX + 1 },
+        { .recipe = RECIPE(8, 8), .queue = FEED_QUEUE_MAX + 1 },
     };
     const char *path = "/tmp";
     struct picture_feed *f;

@@ -329,7 +329,7 @@ static void test_files(void **state)
 static enum emu_status cut_share(const struct picture *p, uint32_t side, double share,
                                  struct picture *out)
 {
-    const struct picture_recipe r = picture_recipe_of_share(side, share);
+    const struct picture_recipe r = picture_recipe_of_share(side, side, share);
 
     return picture_crop(p, &r, out);
 }
@@ -429,16 +429,17 @@ static void test_crop_edges(void **state)
 static void test_not_resized(void **state)
 {
     struct picture p = make_picture(9, 7), cut;
-    struct picture_recipe r = { .side = 3 };
+    struct picture_recipe r = picture_recipe_of_share(3, 3, 1);
     char text[RECIPE_TEXT];
 
     (void)state;
+    r.cover_width = r.cover_height = 0;
     assert_int_equal(picture_crop(&p, &r, &cut), EMU_OK);
     for (unsigned y = 0; y < 3; y++)
         assert_memory_equal(pixel(&cut, 0, y), pixel(&p, 3, 2 + y), 9);
     picture_free(&cut);
     assert_string_equal(picture_recipe_text(&r, text), "not resized, middle 3 x 3 (as chosen)");
-    r.side = 8;
+    r.width = r.height = 8;
     assert_int_equal(picture_crop(&p, &r, &cut), EMU_BAD_FILE);
     assert_non_null(strstr(emu_error(), "9 x 7 pixels"));
     picture_free(&p);
@@ -448,7 +449,12 @@ static void test_not_resized(void **state)
 static void test_bilinear_pillow(void **state)
 {
     struct picture p = make_picture(WIDTH, HEIGHT), cut;
-    const struct picture_recipe r = { .side = 20, .resize = 24, .filter = FILTER_BILINEAR };
+    const struct picture_recipe r = { .width = 20,
+                                      .height = 20,
+                                      .cover_width = 24,
+                                      .cover_height = 24,
+                                      .planes = 3,
+                                      .filter = FILTER_BILINEAR };
 
     (void)state;
     assert_int_equal(picture_crop(&p, &r, &cut), EMU_OK);
@@ -493,9 +499,97 @@ static void test_recipes(void **state)
     }
 }
 
+/* A cut that is no square: the picture keeps its form and covers it. */
+static void test_oblong(void **state)
+{
+    static const struct {
+        uint32_t width, height, cut_width, cut_height;
+        double share;
+        uint32_t left, top; /* of the cut, in a picture that keeps its size */
+    } row[] = { { 12, 6, 6, 6, 1, 3, 0 },
+                { 12, 6, 12, 3, 1, 0, 2 },
+                { 6, 12, 3, 12, 1, 2, 0 },
+                { 16, 9, 8, 4, 0.5, 4, 2 },
+                { 9, 16, 8, 2, 1, 0, 6 } };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
+        struct picture p = make_picture(row[k].width, row[k].height), cut;
+        struct picture_recipe r =
+            picture_recipe_of_share(row[k].cut_width, row[k].cut_height, row[k].share);
+
+        assert_int_equal(picture_crop(&p, &r, &cut), EMU_OK);
+        assert_int_equal(cut.width, row[k].cut_width);
+        assert_int_equal(cut.height, row[k].cut_height);
+        if (row[k].width == 9) { /* resized to 8 x 14 */
+            picture_free(&cut);
+            picture_free(&p);
+            continue;
+        }
+        for (unsigned y = 0; y < cut.height; y++)
+            assert_memory_equal(pixel(&cut, 0, y), pixel(&p, row[k].left, row[k].top + y),
+                                3 * (size_t)cut.width);
+        picture_free(&cut);
+        picture_free(&p);
+    }
+}
+
+/* All of a picture, whatever its form: what a picture of the same size is left as. */
+static void test_whole(void **state)
+{
+    struct picture p = make_picture(9, 7), same, other;
+    struct picture_recipe r = picture_recipe_of_share(9, 7, 0.5);
+    char text[RECIPE_TEXT];
+
+    (void)state;
+    r.whole = 1;
+    assert_int_equal(picture_crop(&p, &r, &same), EMU_OK);
+    assert_memory_equal(same.rgb, p.rgb, (size_t)9 * 7 * 3);
+    r.width = r.height = 20; /* more than the picture has, and another form */
+    assert_int_equal(picture_crop(&p, &r, &other), EMU_OK);
+    assert_int_equal(other.width, 20);
+    assert_string_equal(picture_recipe_text(&r, text),
+                        "all of a picture, resized (bicubic) to 20 x 20 (as chosen)");
+    picture_free(&other);
+    picture_free(&same);
+    picture_free(&p);
+}
+
+static void test_channels(void **state)
+{
+    struct picture p = make_picture(4, 3);
+    struct picture_recipe r = picture_recipe_of_share(4, 3, 1), gray = r;
+    float rgb[36], bgr[36], one[12];
+    char text[RECIPE_TEXT];
+
+    (void)state;
+    r.bytes = 1;
+    picture_normalise(&p, &r, rgb);
+    r.channels = PICTURE_BGR;
+    picture_normalise(&p, &r, bgr);
+    picture_recipe_gray(&gray);
+    picture_normalise(&p, &gray, one);
+    for (int i = 0; i < 12; i++) {
+        double mean = (p.rgb[3 * i] + p.rgb[3 * i + 1] + p.rgb[3 * i + 2]) / 3.0 / 255 * 2 - 1;
+
+        for (int c = 0; c < 3; c++) {
+            assert_true(rgb[12 * c + i] == p.rgb[3 * i + c]);
+            assert_true(bgr[12 * c + i] == p.rgb[3 * i + 2 - c]);
+        }
+        assert_true(one[i] - mean < 1e-6 && mean - one[i] < 1e-6);
+    }
+    assert_string_equal(picture_recipe_text(&gray, text),
+                        "resized to cover 4 x 3 (bicubic), middle 4 x 3 (as chosen); gray, mean "
+                        "0.5, deviation 0.5");
+    assert_string_equal(picture_normal_text(&r, text), "bgr, as bytes");
+    gray.channels = PICTURE_BGR;
+    assert_int_equal(picture_recipe_check(&gray), EMU_USAGE);
+    picture_free(&p);
+}
+
 static void test_normalise(void **state)
 {
-    struct picture_recipe n = picture_recipe_of_share(8, 1);
+    struct picture_recipe n = picture_recipe_of_share(8, 8, 1);
     struct picture p = make_picture(4, 3);
     float out[36];
 
@@ -519,6 +613,8 @@ int main(void)
         cmocka_unit_test(test_crop_pillow), cmocka_unit_test(test_crop_edges),
         cmocka_unit_test(test_not_resized), cmocka_unit_test(test_bilinear_pillow),
         cmocka_unit_test(test_recipes),     cmocka_unit_test(test_normalise),
+        cmocka_unit_test(test_oblong),      cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_channels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

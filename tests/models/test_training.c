@@ -1,7 +1,10 @@
 /* test_training.c - `superstep train` as users call it: what it writes, that a training which was
  * stopped goes on to the same bits, what is refused.
  */
+#include <glob.h>
+#include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -171,22 +175,23 @@ static int end(void **state)
 
 /* ---- the command ---- */
 
-/* `superstep train net.onnx --data DIR -m toy16 -q` and more arguments. Returns the exit code. */
-static int train(const char *const *more)
+/* `superstep COMMAND net.onnx --data DIR -m toy16 -q` and more arguments. Returns the exit code. */
+static int execute(const char *command, const char *const *more)
 {
-    const char *argv[ARGS] = { "train", in_dir("net.onnx"), "--data", dir, "-m", "toy16", "-q" };
+    const char *argv[ARGS] = { command, in_dir("net.onnx"), "--data", dir, "-m", "toy16", "-q" };
     int argc = 7, code;
     FILE *out = stdout;
 
     for (; *more; more++)
         argv[argc++] = *more;
     stdout = create("answer");
-    code = command_main(command_find(model_commands, "train"), argc, (char **)(uintptr_t)argv);
+    code = command_main(command_find(model_commands, command), argc, (char **)(uintptr_t)argv);
     fclose(stdout);
     stdout = out;
     return code;
 }
-#define TRAIN(...) train((const char *const[]){ __VA_ARGS__, NULL })
+#define TRAIN(...)    execute("train", (const char *const[]){ __VA_ARGS__, NULL })
+#define EVALUATE(...) execute("evaluate", (const char *const[]){ __VA_ARGS__, NULL })
 
 static int is_equal(const char *a, const char *b)
 {
@@ -267,10 +272,108 @@ static void goes_on_to_the_same_bits(void **state)
                            "--resume", "-o", in_dir("resumed"), "-j", "3"),
                      EXIT_RAN);
     assert_true(is_equal("whole", "resumed"));
-    assert_int_equal(TRAIN("--epochs", "4", "--checkpoint", in_dir("ckpt"), "--resume"), EXIT_BAD);
     assert_int_equal(
         TRAIN("--epochs", "3", "--seed", "9", "--checkpoint", in_dir("ckpt"), "--resume"),
         EXIT_BAD);
+    assert_non_null(strstr(emu_error(), "--seed was 1, is 9: a training goes on"));
+    assert_int_equal(
+        TRAIN("--rate", "0.05", "--batch", "8", "--checkpoint", in_dir("ckpt"), "--resume"),
+        EXIT_BAD);
+    assert_non_null(strstr(emu_error(), "--rate was 0.1, is 0.05: a training goes on"));
+    /* More epochs go on. */
+    assert_int_equal(TRAIN("--epochs", "4", "--checkpoint", in_dir("ckpt"), "--resume", "--curve",
+                           in_dir("more.csv")),
+                     EXIT_RAN);
+    assert_true(last_of_curve("more.csv", 0) > last_of_curve("more.csv", 1));
+    assert_int_equal(lround(last_of_curve("more.csv", 1)), 4);
+}
+
+/* The signal comes when a temporary file is there, or a checkpoint, and leaves no such file. */
+static void ends_by_signal(int signal_number, const char *when)
+{
+    glob_t found;
+    int status;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (!child) {
+        signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
+        _exit(TRAIN("--epochs", "100000", "--every", "1", "--checkpoint", in_dir("ckpt"), "-o",
+                    in_dir("out.safetensors"), "-j", "1"));
+    }
+    while (glob(in_dir(when), 0, NULL, &found) == GLOB_NOMATCH)
+        usleep(1000);
+    globfree(&found);
+    kill(child, signal_number);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_PARTIAL);
+    assert_int_equal(glob(in_dir("*.tmp"), 0, NULL, &found), GLOB_NOMATCH);
+}
+
+/* First of all tests: a process that forks must not have threads. */
+static void signals_leave_nothing_torn(void **state)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+
+    (void)state;
+    for (size_t k = 0; k < EMU_COUNT_OF(signals); k++) {
+        ends_by_signal(signals[k], "out.safetensors*.tmp");
+        ends_by_signal(signals[k], "ckpt");
+        assert_int_equal(access(in_dir("out.safetensors"), F_OK), 0);
+        unlink(in_dir("ckpt"));
+    }
+}
+
+/* What a training says of its test pictures is what `evaluate` says of its parameters, and these
+ * are what another training begins with. */
+static void parameters_are_evaluated_and_trained_on(void **state)
+{
+    char text[64];
+
+    (void)state;
+    assert_int_equal(TRAIN("--epochs", "2", "--rate", "0.02", "--curve", in_dir("curve.csv"), "-o",
+                           in_dir("out.safetensors")),
+                     EXIT_RAN);
+    assert_true(has_text("answer", "training    all of a picture, resized (bicubic) to 4 x 4, "
+                                   "neither cut nor mirrored; gray, mean 0.5, deviation 0.5\n"
+                                   "testing     all of a picture"));
+    assert_int_equal(EVALUATE("-w", in_dir("out.safetensors")), EXIT_RAN);
+    snprintf(text, sizeof(text), "loss        %.4f\naccuracy    %.2f %%",
+             last_of_curve("curve.csv", 3), 100 * last_of_curve("curve.csv", 4));
+    assert_true(has_text("answer", text));
+    assert_int_equal(EVALUATE("-w", in_dir("out.safetensors"), "--json", "--format", "f32"),
+                     EXIT_RAN);
+    assert_true(has_text("answer", "\"confusion\": ["));
+    assert_int_equal(
+        TRAIN("-w", in_dir("out.safetensors"), "--rate", "1e-30", "-o", in_dir("again")), EXIT_RAN);
+    assert_true(is_equal("out.safetensors", "again"));
+    assert_int_equal(EVALUATE("--mean", "0.5,0.5"), EXIT_BAD);
+    assert_int_equal(EVALUATE("-w", in_dir("net.onnx")), EXIT_BAD);
+    assert_int_equal(EVALUATE("--batch", "16"), EXIT_BAD); /* the file says 8 */
+    assert_non_null(strstr(emu_error(), "--batch 16: the file fixes the batch"));
+    assert_int_equal(TRAIN("--batch", "16"), EXIT_BAD);
+}
+
+/* Augmentations are asked for, where pictures are small; and pictures are prepared as options say.
+ */
+static void pictures_are_prepared_as_asked(void **state)
+{
+    (void)state;
+    write_picture_network();
+#define ONE_STEP "--set", "mem_bytes=262144", "--limit", "1"
+    assert_int_equal(TRAIN(ONE_STEP, "--augment", "crop"), EXIT_RAN);
+    assert_true(has_text("answer",
+                         "training    a drawn piece of 8 to 100 % of the area, resized to "
+                         "4 x 4, mirrored every other time; gray"));
+    assert_true(has_text("answer", "testing     shorter side to 4 (bicubic), middle 4 x 4"));
+    assert_int_equal(TRAIN(ONE_STEP, "--crop", "0.5", "--mean", "0", "--std", "1"), EXIT_RAN);
+    assert_true(has_text("answer", "training    shorter side to 8 (bicubic), middle 4 x 4 (as "
+                                   "chosen), neither cut nor mirrored; gray, mean 0, deviation 1"));
+    assert_int_equal(TRAIN(ONE_STEP, "--channels", "bgr"), EXIT_BAD);
+    assert_int_equal(TRAIN(ONE_STEP, "--std", "0"), EXIT_BAD);
+    assert_int_equal(TRAIN(ONE_STEP, "--whole", "--crop", "0.5"), EXIT_BAD);
+#undef ONE_STEP
 }
 
 /* Steps of two micro batches: stopped and resumed, with other threads, they are the same. */
@@ -398,6 +501,9 @@ static void what_goes_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(signals_leave_nothing_torn, begin, end),
+        cmocka_unit_test_setup_teardown(parameters_are_evaluated_and_trained_on, begin, end),
+        cmocka_unit_test_setup_teardown(pictures_are_prepared_as_asked, begin, end),
         cmocka_unit_test_setup_teardown(learns, begin, end),
         cmocka_unit_test_setup_teardown(networks_of_pictures, begin, end),
         cmocka_unit_test_setup_teardown(bytes_go_through_io_tiles, begin, end),

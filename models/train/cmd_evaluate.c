@@ -1,0 +1,269 @@
+/* cmd_evaluate.c - `superstep evaluate`: how good a network is on pictures with labels, prepared
+ * and scored as in the evaluations of a training.
+ */
+#include "models/train/cmd_evaluate.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/base/progress.h"
+#include "emu/cli/commands.h"
+#include "emu/cli/interrupt.h"
+#include "emu/job/run_image.h"
+#include "models/operators/op_print.h"
+#include "models/run/network_choice.h"
+#include "models/train/train_evaluate.h"
+#include "models/train/train_pictures.h"
+#include "models/train/train_source.h"
+#include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
+
+enum { BATCH = 32, TABLE_CLASSES = 40 /* more are in the JSON only */, JSON_CLASSES = 1000 };
+
+struct evaluating {
+    const struct request *q; /* borrowed */
+    struct arch arch;
+    struct progress progress;
+    struct dataset *data; /* owned, like all of these */
+    struct train_source source;
+    struct train_pictures prepared;
+    struct batches batches;
+    struct train_chip chip;
+    struct evaluation result;
+};
+
+static void evaluating_free(struct evaluating *e)
+{
+    evaluation_free(&e->result);
+    train_chip_free(&e->chip);
+    batches_free(&e->batches);
+    train_source_free(&e->source);
+    dataset_free(e->data);
+}
+
+/* ---- the work ---- */
+
+static enum emu_status open_data(struct evaluating *e)
+{
+    const struct request *q = e->q;
+
+    if (!q->weights && network_find(q->what))
+        return FAIL(USAGE, "--weights FILE: a network by name has no parameters of its own");
+    if (!q->dataset)
+        return FAIL(USAGE, "--data DIR: pictures with labels are needed");
+    TRY(dataset_open(q->dataset, dataset_tested_part(q->dataset), &e->data));
+    progress_report(&e->progress, "data", "%s: %s pictures of %u classes", e->data->format,
+                    count_text(e->data->samples).at, e->data->classes);
+    return EMU_OK;
+}
+
+static enum emu_status open_network(struct evaluating *e)
+{
+    const struct request *q = e->q;
+    uint32_t batch = q->batch ? (uint32_t)q->batch : BATCH;
+    struct batch_options o;
+
+    TRY(train_source_open(q, batch, q->classes ? (uint32_t)q->classes : e->data->classes,
+                          &e->source));
+    TRY(train_pictures_of(q, &e->source.shape, e->data, &e->prepared));
+    o = train_pictures_batches(&e->prepared, &e->source.shape);
+    return batches_new(e->data, &o, &e->batches);
+}
+
+static enum emu_status compile(struct evaluating *e)
+{
+    const struct network_choice choice = network_choice_of(e->q);
+    struct op_graph *g = e->source.graph;
+    struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
+                                                 .compile = compile_options_of(e->q) } };
+    struct train_step step;
+
+    o.program.lower.real = e->q->format == F32_F32 ? ELEM_F32 : ELEM_F16;
+    o.program.lower.states = e->q->format == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
+    TRY(train_eval_make(g, &step));
+    TRY(op_lower_check(g));
+    if (g->nodes_wrong) {
+        op_graph_print_problems(g, stdout);
+        return FAIL(BAD_FILE, "%u of %u nodes cannot run", g->nodes_wrong, g->nodes);
+    }
+    TRY(op_lower_check_machine(&e->arch, g));
+    TRY(train_chip_new(&e->arch, g, &step, &o, &e->chip));
+    progress_skip(&e->progress);
+    return EMU_OK;
+}
+
+static enum emu_status score(struct evaluating *e)
+{
+    struct session_options o = session_options_of(e->q);
+    struct progress_meter meter;
+    enum emu_status s;
+
+    o.record = 0;
+    TRY(train_chip_begin(&e->chip, &o));
+    interrupt_defer(NULL, NULL);
+    progress_meter_begin(&meter, e->progress.f, "evaluate", "pictures", e->data->samples);
+    s = train_evaluate(&e->chip, &e->batches, &meter, interrupt_came, &e->result);
+    progress_meter_end(&meter);
+    return s;
+}
+
+/* ---- the answer ---- */
+
+static double cycles_of_batch(const struct evaluation *r)
+{
+    return r->batches ? (double)r->cycles / (double)r->batches : 0;
+}
+
+static double chip_rate(const struct evaluating *e)
+{
+    double cycles = cycles_of_batch(&e->result);
+
+    return cycles > 0 ? e->source.shape.batch * 1e6 * e->arch.clock_mhz / cycles : 0;
+}
+
+static uint64_t pictures_of(const struct evaluation *r, uint32_t label)
+{
+    uint64_t n = 0;
+
+    for (uint32_t c = 0; c < r->classes; c++)
+        n += r->taken[(size_t)label * r->classes + c];
+    return n;
+}
+
+/* The other class that pictures of a label were most often taken for; the label: none was. */
+static uint32_t confused_with(const struct evaluation *r, uint32_t label)
+{
+    const uint64_t *row = r->taken + (size_t)label * r->classes;
+    uint32_t most = label;
+
+    for (uint32_t c = 0; c < r->classes; c++) {
+        if (c != label && row[c] > (most == label ? 0 : row[most]))
+            most = c;
+    }
+    return most;
+}
+
+static void print_classes(const struct evaluating *e, FILE *f)
+{
+    const struct evaluation *r = &e->result;
+    char **name = e->data->name;
+
+    if (r->classes > TABLE_CLASSES)
+        return;
+    fprintf(f, "\n  class                 pictures     right   most often taken for\n");
+    for (uint32_t k = 0; k < e->data->classes; k++) {
+        uint64_t all = pictures_of(r, k), right = r->taken[(size_t)k * r->classes + k];
+        uint32_t other = confused_with(r, k);
+
+        if (!all)
+            continue;
+        fprintf(f, "  %5u %-14.14s %9" PRIu64 "  %6.2f %%", k, name ? name[k] : "", all,
+                100.0 * (double)right / (double)all);
+        if (other != k)
+            fprintf(f, "   %u %.30s, %" PRIu64, other,
+                    name && other < e->data->classes ? name[other] : "",
+                    r->taken[(size_t)k * r->classes + other]);
+        fputc('\n', f);
+    }
+}
+
+static void print_text(const struct evaluating *e, FILE *f)
+{
+    const struct evaluation *r = &e->result;
+    char text[PICTURES_TEXT];
+
+    fprintf(f, "network     %s, %u classes, batches of %u, %s\n", e->q->what, r->classes,
+            e->source.shape.batch, train_format_text(e->q));
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(&e->arch).at,
+            count_text(e->arch.tiles).at, e->arch.clock_mhz);
+    fprintf(f, "data        %s: %s pictures of %u classes\n", e->data->format,
+            count_text(e->data->samples).at, e->data->classes);
+    fprintf(f, "pictures    %s\n", train_pictures_text(&e->prepared, 1, text));
+    fprintf(f, "a batch     %s cycles: %.0f pictures/s\n",
+            count_text((uint64_t)cycles_of_batch(r)).at, chip_rate(e));
+    print_classes(e, f);
+    if (e->batches.bads)
+        fprintf(f, "\nleft out    %" PRIu64 " pictures that cannot be read\n", e->batches.bads);
+    fprintf(f, "\nloss        %.4f\naccuracy    %.2f %%: %" PRIu64 " of %" PRIu64 " pictures\n",
+            r->loss, 100 * evaluation_accuracy(r), r->right, r->pictures);
+}
+
+/* [label][class]. */
+static json_t *confusion_json(const struct evaluation *r)
+{
+    json_t *all = r->classes > JSON_CLASSES ? json_null() : json_array();
+
+    for (uint32_t k = 0; json_is_array(all) && k < r->classes; k++) {
+        json_t *row = json_array();
+
+        for (uint32_t c = 0; c < r->classes; c++)
+            json_array_append_new(row, json_integer((json_int_t)r->taken[k * r->classes + c]));
+        json_array_append_new(all, row);
+    }
+    return all;
+}
+
+static enum emu_status print_json(const struct evaluating *e, FILE *f)
+{
+    const struct evaluation *r = &e->result;
+    char text[PICTURES_TEXT];
+    json_t *o = json_pack(
+        "{s:o, s:s, s:o, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o}",
+        "network", json_text(e->q->what), "machine", e->arch.name, "machine_changes",
+        arch_changes(&e->arch), "batch", (int)e->source.shape.batch, "classes", (int)r->classes,
+        "format", train_format_text(e->q), "prepared", train_pictures_text(&e->prepared, 1, text),
+        "pictures", (json_int_t)r->pictures, "right", (json_int_t)r->right, "left_out",
+        (json_int_t)e->batches.bads, "loss", r->loss, "accuracy", evaluation_accuracy(r),
+        "cycles_per_batch", cycles_of_batch(r), "pictures_per_second", chip_rate(e), "confusion",
+        confusion_json(r), "memory", compiled_report_json(e->chip.program.compiled));
+
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    run_print_json(o, f);
+    json_decref(o);
+    return EMU_OK;
+}
+
+static enum emu_status report(const struct evaluating *e, int *code)
+{
+    const struct evaluation *r = &e->result;
+
+    *code = e->batches.bads || interrupt_came() ? EXIT_PARTIAL : EXIT_RAN;
+    if (interrupt_came())
+        fprintf(stderr,
+                "superstep evaluate: interrupted after %" PRIu64 " of %" PRIu64 " pictures\n",
+                r->pictures, e->data->samples);
+    if (e->q->json)
+        return print_json(e, stdout);
+    if (e->q->report)
+        compiled_report(e->chip.program.compiled, stdout);
+    print_text(e, stdout);
+    return EMU_OK;
+}
+
+static enum emu_status evaluate(struct evaluating *e, int *code)
+{
+    TRY(request_arch(e->q, "mk2", &e->arch));
+    e->progress = progress_begin(compile_options_of(e->q).progress);
+    TRY(open_data(e));
+    TRY(open_network(e));
+    TRY(compile(e));
+    if (!compiled_fits(e->chip.program.compiled))
+        return program_out_of_memory(e->q, e->chip.program.compiled, stdout, code);
+    TRY(score(e));
+    interrupt_release();
+    return report(e, code);
+}
+
+int cmd_evaluate(const struct request *q)
+{
+    struct evaluating e = { .q = q };
+    int code = EXIT_BAD;
+
+    interrupt_catch("superstep evaluate: interrupted before the first batch\n");
+    if (evaluate(&e, &code) != EMU_OK)
+        code = request_failed(q, q->what);
+    interrupt_release();
+    evaluating_free(&e);
+    return code;
+}
