@@ -346,6 +346,87 @@ static void scatter_back(struct op_gradient *x)
     }
 }
 
+/* Constant indices, counted from the beginning; owned. NULL: they are known at run time only. */
+static int64_t *constant_indices(struct op_gradient *x, uint32_t value, uint32_t size, uint64_t *n)
+{
+    struct op_tensor t;
+    int64_t *index;
+
+    if (x->status != EMU_OK || !op_value_constant_kind(&x->g->value[value]))
+        return NULL;
+    x->status = op_value_read(x->g, value, &t);
+    if (x->status != EMU_OK)
+        return NULL;
+    *n = op_shape_count(&t.shape);
+    index = emu_alloc(*n + 1, sizeof(*index));
+    if (!index)
+        x->status = FAIL(NO_MEMORY, "gradients");
+    for (uint64_t k = 0; index && k < *n; k++)
+        index[k] = t.i[k] + (t.i[k] < 0 ? size : 0);
+    op_tensor_free(&t);
+    return index;
+}
+
+/* Whether the indices go up or down by one number. */
+static int are_in_steps(const int64_t *index, uint64_t n)
+{
+    for (uint64_t k = 2; k < n; k++) {
+        if (index[k] - index[k - 1] != index[1] - index[0])
+            return 0;
+    }
+    return n && (n == 1 || index[0] != index[1]);
+}
+
+/* A matrix [size][n] with a one where an element was read, times [outer][n][inner]. */
+static uint32_t add_up(struct op_gradient *x, uint32_t dy, const int64_t *index, uint64_t n,
+                       uint32_t size)
+{
+    struct op_shape ones = { gradient_shape(x, dy).type, 2, { size, (uint32_t)n } };
+    double *one = emu_alloc((size_t)size * n + 1, sizeof(*one));
+    uint32_t matrix = OP_NONE;
+
+    if (!one)
+        x->status = FAIL(NO_MEMORY, "gradients");
+    for (uint64_t k = 0; one && k < n; k++)
+        one[(uint64_t)index[k] * n + k] = 1;
+    if (x->status == EMU_OK)
+        x->status = op_constant_new(x->g, &ones, one, &matrix);
+    emu_free(one);
+    return gradient_binary(x, "MatMul", matrix, dy);
+}
+
+/* Of Gather with constant indices: what was read moves back, and is added up if it was read twice.
+ * Returns 0 where that would take too large a matrix, or places are known at run time only. */
+static int picked_back(struct op_gradient *x, unsigned d)
+{
+    enum { MOST = 1 << 20 /* elements of the matrix */ };
+    const struct op_shape to = gradient_shape(x, x->n->in[0]), of = gradient_shape(x, x->out[0]);
+    struct op_shape along = to, three = { to.type, 3, { 0 } };
+    uint32_t size = to.dim[d], dy;
+    uint64_t n = 0;
+    int64_t *index = constant_indices(x, x->n->in[1], size, &n);
+    int steps = index && are_in_steps(index, n);
+
+    if (!index || (!steps && (!n || n * size > MOST))) {
+        emu_free(index);
+        return 0;
+    }
+    if (steps) {
+        along.dim[d] = (uint32_t)n;
+        dy = gradient_reshape(x, x->out[0], along);
+        x->in[0] = unpick(x, dy, d, index[0], n > 1 ? index[1] - index[0] : 1, size);
+    } else {
+        three.dim[0] = (uint32_t)op_shape_span(&to, 0, d);
+        three.dim[1] = (uint32_t)n;
+        three.dim[2] = (uint32_t)op_shape_span(&to, d + 1, to.rank);
+        three.type = of.type;
+        dy = add_up(x, gradient_reshape(x, x->out[0], three), index, n, size);
+        x->in[0] = gradient_reshape(x, dy, to);
+    }
+    emu_free(index);
+    return 1;
+}
+
 void gradient_gather_node(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
@@ -356,6 +437,8 @@ void gradient_gather_node(struct op_gradient *x)
     if (gradient_is(x, "Gather")) {
         int64_t d = axis.attr.i + (axis.attr.i < 0 ? rank : 0);
 
+        if (picked_back(x, (unsigned)d))
+            return;
         x->in[0] = gradient_node(
             x, "GatherGradient", (uint32_t[]){ x->n->in[1], x->out[0] }, 2,
             (struct op_named_attr[]){ gradient_int("axis", d),

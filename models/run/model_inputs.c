@@ -7,7 +7,6 @@
 
 #include "emu/base/hash.h"
 #include "emu/base/json_read.h"
-#include "emu/cli/options.h"
 #include "models/graph/npy.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/onnx_map.h"
@@ -245,13 +244,17 @@ static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct mode
 /* Options that prepare pictures, where no input takes any. */
 static enum emu_status refuse_preparation(const struct request *q)
 {
-    static const enum option_id preparing[] = { OPTION_resize,  OPTION_crop, OPTION_no_resize,
-                                                OPTION_whole,   OPTION_mean, OPTION_std,
-                                                OPTION_channels };
+    static const struct {
+        enum option_id id;
+        const char *name;
+    } preparing[] = { { OPTION_resize, "resize" },       { OPTION_crop, "crop" },
+                      { OPTION_no_resize, "no-resize" }, { OPTION_whole, "whole" },
+                      { OPTION_mean, "mean" },           { OPTION_std, "std" },
+                      { OPTION_channels, "channels" } };
 
     for (size_t k = 0; k < EMU_COUNT_OF(preparing); k++) {
-        if (request_has(q, preparing[k]))
-            return FAIL(USAGE, "--%s: no input gets pictures%s", option_name(preparing[k], q->use),
+        if (request_has(q, preparing[k].id))
+            return FAIL(USAGE, "--%s: no input gets pictures%s", preparing[k].name,
                         q->image.count ? "" : "; --image FILE");
     }
     return EMU_OK;

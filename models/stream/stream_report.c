@@ -164,10 +164,10 @@ static json_t *head_json(const struct stream_answer *a)
         "{s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "network", a->net->name,
         "preprocessing", picture_recipe_text(&a->net->recipe, recipe), "machine", a->arch->name,
         "clock_mhz", (json_int_t)a->arch->clock_mhz, "batch", (json_int_t)a->net->batch,
-        "resolution", (json_int_t)a->net->recipe.width, "input_type", input_name(a), "compute_tiles",
-        (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles, "prefetch",
-        (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->prefetch->buffer_tiles, "buffer_bytes",
-        (json_int_t)a->prefetch->buffer_bytes, "link_mbytes_per_s",
+        "resolution", (json_int_t)a->net->recipe.width, "input_type", input_name(a),
+        "compute_tiles", (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles,
+        "prefetch", (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->prefetch->buffer_tiles,
+        "buffer_bytes", (json_int_t)a->prefetch->buffer_bytes, "link_mbytes_per_s",
         (json_int_t)a->arch->host_link_mbytes_per_s);
 }
 

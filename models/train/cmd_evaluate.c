@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/base/json_text.h"
 #include "emu/base/progress.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"

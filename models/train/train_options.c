@@ -56,13 +56,13 @@ char *training_options(const struct training *t, char out[TRAINING_OPTIONS])
     add(out, "what is done to pictures=%s\n", train_pictures_text(&t->prepared, 0, pictures));
     add_real(out, "--batch", t->source.shape.batch);
     add_real(out, "--seed", (double)t->at.seed);
+    add_real(out, "--accumulate", t->accumulate);
     add_optimiser(&t->optimiser, out);
     add_schedule(&t->schedule, out);
     add_real(out, "--loss-scale", t->loss_scale);
     add(out, "a dynamic --loss-scale=%s\n", t->dynamic_scale ? "on" : "off");
     add_real(out, "--smoothing", t->smoothing);
     add_real(out, "--average", t->q->average);
-    add_real(out, "--accumulate", t->accumulate);
     add(out, "--format=%s\n", train_format_text(t->q));
     add(out, "--partials=%s\n", t->q->partials ? "f32" : "f16");
     add_real(out, "--io-tiles", t->link.io_tiles); /* which tile has which parameter follows */

@@ -372,7 +372,6 @@ static void pictures_are_prepared_as_asked(void **state)
                                    "chosen), neither cut nor mirrored; gray, mean 0, deviation 1"));
     assert_int_equal(TRAIN(ONE_STEP, "--channels", "bgr"), EXIT_BAD);
     assert_int_equal(TRAIN(ONE_STEP, "--std", "0"), EXIT_BAD);
-    assert_int_equal(TRAIN(ONE_STEP, "--whole", "--crop", "0.5"), EXIT_BAD);
 #undef ONE_STEP
 }
 
