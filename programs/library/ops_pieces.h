@@ -33,7 +33,8 @@ struct tensor op_piece_mul(struct graph *g, struct program seq, struct tensor t,
 enum emu_status op_list_part(struct graph *g, struct tensor t, uint32_t row, uint32_t i,
                              uint32_t parts, struct list_piece **run,
                              uint32_t *runs) EMU_MUST_CHECK;
-/* As few parts as have at most `most` elements of any tile; 0 after an error of the graph. */
+/* As few parts as have at most `most` elements of any tile; of an uneven list so few that what is
+ * computed of a part lies where it does. 0 after an error of the graph. */
 uint32_t op_list_parts(struct graph *g, struct tensor t, uint32_t most);
 
 SUPERSTEP_API_END

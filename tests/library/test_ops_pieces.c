@@ -115,6 +115,45 @@ static void test_parts(void **state)
     ops_fixture_free(&r);
 }
 
+/* A list of which one tile has far more than its share: what is computed of a part lies where the
+ * part does, so it has whole rows, as factors want them. */
+static void test_uneven_parts(void **state)
+{
+    enum { ROW = 16, TILES = 16, FULL = 1536, ALL = FULL + (TILES - 1) * ROW };
+    const uint32_t even = TILES * FULL, all = ALL;
+    struct ops_fixture r;
+    struct tensor t, same;
+
+    (void)state;
+    ops_fixture_new(&r, "toy16", 0);
+    t = graph_variable(r.g, ELEM_F32, 1, &all, "x");
+    graph_map(r.g, tensor_slice(r.g, t, 0, 0, FULL), 0);
+    for (uint32_t k = 1; k < TILES; k++)
+        graph_map(r.g, tensor_slice(r.g, t, 0, FULL + (k - 1) * ROW, FULL + k * ROW), k);
+    same = graph_variable(r.g, ELEM_F32, 1, &even, "y");
+    for (uint32_t k = 0; k < TILES; k++)
+        graph_map(r.g, tensor_slice(r.g, same, 0, k * FULL, (k + 1) * FULL), k);
+    assert_int_equal(op_list_parts(r.g, same, 2 * FULL), 1);
+    assert_int_equal(op_list_parts(r.g, t, 2 * FULL), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct list_piece *run;
+        struct tensor part, sum;
+        uint32_t runs;
+
+        OPS_OK(op_list_part(r.g, t, ROW, i, 2, &run, &runs));
+        part = tensor_slice(r.g, t, 0, run[0].begin, run[0].end);
+        for (uint32_t k = 1; k < runs; k++)
+            part = tensor_concat(
+                r.g, (struct tensor[]){ part, tensor_slice(r.g, t, 0, run[k].begin, run[k].end) },
+                2, 0);
+        sum = op_binary(r.g, r.seq, BINARY_ADD, part, part, "sum");
+        for (uint32_t at = 0; at < run[0].end - run[0].begin; at++)
+            assert_int_equal(graph_tile_of(r.g, sum, at), 0);
+        emu_free(run);
+    }
+    ops_fixture_free(&r);
+}
+
 /* A list whose pieces leave something out, and rows that tiles have parts of, are refused. */
 static void test_refusals(void **state)
 {
@@ -142,9 +181,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_totals),
-        cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_totals),   cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_uneven_parts),
         cmocka_unit_test(test_refusals),
     };
 

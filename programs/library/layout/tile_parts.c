@@ -162,7 +162,6 @@ static struct dim_order memory_order(struct graph *g, struct tensor t)
 struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n, enum elem e,
                              struct dim_order *order, const char *name)
 {
-    enum { FEW = 1024, UNEVEN = 8 }; /* so many, or so many times its share, may lie on a tile */
     uint32_t tiles = graph_compute_tiles(g), vector = 8 / elem_bytes(e);
     uint64_t share = tensor_elements(g, t[0]) / tiles + 1, least = UINT64_MAX;
     struct dim_order o = { .rank = 0 };
@@ -181,7 +180,7 @@ struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n
         *order = o = memory_order(g, t[best]);
     like = op_in_order(g, &o, t[best]);
     out = graph_variable(g, e, tensor_rank(g, like), tensor_shape(g, like), name);
-    if (least <= FEW || least / UNEVEN <= share)
+    if (least <= LIKE_FEW || least / LIKE_UNEVEN <= share)
         graph_map_like(g, out, like);
     else
         graph_map_linear(g, out, vector, vector * graph_arch(g)->workers, 0, tiles);

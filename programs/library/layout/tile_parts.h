@@ -68,6 +68,9 @@ struct tensor op_in_order(struct graph *g, const struct dim_order *o, struct ten
 /* A new variable of type e with the shape and mapping of t. */
 struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name);
 
+/* So many elements may lie on a tile, or so many times its share, in what is laid out like another.
+ */
+enum { LIKE_FEW = 1024, LIKE_UNEVEN = 8 };
 /* A new variable of type e and the shape of the n tensors, laid out like one of them: the one of
  * which the fullest tile has the fewest elements, the first of equal ones, none that repeats
  * elements. If there is none, or one tile would have much more than its share, in equal parts over

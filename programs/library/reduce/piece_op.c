@@ -219,6 +219,16 @@ enum emu_status op_list_part(struct graph *g, struct tensor t, uint32_t row, uin
     return *run ? EMU_OK : FAIL(NO_MEMORY, "a part of %zu runs", all);
 }
 
+/* Whether one tile would have so much more than its share of a part, or half so much, that what is
+ * computed of it would not lie there (op_like_one_of()). */
+static int is_uneven(struct graph *g, struct tensor t, uint64_t fullest, uint64_t parts)
+{
+    uint64_t share = tensor_elements(g, t) / graph_compute_tiles(g) / (parts + !parts) + 1;
+    uint64_t most = fullest / (parts + !parts);
+
+    return most > LIKE_FEW && 2 * most / LIKE_UNEVEN > share;
+}
+
 uint32_t op_list_parts(struct graph *g, struct tensor t, uint32_t most)
 {
     struct tile_parts tiles;
@@ -232,5 +242,7 @@ uint32_t op_list_parts(struct graph *g, struct tensor t, uint32_t most)
     for (size_t k = 0; k < tiles.count; k++)
         fullest = tiles.at[k].elements > fullest ? tiles.at[k].elements : fullest;
     tile_parts_free(&tiles);
+    if (is_uneven(g, t, fullest, (fullest + most - 1) / most) && most > LIKE_FEW)
+        most = LIKE_FEW;
     return (uint32_t)((fullest + most - 1) / most);
 }
