@@ -194,7 +194,6 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
     const struct formula f = { l, n->name };
     const struct reduce_row *row = reduction_of(n);
     struct op_call c = lower_call(l, n);
-    const int64_t *list;
     uint32_t set;
     struct tensor t;
 
@@ -205,11 +204,6 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
     if (of_field(l, n, set))
         return EMU_OK;
     t = lower_view(l, n->in[0]);
-    if (op_knows(&c, "noop_with_empty_axes") && op_int(&c, "noop_with_empty_axes") &&
-        !op_ints(&c, "axes", &list)) {
-        lower_set_alias(l, n->out[0], n->in[0], t);
-        return EMU_OK;
-    }
     t = rows_over(l, t, set);
     if (op_node_is(n, "ReduceLogSumExp")) {
         lower_set_view(l, n->out[0], log_sum_exp(&f, t));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/lower/lowering.h"
+#include "models/operators/op_move.h"
 
 enum { RUNS_MAX = 1 << 20 }; /* of a view that is made run by run */
 
@@ -258,12 +259,10 @@ static void split(struct lowering *l, const struct op_node *n)
     const struct op_shape *x = lower_shape(l, n->in[0]);
     unsigned axis = lower_axis(l, n);
     struct tensor t = lower_view(l, n->in[0]);
-    uint32_t at = 0, each = x->dim[axis] / n->outs;
-    const int64_t *size;
-    int given = op_ints(&c, "split", &size) > 0;
+    uint32_t at = 0;
 
     for (uint32_t k = 0; k < n->outs; k++) {
-        uint32_t end = at + (given ? (uint32_t)size[k] : each);
+        uint32_t end = at + (uint32_t)op_split_size(&c, x->dim[axis], n->outs, k);
 
         if (n->out[k] != OP_NONE && end > at)
             lower_set_alias(l, n->out[k], n->in[0], tensor_slice(l->g, t, axis, at, end));

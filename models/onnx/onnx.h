@@ -74,9 +74,10 @@ void onnx_model_free(struct onnx_model *m); /* accepts NULL */
  * names. A model of bytes has none. Reads all of them. */
 struct hash128 onnx_model_hash(const struct onnx_model *m);
 
-/* Writes a graph as an ONNX file of version 17 of the operator set, weights included; whoever owns
- * f asks it for errors. EMU_USAGE: a node is of an operator that is newer (what passes recognise);
- * EMU_BAD_FILE: more than 2 GiB; EMU_NO_MEMORY. */
+/* Writes a graph as an ONNX file, weights included, of version 17 of the operator set, or of the
+ * first later one that has all its operators; whoever owns f asks it for errors. EMU_USAGE: a node
+ * is of an operator that none has (what passes recognise); EMU_BAD_FILE: more than 2 GiB;
+ * EMU_NO_MEMORY. */
 enum emu_status onnx_write(const struct op_graph *g, FILE *f) EMU_MUST_CHECK;
 
 /* The numbers of a file that is one TensorProto ("input_0.pb"). EMU_BAD_FILE, EMU_NO_MEMORY. Free

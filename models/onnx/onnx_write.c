@@ -8,8 +8,6 @@
 #include "models/onnx/onnx_proto.h"
 #include "models/onnx/onnx_text.h"
 
-enum { IR_VERSION = 8 }; /* that came with version 17 of the operator set */
-
 /* AttributeProto.AttributeType by kind. */
 static const unsigned attr_type[] = {
     [OP_ATTR_INT] = 2,    [OP_ATTR_FLOAT] = 1,  [OP_ATTR_STRING] = 3,  [OP_ATTR_INTS] = 7,
@@ -20,7 +18,67 @@ static const unsigned attr_type[] = {
 struct writing {
     const struct op_graph *g;
     struct proto graph;
+    unsigned version; /* of the operator set */
 };
+
+/* --- the version -------------------------------------------------------------------------- */
+
+/* IR version that came with a version of the operator set from 17 on. */
+static uint64_t ir_version(unsigned version)
+{
+    static const uint8_t ir[] = { 8, 8, 9, 9, 10, 10, 11, 12, 13, 13 };
+
+    EMU_ASSERT(version >= OP_VERSION_WRITTEN && version - OP_VERSION_WRITTEN < EMU_COUNT_OF(ir));
+    return ir[version - OP_VERSION_WRITTEN];
+}
+
+/* Whether a row has all attributes of a node that are there and not what they are anyway. */
+static int has_all(const struct op_row *row, const struct op_node *n)
+{
+    struct op_attr_spec spec, there;
+
+    for (unsigned k = 0; op_row_attr(n->row, k, &spec); k++) {
+        unsigned at = 0;
+
+        if (op_attr_is_preset(&n->attr[k], &spec.preset))
+            continue;
+        while (op_row_attr(row, at, &there) && strcmp(there.name, spec.name))
+            at++;
+        if (!op_row_attr(row, at, &there))
+            return 0;
+    }
+    return 1;
+}
+
+/* The row of a version that says what a node is; NULL: it cannot. What an upgrade brings into a
+ * form of ours is that form already if it has no more than that. */
+static const struct op_row *row_at(const struct op_node *n, unsigned version)
+{
+    const struct op_row *row = op_row_find(n->row->name, version);
+    int ours = n->row->since == OP_VERSION_OURS;
+
+    if (!row || (row->upgrade && !(ours && row == op_row_find(row->name, OP_VERSION_MAX))))
+        return NULL;
+    return has_all(row, n) ? row : NULL;
+}
+
+/* The first version that can say all nodes. */
+static enum emu_status choose_version(struct writing *w)
+{
+    w->version = OP_VERSION_WRITTEN;
+    for (uint32_t k = 0; k < w->g->nodes; k++) {
+        const struct op_node *n = &w->g->node[k];
+        unsigned v = OP_VERSION_WRITTEN;
+
+        while (v <= OP_VERSION_MAX && !row_at(n, v))
+            v++;
+        if (v > OP_VERSION_MAX)
+            return FAIL(USAGE, "node %s: no version of ONNX's operators has %s", n->name,
+                        n->row->name);
+        w->version = v > w->version ? v : w->version;
+    }
+    return EMU_OK;
+}
 
 /* --- tensors and types -------------------------------------------------------------------- */
 
@@ -166,37 +224,50 @@ static void input_name(const struct writing *w, const struct op_node *n, const c
         snprintf(name, room, "%s/%s_%u", w->g->value[n->out[out]].name, attr, k);
 }
 
-/* The attribute that is input k of the row; NULL: it is none, or absent. */
-static const struct op_attr *input_attr(const struct op_node *n, uint32_t k,
-                                        struct op_attr_spec *spec)
+/* A node's attribute of a name; NULL: it has none, or it is absent. */
+static const struct op_attr *attr_of(const struct op_node *n, const char *name)
 {
-    for (unsigned i = 0; op_row_attr(n->row, i, spec); i++) {
-        if (spec->input == (int)k)
+    struct op_attr_spec spec;
+
+    for (unsigned i = 0; op_row_attr(n->row, i, &spec); i++) {
+        if (!strcmp(spec.name, name))
             return n->attr[i].kind == OP_ATTR_NONE ? NULL : &n->attr[i];
     }
     return NULL;
 }
 
+/* The attribute that is input k of the row; NULL: it is none, or absent. */
+static const struct op_attr *input_attr(const struct op_row *row, const struct op_node *n,
+                                        uint32_t k, struct op_attr_spec *spec)
+{
+    for (unsigned i = 0; op_row_attr(row, i, spec); i++) {
+        if (spec->input == (int)k)
+            return attr_of(n, spec->name);
+    }
+    return NULL;
+}
+
 /* The last input that is there, and one more. */
-static uint32_t count_inputs(const struct op_node *n)
+static uint32_t count_inputs(const struct op_row *row, const struct op_node *n)
 {
     struct op_attr_spec spec;
     uint32_t count = n->ins;
 
-    for (unsigned k = 0; op_row_attr(n->row, k, &spec); k++) {
-        if (spec.input >= (int)count && n->attr[k].kind != OP_ATTR_NONE)
+    for (unsigned k = 0; op_row_attr(row, k, &spec); k++) {
+        if (spec.input >= (int)count && attr_of(n, spec.name))
             count = (uint32_t)spec.input + 1;
     }
     return count;
 }
 
-static enum emu_status put_inputs(struct writing *w, struct proto *node, const struct op_node *n)
+static enum emu_status put_inputs(struct writing *w, struct proto *node, const struct op_row *row,
+                                  const struct op_node *n)
 {
     char name[2 * ONNX_TEXT_MAX + 64];
 
-    for (uint32_t k = 0; k < count_inputs(n); k++) {
+    for (uint32_t k = 0; k < count_inputs(row, n); k++) {
         struct op_attr_spec spec;
-        const struct op_attr *a = k < n->ins ? NULL : input_attr(n, k, &spec);
+        const struct op_attr *a = k < n->ins ? NULL : input_attr(row, n, k, &spec);
 
         if (k < n->ins && n->in[k] != OP_NONE) {
             proto_text(node, ONNX_NODE_INPUT, w->g->value[n->in[k]].name);
@@ -218,21 +289,22 @@ static enum emu_status put_inputs(struct writing *w, struct proto *node, const s
 static enum emu_status put_node(struct writing *w, const struct op_node *n)
 {
     struct proto node = { .at = NULL };
+    const struct op_row *row = row_at(n, w->version);
     struct op_attr_spec spec;
     enum emu_status s;
 
-    if (n->row->since > OP_VERSION_MAX)
-        return FAIL(USAGE, "node %s: %s came with version %u of the operators, files have %d",
-                    n->name, n->row->name, n->row->since, OP_VERSION_MAX);
-    s = put_inputs(w, &node, n);
+    if (!row)
+        return FAIL(USAGE, "node %s: version %u of the operators cannot say %s", n->name,
+                    w->version, n->row->name);
+    s = put_inputs(w, &node, row, n);
     for (uint32_t k = 0; k < n->outs; k++)
         proto_text(&node, ONNX_NODE_OUTPUT,
                    n->out[k] == OP_NONE ? "" : w->g->value[n->out[k]].name);
     proto_text(&node, ONNX_NODE_NAME, n->name);
     proto_text(&node, ONNX_NODE_OP, n->row->name);
-    for (unsigned k = 0; op_row_attr(n->row, k, &spec); k++) {
-        if (spec.input < 0 && n->attr[k].kind != OP_ATTR_NONE)
-            put_attr(w, &node, spec.name, &n->attr[k]);
+    for (unsigned k = 0; op_row_attr(row, k, &spec); k++) {
+        if (spec.input < 0 && attr_of(n, spec.name))
+            put_attr(w, &node, spec.name, attr_of(n, spec.name));
     }
     proto_message(&w->graph, ONNX_GRAPH_NODE, &node);
     return s;
@@ -260,12 +332,14 @@ enum emu_status onnx_write(const struct op_graph *g, FILE *f)
 {
     struct proto model = { .at = NULL }, opset = { .at = NULL };
     struct writing w = { .g = g };
-    enum emu_status s = put_graph(&w);
+    enum emu_status s;
 
-    proto_int(&model, ONNX_MODEL_IR_VERSION, IR_VERSION);
+    TRY(choose_version(&w));
+    s = put_graph(&w);
+    proto_int(&model, ONNX_MODEL_IR_VERSION, ir_version(w.version));
     proto_text(&model, ONNX_MODEL_PRODUCER, "superstep");
     proto_text(&opset, ONNX_OPSET_DOMAIN, "");
-    proto_int(&opset, ONNX_OPSET_VERSION, OP_VERSION_MAX);
+    proto_int(&opset, ONNX_OPSET_VERSION, w.version);
     proto_message(&model, ONNX_MODEL_OPSET, &opset);
     proto_message(&model, ONNX_MODEL_GRAPH, &w.graph);
     if (s == EMU_OK)

@@ -258,38 +258,66 @@ static enum emu_status gather_nd(struct op_call *c, const struct op_tensor *x,
 
 /* --- scatter ------------------------------------------------------------------------------ */
 
-enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL };
+enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN };
 
 static enum emu_status read_reduction(struct op_call *c, enum reduction *out)
 {
-    *out = op_is(c, "reduction", "add")   ? REDUCE_ADD
-           : op_is(c, "reduction", "mul") ? REDUCE_MUL
-                                          : REDUCE_NONE;
-    if (!*out && !op_is(c, "reduction", "none"))
-        return op_refuse(c, "reduction %.60s is none of none, add, mul", op_string(c, "reduction"));
+    static const char *const word[] = { "none", "add", "mul", "max", "min" };
+    unsigned k = 0;
+
+    while (k < EMU_COUNT_OF(word) && !op_is(c, "reduction", word[k]))
+        k++;
+    *out = (enum reduction)k;
+    if (k == EMU_COUNT_OF(word))
+        return op_refuse(c, "reduction %.60s is none of none, add, mul, max, min",
+                         op_string(c, "reduction"));
     return *out && op_type_kind(c->in[0]->type) == OP_KIND_BOOL
                ? op_refuse(c, "a reduction of bools")
                : EMU_OK;
+}
+
+static double reduce_floats(enum reduction how, double x, double update)
+{
+    switch (how) {
+    case REDUCE_NONE:
+        return update;
+    case REDUCE_ADD:
+        return x + update;
+    case REDUCE_MUL:
+        return x * update;
+    case REDUCE_MAX:
+        return x > update || isnan(x) ? x : update;
+    default:
+        return x < update || isnan(x) ? x : update;
+    }
+}
+
+static int64_t reduce_integers(enum reduction how, int64_t x, int64_t update, int u64)
+{
+    int less = u64 ? (uint64_t)x < (uint64_t)update : x < update;
+
+    switch (how) {
+    case REDUCE_NONE:
+        return update;
+    case REDUCE_ADD:
+        return (int64_t)((uint64_t)x + (uint64_t)update);
+    case REDUCE_MUL:
+        return (int64_t)((uint64_t)x * (uint64_t)update);
+    case REDUCE_MAX:
+        return less ? update : x;
+    default:
+        return less ? x : update;
+    }
 }
 
 /* Element k of the update into element `at` of the data. */
 static void reduce(enum reduction how, struct op_tensor *out, uint64_t at,
                    const struct op_tensor *update, uint64_t k)
 {
-    int is_float = op_type_kind(out->shape.type) == OP_KIND_FLOAT;
-
-    if (is_float && how == REDUCE_NONE)
-        out->f[at] = update->f[k];
-    else if (is_float && how == REDUCE_ADD)
-        out->f[at] += update->f[k];
-    else if (is_float)
-        out->f[at] *= update->f[k];
-    else if (how == REDUCE_NONE)
-        out->i[at] = update->i[k];
-    else if (how == REDUCE_ADD)
-        out->i[at] = (int64_t)((uint64_t)out->i[at] + (uint64_t)update->i[k]);
+    if (op_type_kind(out->shape.type) == OP_KIND_FLOAT)
+        out->f[at] = reduce_floats(how, out->f[at], update->f[k]);
     else
-        out->i[at] = (int64_t)((uint64_t)out->i[at] * (uint64_t)update->i[k]);
+        out->i[at] = reduce_integers(how, out->i[at], update->i[k], out->shape.type == OP_TYPE_U64);
 }
 
 static enum emu_status infer_scatter_elements(struct op_call *c)

@@ -500,3 +500,51 @@ enum emu_status upgrade_batch_norm(struct op_graph *g, const struct op_request *
         return op_node(g, &now, out);
     return by_element(g, r, &now, out);
 }
+
+/* Numbers of groups as those of their channels. */
+static enum emu_status by_channel(struct op_graph *g, const struct op_request *r, uint32_t value,
+                                  uint32_t channels, uint32_t *out)
+{
+    const struct op_request part = { .block = r->block, .outs = 1 };
+    const struct op_shape s = g->value[value].shape, list = { .rank = 1, .dim = { channels } };
+    const struct op_shape column = { .rank = 2, .dim = { s.dim[0], 1 } };
+    const int64_t wide[] = { s.dim[0], channels / s.dim[0] };
+    uint32_t narrow;
+    const struct op_named_attr shape = { "shape",
+                                         { .kind = OP_ATTR_INTS, .count = 2, .ints = wide } };
+    struct op_request expand = { .op = "Expand",
+                                 .block = r->block,
+                                 .in = &narrow,
+                                 .ins = 1,
+                                 .outs = 1,
+                                 .attr = &shape,
+                                 .attrs = 1 };
+
+    TRY(op_reshape(g, &part, value, &column, &narrow));
+    TRY(op_node(g, &expand, &value));
+    return op_reshape(g, &part, value, &list, out);
+}
+
+/* Before 21, scale and shift were those of groups. */
+enum emu_status upgrade_group_norm_18(struct op_graph *g, const struct op_request *r, uint32_t *out)
+{
+    const struct op_shape x = g->value[r->in[0]].shape;
+    int64_t groups = op_request_attr(r, "num_groups").i;
+    uint32_t in[3] = { r->in[0] };
+    struct op_request now = *r;
+
+    if (x.rank < 2 || groups < 1 || groups > x.dim[1] || x.dim[1] % groups)
+        return op_node_refuse(g, r, out, "%u channels in %lld groups", x.rank < 2 ? 0 : x.dim[1],
+                              (long long)groups);
+    for (unsigned k = 1; k < 3; k++) {
+        const struct op_shape *s = &g->value[r->in[k]].shape;
+
+        if (s->rank != 1 || s->dim[0] != groups)
+            return op_node_refuse(g, r, out, "input %u is not a list of %lld, one for each group",
+                                  k, (long long)groups);
+        TRY(by_channel(g, r, r->in[k], x.dim[1], &in[k]));
+    }
+    now.version = 0;
+    now.in = in;
+    return op_node(g, &now, out);
+}

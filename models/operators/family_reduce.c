@@ -215,7 +215,7 @@ static enum emu_status lane_axes(struct op_call *c, uint32_t *axes)
         *axes = 1u << axis;
         return EMU_OK;
     }
-    if (is(c, "ReduceSum") && !op_ints(c, "axes", &list) && op_int(c, "noop_with_empty_axes"))
+    if (!op_ints(c, "axes", &list) && op_int(c, "noop_with_empty_axes"))
         return EMU_OK;
     return op_axes(c, "axes", rank, axes);
 }

@@ -26,46 +26,87 @@ static enum emu_status read_word(struct op_call *c, const char *name, const char
 
 enum mode { NEAREST, LINEAR, CUBIC };
 enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-enum coordinates { HALF_PIXEL, HALF_PIXEL_OR_0, ALIGN_CORNERS, ASYMMETRIC, HALF_PIXEL_UP, CROP };
+enum coordinates {
+    HALF_PIXEL,
+    HALF_PIXEL_OR_0,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    HALF_PIXEL_UP,
+    HALF_PIXEL_CENTERED,
+    CROP
+};
+enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
 
 static const char *const modes[] = { "nearest", "linear", "cubic" };
 static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
                                          "ceil" };
 static const char *const coordinate_modes[] = { "half_pixel",           "pytorch_half_pixel",
                                                 "align_corners",        "asymmetric",
-                                                "tf_half_pixel_for_nn", "tf_crop_and_resize" };
+                                                "tf_half_pixel_for_nn", "half_pixel_symmetric",
+                                                "tf_crop_and_resize" };
+static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
 
 struct resize {
     int mode, rounding, coordinates; /* enum mode, rounding, coordinates */
+    int policy;                      /* enum policy */
     int exclude_outside;
     double a; /* of cubic */
     double extrapolation;
     struct op_shape in, out;
+    unsigned axes, axis[OP_RANK_MAX]; /* that sizes, scales and regions are given for */
     double scale[OP_RANK_MAX];
     double begin[OP_RANK_MAX], end[OP_RANK_MAX]; /* the region of CROP; 1: the last element */
 };
 
 /* --- shapes ------------------------------------------------------------------------------- */
 
+/* Those of the attribute, or all. */
+static enum emu_status read_axes(struct op_call *c, struct resize *z)
+{
+    const int64_t *axis;
+    uint32_t n = op_ints(c, "axes", &axis), seen;
+
+    TRY(op_axes(c, "axes", z->in.rank, &seen)); /* none comes twice */
+    z->axes = n ? n : z->in.rank;
+    for (unsigned k = 0; k < z->axes; k++)
+        TRY(op_axis(c, n ? axis[k] : k, z->in.rank, &z->axis[k]));
+    return EMU_OK;
+}
+
 static enum emu_status read_region(struct op_call *c, struct resize *z)
 {
-    unsigned rank = z->in.rank;
     const double *roi;
     uint32_t n = op_floats(c, "roi", &roi);
 
-    for (unsigned d = 0; d < rank; d++) {
+    for (unsigned d = 0; d < z->in.rank; d++) {
         z->begin[d] = 0;
         z->end[d] = 1;
-        if (z->coordinates != CROP)
-            continue;
-        if (n != 2 * rank)
-            return op_refuse(c, "roi has %u numbers for %u dimensions", n, rank);
-        z->begin[d] = roi[d];
-        z->end[d] = roi[rank + d];
-        if (!isfinite(roi[d]) || !isfinite(roi[rank + d]))
-            return op_refuse(c, "roi %g to %g", roi[d], roi[rank + d]);
+    }
+    if (z->coordinates != CROP)
+        return EMU_OK;
+    if (n != 2 * z->axes)
+        return op_refuse(c, "roi has %u numbers for %u dimensions", n, z->axes);
+    for (unsigned k = 0; k < z->axes; k++) {
+        z->begin[z->axis[k]] = roi[k];
+        z->end[z->axis[k]] = roi[z->axes + k];
+        if (!isfinite(roi[k]) || !isfinite(roi[z->axes + k]))
+            return op_refuse(c, "roi %g to %g", roi[k], roi[z->axes + k]);
     }
     return EMU_OK;
+}
+
+/* What each dimension becomes if its sizes are limits: all have the scale of the one that decides.
+ */
+static double policy_scale(const struct resize *z, const int64_t *size)
+{
+    double scale = z->policy == NOT_LARGER ? INFINITY : 0;
+
+    for (unsigned k = 0; k < z->axes; k++) {
+        double of = (double)size[k] / z->in.dim[z->axis[k]];
+
+        scale = z->policy == NOT_LARGER ? fmin(scale, of) : fmax(scale, of);
+    }
+    return scale;
 }
 
 /* The result's sizes, and scales that follow if they are not given. */
@@ -74,21 +115,43 @@ static enum emu_status read_sizes(struct op_call *c, struct resize *z)
     const double *scale;
     const int64_t *size;
     uint32_t scales = op_floats(c, "scales", &scale), sizes = op_ints(c, "sizes", &size);
+    double all = 1;
 
     if ((scales != 0) == (sizes != 0))
         return op_refuse(c, "either scales or sizes must be given");
-    if (scales + sizes != z->in.rank)
-        return op_refuse(c, "%u sizes or scales for %u dimensions", scales + sizes, z->in.rank);
-    for (unsigned d = 0; d < z->in.rank; d++) {
+    if (scales + sizes != z->axes)
+        return op_refuse(c, "%u sizes or scales for %u dimensions", scales + sizes, z->axes);
+    if (sizes && z->policy != STRETCH)
+        all = policy_scale(z, size);
+    for (unsigned d = 0; d < z->in.rank; d++)
+        z->scale[d] = 1;
+    for (unsigned k = 0; k < z->axes; k++) {
+        unsigned d = z->axis[k];
         float in = (float)z->in.dim[d], part = (float)(z->end[d] - z->begin[d]);
-        double out = scales ? floorf(in * part * (float)scale[d]) : (double)size[d];
+        double out = scales                 ? floorf(in * part * (float)scale[k])
+                     : z->policy != STRETCH ? floor(all * z->in.dim[d] + 0.5)
+                                            : (double)size[k];
 
-        if (scales && !(scale[d] > 0 && isfinite(scale[d])))
-            return op_refuse(c, "a scale of %g", scale[d]);
+        if (scales && !(scale[k] > 0 && isfinite(scale[k])))
+            return op_refuse(c, "a scale of %g", scale[k]);
         if (!(out >= 0 && out <= UINT32_MAX) || (out > 0 && !z->in.dim[d]))
             return op_refuse(c, "dimension %u of %u becomes %g", d, z->in.dim[d], out);
         z->out.dim[d] = (uint32_t)out;
-        z->scale[d] = scales ? scale[d] : z->in.dim[d] ? out / z->in.dim[d] : 1;
+        z->scale[d] = scales                 ? scale[k]
+                      : z->policy != STRETCH ? all
+                      : z->in.dim[d]         ? out / z->in.dim[d]
+                                             : 1;
+    }
+    return EMU_OK;
+}
+
+/* A filter that is stretched where a dimension shrinks. */
+static enum emu_status check_antialias(struct op_call *c, const struct resize *z)
+{
+    for (unsigned d = 0; op_int(c, "antialias") && z->mode != NEAREST && d < z->in.rank; d++) {
+        if (z->scale[d] < 1)
+            return op_refuse(c, "antialias is not built where a dimension shrinks: export it with "
+                                "antialias=False");
     }
     return EMU_OK;
 }
@@ -105,10 +168,13 @@ static enum emu_status read_resize(struct op_call *c, struct resize *z)
     TRY(read_word(c, "nearest_mode", roundings, EMU_COUNT_OF(roundings), &z->rounding));
     TRY(read_word(c, "coordinate_transformation_mode", coordinate_modes,
                   EMU_COUNT_OF(coordinate_modes), &z->coordinates));
+    TRY(read_word(c, "keep_aspect_ratio_policy", policies, EMU_COUNT_OF(policies), &z->policy));
     if (z->mode != NEAREST && op_type_kind(type) != OP_KIND_FLOAT)
         return op_refuse(c, "mode %s of %s is not built", modes[z->mode], op_type_text(type));
+    TRY(read_axes(c, z));
     TRY(read_region(c, z));
-    return read_sizes(c, z);
+    TRY(read_sizes(c, z));
+    return check_antialias(c, z);
 }
 
 static enum emu_status resize_infer(struct op_call *c)
@@ -143,6 +209,9 @@ static double place(const struct resize *z, unsigned d, double x)
         return x / z->scale[d];
     case HALF_PIXEL_UP:
         return (x + 0.5) / z->scale[d];
+    case HALF_PIXEL_CENTERED: /* as if what is cut from the last output were cut on both sides */
+        return (last + 1) / 2 * (1 - (out_last + 1) / (z->scale[d] * (last + 1))) +
+               (x + 0.5) / z->scale[d] - 0.5;
     default:
         if (out_last > 0)
             return z->begin[d] * last + x * (z->end[d] - z->begin[d]) * last / out_last;

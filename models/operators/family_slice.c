@@ -1,9 +1,9 @@
 /* family_slice.c - parts of tensors and tensors from parts: Slice, Split, Concat, Pad,
  * ReverseSequence, Compress.
  *
- * What reflect and edge repeat is the input as it is, also where the other end is cut. A reflection
- * that is wider than the input is reflected again. Lengths of sequences are clamped to what is
- * there.
+ * What reflect, edge and wrap repeat is the input as it is, also where the other end is cut. A
+ * reflection that is wider than the input is reflected again. Lengths of sequences are clamped to
+ * what is there.
  */
 #include <string.h>
 
@@ -100,20 +100,44 @@ static enum emu_status slice(struct op_call *c, const struct op_tensor *x, struc
 
 /* --- Split, Concat ------------------------------------------------------------------------ */
 
+/* Whether the parts' sizes, or how many they are, suit the outputs. */
+static enum emu_status check_parts(struct op_call *c, uint32_t whole)
+{
+    const int64_t *part;
+    uint32_t sizes = op_ints(c, "split", &part);
+    int counted = op_has(c, "num_outputs");
+
+    if (counted && op_has(c, "split"))
+        return op_refuse(c, "both sizes and num_outputs are given");
+    if (counted && op_int(c, "num_outputs") != c->outs)
+        return op_refuse(c, "num_outputs is %lld, there are %u",
+                         (long long)op_int(c, "num_outputs"), c->outs);
+    if (op_has(c, "split") ? sizes != c->outs : !counted && whole % c->outs)
+        return op_refuse(c, "%u in %u parts, %u sizes are given", whole, c->outs, sizes);
+    return EMU_OK;
+}
+
+int64_t op_split_size(const struct op_call *c, uint32_t whole, uint32_t parts, uint32_t k)
+{
+    const int64_t *size = NULL;
+    int64_t equal = ((int64_t)whole + parts - 1) / parts;
+
+    if (op_ints(c, "split", &size))
+        return size[k];
+    return k + 1 < parts ? equal : whole - k * equal;
+}
+
 static enum emu_status infer_split(struct op_call *c)
 {
     const struct op_shape *x = c->in[0];
-    const int64_t *part;
-    uint32_t n = op_ints(c, "split", &part);
     int64_t left;
     unsigned axis;
 
     TRY(op_axis(c, op_int(c, "axis"), x->rank, &axis));
+    TRY(check_parts(c, x->dim[axis]));
     left = x->dim[axis];
-    if (op_has(c, "split") ? n != c->outs : left % c->outs != 0)
-        return op_refuse(c, "%lld in %u parts, %u sizes are given", (long long)left, c->outs, n);
     for (uint32_t k = 0; k < c->outs; k++) {
-        int64_t size = n ? part[k] : x->dim[axis] / c->outs;
+        int64_t size = op_split_size(c, x->dim[axis], c->outs, k);
 
         if (size < 0 || size > left)
             return op_refuse(c, "a part of %lld where %lld are left", (long long)size,
@@ -197,16 +221,17 @@ static enum emu_status concat(struct op_call *c, const struct op_tensor *const *
 
 /* --- Pad ---------------------------------------------------------------------------------- */
 
-enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE };
+enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
 
 static enum emu_status read_pad_mode(struct op_call *c, enum pad_mode *out)
 {
     *out = op_is(c, "mode", "reflect") ? PAD_REFLECT
            : op_is(c, "mode", "edge")  ? PAD_EDGE
+           : op_is(c, "mode", "wrap")  ? PAD_WRAP
                                        : PAD_CONSTANT;
     return *out || op_is(c, "mode", "constant")
                ? EMU_OK
-               : op_refuse(c, "mode %.60s is none of constant, reflect, edge",
+               : op_refuse(c, "mode %.60s is none of constant, reflect, edge, wrap",
                            op_string(c, "mode"));
 }
 
@@ -264,6 +289,8 @@ static int64_t continued(int64_t at, int64_t size, enum pad_mode mode)
         return at;
     if (mode == PAD_CONSTANT)
         return -1;
+    if (mode == PAD_WRAP)
+        return (at % size + size) % size;
     if (mode == PAD_EDGE || !period)
         return at < 0 ? 0 : size - 1;
     at = (at % period + period) % period;
@@ -451,5 +478,108 @@ enum emu_status upgrade_pad(struct op_graph *g, const struct op_request *r, uint
         now.attr = &r->attr[k];
         now.attrs = !strcmp(now.attr->name, "mode");
     }
+    return op_node(g, &now, out);
+}
+
+/* --- the form of nodes -------------------------------------------------------------------- */
+
+/* The axes that a list of `count` numbers is for: all, or those of a constant. NULL: all is well,
+ * else what is wrong. */
+static const char *find_axes(const int64_t *axis, uint32_t axes, uint32_t count, unsigned rank,
+                             unsigned to[OP_RANK_MAX])
+{
+    uint32_t seen = 0;
+
+    if (count != (axis ? axes : rank) || count > rank)
+        return "there are more numbers than axes, or fewer";
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t d = axis ? axis[k] + (axis[k] < 0 ? rank : 0) : k;
+
+        if (d < 0 || d >= rank || seen >> d & 1)
+            return "an axis is no dimension, or named twice";
+        seen |= 1u << d;
+        to[k] = (unsigned)d;
+    }
+    return NULL;
+}
+
+/* From 18 on, Pad's pads may be those of some axes (input 3). */
+enum emu_status upgrade_pad_axes(struct op_graph *g, const struct op_request *r, uint32_t *out)
+{
+    unsigned rank = g->value[r->in[0]].shape.rank, axis[OP_RANK_MAX];
+    struct op_shape list = { .type = OP_TYPE_I64, .rank = 1, .dim = { 2 * rank } };
+    uint32_t in[3] = { r->in[0], r->in[1], r->ins > 2 ? r->in[2] : OP_NONE };
+    int64_t all[2 * OP_RANK_MAX] = { 0 };
+    struct op_tensor pads = { .any = NULL }, axes = { .any = NULL };
+    struct op_request now = *r;
+    const char *why = NULL;
+    enum emu_status s;
+
+    now.version = 0;
+    now.in = in;
+    now.ins = EMU_COUNT_OF(in);
+    if (r->ins < 4 || r->in[3] == OP_NONE)
+        return op_node(g, &now, out);
+    s = op_value_read(g, r->in[1], &pads);
+    if (s == EMU_OK)
+        s = op_value_read(g, r->in[3], &axes);
+    if (s == EMU_OK) {
+        uint32_t n = (uint32_t)op_shape_count(&axes.shape);
+
+        why = op_shape_count(&pads.shape) != 2 * (uint64_t)n ? "pads are not two for each axis"
+                                                             : find_axes(axes.i, n, n, rank, axis);
+        for (uint32_t k = 0; !why && k < n; k++) {
+            all[axis[k]] = pads.i[k];
+            all[rank + axis[k]] = pads.i[n + k];
+        }
+        s = op_constant_new(g, &list, all, &in[1]);
+    }
+    op_tensor_free(&pads);
+    op_tensor_free(&axes);
+    TRY(s);
+    return why ? op_node_refuse(g, r, out, "%s", why) : op_node(g, &now, out);
+}
+
+/* What is cut and what is added goes to both sides; of an odd number the end has one more. */
+static void center(struct op_shape *x, unsigned d, int64_t size, int64_t *pads)
+{
+    int64_t more = size - x->dim[d];
+
+    pads[d] = more / 2;
+    pads[x->rank + d] = more - pads[d];
+}
+
+/* CenterCropPad is a Pad, whose pads may be negative. */
+enum emu_status upgrade_center_crop_pad(struct op_graph *g, const struct op_request *r,
+                                        uint32_t *out)
+{
+    struct op_shape x = g->value[r->in[0]].shape;
+    struct op_shape list = { .type = OP_TYPE_I64, .rank = 1, .dim = { 2 * x.rank } };
+    const struct op_attr axes = op_request_attr(r, "axes");
+    int64_t pads[2 * OP_RANK_MAX] = { 0 };
+    uint32_t in[2] = { r->in[0] }, n;
+    unsigned axis[OP_RANK_MAX];
+    struct op_request now = *r;
+    struct op_tensor size;
+    const char *why;
+
+    TRY(op_value_read(g, r->in[1], &size));
+    n = (uint32_t)op_shape_count(&size.shape);
+    why = find_axes(axes.kind == OP_ATTR_NONE ? NULL : axes.ints, axes.count, n, x.rank, axis);
+    for (uint32_t k = 0; !why && k < n; k++) {
+        if (size.i[k] < 0 || size.i[k] > UINT32_MAX)
+            why = "a size is negative, or too large";
+        else
+            center(&x, axis[k], size.i[k], pads);
+    }
+    op_tensor_free(&size);
+    if (why)
+        return op_node_refuse(g, r, out, "%s", why);
+    TRY(op_constant_new(g, &list, pads, &in[1]));
+    now.op = "Pad";
+    now.version = 0;
+    now.in = in;
+    now.ins = EMU_COUNT_OF(in);
+    now.attrs = 0;
     return op_node(g, &now, out);
 }

@@ -351,7 +351,7 @@ static void mean_back(struct op_gradient *x)
     if (x->status != EMU_OK)
         return;
     window_attrs(&w, &a);
-    a.attr[2] = gradient_int("ceil_mode", op_int(&c, "ceil_mode")); /* it has no dilation */
+    a.attr[a.attrs++] = gradient_int("ceil_mode", op_int(&c, "ceil_mode"));
     for (unsigned d = 0; d < w.dims; d++)
         shape[d] = s.dim[2 + d];
     a.attr[a.attrs++] = gradient_int("count_include_pad", op_int(&c, "count_include_pad"));

@@ -5,6 +5,7 @@
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_gradient.h"
+#include "models/operators/op_move.h"
 
 /* What is made of shapes and of integers only has the gradient 0. */
 void gradient_zero_node(struct op_gradient *x)
@@ -141,9 +142,8 @@ static void split_back(struct op_gradient *x, unsigned axis)
     for (unsigned k = 0; in && k < x->n->outs; k++) {
         struct op_call c = op_attrs_of(x->g, x->n);
         struct op_shape s = gradient_shape(x, x->n->in[0]);
-        const int64_t *size;
 
-        s.dim[axis] = op_ints(&c, "split", &size) ? (uint32_t)size[k] : s.dim[axis] / x->n->outs;
+        s.dim[axis] = (uint32_t)op_split_size(&c, s.dim[axis], x->n->outs, k);
         in[k] = x->out[k] == OP_NONE ? gradient_zeros(x, s) : x->out[k];
     }
     if (in)
@@ -322,8 +322,8 @@ static void scatter_back(struct op_gradient *x)
     const struct op_named_attr axis = gradient_int("axis", nd ? 0 : op_int(&c, "axis"));
     uint32_t indices = x->n->in[1], dy = x->out[0];
 
-    if (op_is(&c, "reduction", "mul")) {
-        gradient_refuse(x, "of products none is built");
+    if (!add && !op_is(&c, "reduction", "none")) {
+        gradient_refuse(x, "of products and extremes none is built");
         return;
     }
     if (x->wanted[0])

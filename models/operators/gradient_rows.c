@@ -13,7 +13,7 @@ static uint32_t reduced_axes(struct op_gradient *x)
     const int64_t *list;
     uint32_t set = 0, n = op_ints(&c, "axes", &list);
 
-    if (!n && gradient_is(x, "ReduceSum") && op_int(&c, "noop_with_empty_axes"))
+    if (!n && op_int(&c, "noop_with_empty_axes"))
         return 0;
     for (uint32_t k = 0; k < n; k++)
         set |= 1u << (list[k] < 0 ? list[k] + rank : list[k]);

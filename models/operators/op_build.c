@@ -47,6 +47,12 @@ static void find_row(struct making *m)
         cannot(m, "version %u of the operator set has none", r->version);
 }
 
+/* Whether how many results there are says what they are (Split). */
+static int counts_outputs(const struct op_row *row)
+{
+    return row && row->outs_min && row->outs_max == OP_MANY;
+}
+
 static void check_counts(struct making *m)
 {
     const struct op_request *r = m->r;
@@ -582,9 +588,9 @@ enum emu_status op_node(struct op_graph *g, const struct op_request *asked, uint
 
     for (uint32_t k = 0; k < r->outs; k++)
         out[k] = OP_NONE;
-    while (request.outs && !wanted(r, request.outs - 1))
-        request.outs--; /* some operators do more if more is wanted */
     find_row(&m);
+    while (request.outs && !wanted(r, request.outs - 1) && !counts_outputs(m.row))
+        request.outs--; /* some operators do more if more is wanted */
     if (behind_problem(g, r) && !*m.why) {
         g->nodes_behind++;
         return make_unknown(&m, out);

@@ -23,6 +23,7 @@ op_upgrade upgrade_broadcast;
 op_upgrade upgrade_cast;
 op_upgrade upgrade_clip;
 op_upgrade upgrade_dropout;
+op_upgrade upgrade_group_norm_18;
 op_upgrade upgrade_prelu;
 op_upgrade upgrade_softmax;
 
@@ -41,14 +42,23 @@ extern const struct op_family family_shape;
 extern const struct op_family family_slice;
 extern const struct op_family family_view;
 
+op_upgrade upgrade_center_crop_pad;
 op_upgrade upgrade_lp_pool_1;
 op_upgrade upgrade_pad;
+op_upgrade upgrade_pad_axes;
 op_upgrade upgrade_resize_10;
 op_upgrade upgrade_scatter;
 op_upgrade upgrade_tile_1;
 op_upgrade upgrade_upsample_1;
 op_upgrade upgrade_upsample_7;
 op_upgrade upgrade_upsample_9;
+
+/* Read as what they are made of (op_spelt.h). */
+op_upgrade upgrade_attention;
+op_upgrade upgrade_mish;
+op_upgrade upgrade_rms_norm;
+op_upgrade upgrade_rotary;
+op_upgrade upgrade_swish;
 
 /* Makes the gradients of a node: one for each family that has them (op_gradient.h). */
 typedef void op_gradient_node(struct op_gradient *x);

@@ -29,4 +29,8 @@ void op_picks_free(struct op_picks *p);
 void op_move_picked(const struct op_shape *s, const struct op_shape *of, const struct op_picks *p,
                     const op_bits *from, op_bits rest, op_bits *to);
 
+/* Elements of part k of a dimension of `whole` that a Split (whose attributes c has) cuts in
+ * `parts`: as given, or equal, but of the last one what is left. */
+int64_t op_split_size(const struct op_call *c, uint32_t whole, uint32_t parts, uint32_t k);
+
 #endif

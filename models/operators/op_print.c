@@ -37,22 +37,6 @@ static void print_list(const struct op_attr *a, FILE *f)
     fputs("]", f);
 }
 
-static int is_preset(const struct op_attr *a, const struct op_attr *preset)
-{
-    if (a->kind != preset->kind)
-        return 0;
-    switch (a->kind) {
-    case OP_ATTR_INT:
-        return a->i == preset->i;
-    case OP_ATTR_FLOAT:
-        return a->f == preset->f;
-    case OP_ATTR_STRING:
-        return !strcmp(a->s, preset->s);
-    default:
-        return a->kind == OP_ATTR_NONE;
-    }
-}
-
 /* Those that are not what they are anyway. */
 static void print_attrs(const struct op_graph *g, const struct op_node *n, FILE *f)
 {
@@ -61,7 +45,7 @@ static void print_attrs(const struct op_graph *g, const struct op_node *n, FILE 
     for (unsigned k = 0; op_row_attr(n->row, k, &spec); k++) {
         const struct op_attr *a = &n->attr[k];
 
-        if (is_preset(a, &spec.preset))
+        if (op_attr_is_preset(a, &spec.preset))
             continue;
         fprintf(f, " %s=", spec.name);
         if (a->kind == OP_ATTR_INT)
@@ -165,6 +149,13 @@ static void print_row_attrs(const struct op_row *row, FILE *f)
     }
 }
 
+/* A version of a row; returns its width. */
+static int print_since(const struct op_row *row, int follows, FILE *f)
+{
+    return row->since == OP_VERSION_OURS ? fprintf(f, "ours")
+                                         : fprintf(f, "%s%u", follows ? " " : "", row->since);
+}
+
 enum emu_status op_table_print(FILE *f)
 {
     const struct op_row **row;
@@ -180,16 +171,19 @@ enum emu_status op_table_print(FILE *f)
     qsort(row, n, sizeof(*row), by_name);
     fprintf(f, "%-28s %-20s %-10s %s\n", "operator", "since versions", "family", "attributes");
     for (unsigned first = 0, next; first < n; first = next) {
+        const struct op_row *newest = row[first]; /* that files can name, if one can */
         int wide = 0;
 
         fprintf(f, "%-28s ", row[first]->name);
-        for (next = first; next < n && !strcmp(row[next]->name, row[first]->name); next++)
-            wide += row[next]->since == OP_VERSION_OURS
-                        ? fprintf(f, "ours")
-                        : fprintf(f, "%s%u", next > first ? " " : "", row[next]->since);
-        fprintf(f, "%*s %-*s", wide < 20 ? 20 - wide : 0, "", *row[next - 1]->attributes ? 11 : 0,
-                row[next - 1]->family->name);
-        print_row_attrs(row[next - 1], f);
+        for (next = first; next < n && !strcmp(row[next]->name, row[first]->name); next++) {
+            if (row[next]->since != OP_VERSION_OURS)
+                newest = row[next];
+            if (newest == row[next])
+                wide += print_since(newest, next > first, f);
+        }
+        fprintf(f, "%*s %-*s", wide < 20 ? 20 - wide : 0, "", *newest->attributes ? 11 : 0,
+                newest->family->name);
+        print_row_attrs(newest, f);
         fputs("\n", f);
     }
     emu_free(row);

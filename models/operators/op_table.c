@@ -99,6 +99,22 @@ int op_row_attr(const struct op_row *row, unsigned k, struct op_attr_spec *out)
     return 1;
 }
 
+int op_attr_is_preset(const struct op_attr *a, const struct op_attr *preset)
+{
+    if (a->kind != preset->kind)
+        return 0;
+    switch (a->kind) {
+    case OP_ATTR_INT:
+        return a->i == preset->i;
+    case OP_ATTR_FLOAT:
+        return a->f == preset->f;
+    case OP_ATTR_STRING:
+        return !strcmp(a->s, preset->s);
+    default:
+        return a->kind == OP_ATTR_NONE;
+    }
+}
+
 unsigned op_row_inputs(const struct op_row *row)
 {
     unsigned most = row->ins_max;

@@ -35,8 +35,9 @@ const struct op_row *op_row_find(const char *name, unsigned version);
 const struct op_row *op_row(unsigned i);
 enum {
     OP_VERSION_MIN = 1, /* of operator sets that the table knows */
-    OP_VERSION_MAX = 17,
-    OP_VERSION_OURS = 1000 /* of rows that no operator set has */
+    OP_VERSION_MAX = 26,
+    OP_VERSION_WRITTEN = 17, /* of files that are written, if it has all that they need */
+    OP_VERSION_OURS = 1000   /* of rows that no operator set has */
 };
 
 /* One attribute of a row. */
@@ -50,6 +51,8 @@ struct op_attr_spec {
 };
 /* Attribute k of a row; 0 after the last one. */
 int op_row_attr(const struct op_row *row, unsigned k, struct op_attr_spec *out);
+/* Whether an attribute is what it is anyway: absent where there is no preset. */
+int op_attr_is_preset(const struct op_attr *a, const struct op_attr *preset);
 /* How many of the inputs in files are inputs in canonical form: those before the first that is an
  * attribute. */
 unsigned op_row_inputs(const struct op_row *row);

@@ -64,6 +64,7 @@ enum emu_status expand_swap_last(struct op_pass *p, const struct op_node *n, con
 /* Makes the nodes for one; out: by its results, which stay OP_NONE if it stays as it is. */
 typedef enum emu_status expand_op(struct op_pass *p, const struct op_node *n, uint32_t *out);
 expand_op expand_resize, expand_lp_norm, expand_global_lp_pool, expand_lp_pool, expand_triangle;
+expand_op expand_reduction;
 expand_op expand_function, expand_is_inf, expand_power, expand_dropout; /* expand_function.c */
 expand_op expand_scatter, expand_top_k;                                 /* expand_pick.c */
 expand_op expand_einsum;                                                /* expand_einsum.c */

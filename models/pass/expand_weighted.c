@@ -6,6 +6,7 @@
  *   GlobalLpPool     the length of all behind the channels, p 1 and 2
  *   LpPool           root(elements of a window * mean of x^2), p 2; the same of |x|, p 1
  *   Trilu            x where a constant triangle says so, else 0
+ *   Reduce..         over no axes, noop_with_empty_axes: what is done to each number
  */
 #include "models/operators/op_resize.h"
 #include "models/operators/op_window.h"
@@ -108,7 +109,8 @@ enum emu_status expand_global_lp_pool(struct op_pass *p, const struct op_node *n
 
 enum emu_status expand_lp_pool(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    static const char *const same[] = { "auto_pad", "kernel_shape", "pads", "strides" };
+    static const char *const same[] = { "auto_pad", "dilations", "kernel_shape", "pads",
+                                        "strides" };
     struct op_call c = op_attrs_of(p->g, n);
     enum op_type type = p->g->value[n->in[0]].shape.type;
     uint32_t x = op_pass_now(p, n->in[0]), count;
@@ -122,7 +124,7 @@ enum emu_status expand_lp_pool(struct op_pass *p, const struct op_node *n, uint3
     const int64_t *kernel;
     uint32_t dims = op_ints(&c, "kernel_shape", &kernel);
 
-    if (power != 1 && power != 2)
+    if ((power != 1 && power != 2) || op_int(&c, "ceil_mode")) /* whose last window is cut */
         return EMU_OK;
     for (uint32_t d = 0; d < dims; d++)
         elements *= kernel[d];
@@ -140,6 +142,28 @@ enum emu_status expand_lp_pool(struct op_pass *p, const struct op_node *n, uint3
     TRY(expand_number(p, type, (double)elements, &count));
     TRY(expand_binary(p, n, "Mul", power == 1 ? "" : ".sum", x, count, out));
     return power == 1 ? EMU_OK : expand_unary(p, n, "Sqrt", "", *out, out);
+}
+
+/* ---- reductions of nothing ---- */
+
+enum emu_status expand_reduction(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    static const char *const each[][2] = { { "ReduceL1", "Abs" },
+                                           { "ReduceL2", "Abs" },
+                                           { "ReduceLogSum", "Log" } };
+    const struct op_call c = op_attrs_of(p->g, n);
+    uint32_t x = op_pass_now(p, n->in[0]);
+    const int64_t *axes;
+
+    if (op_ints(&c, "axes", &axes) || !op_int(&c, "noop_with_empty_axes"))
+        return EMU_OK;
+    if (op_node_is(n, "ReduceSumSquare"))
+        return expand_binary(p, n, "Mul", "", x, x, &out[0]);
+    for (unsigned k = 0; k < EMU_COUNT_OF(each); k++) {
+        if (op_node_is(n, each[k][0]))
+            return expand_unary(p, n, each[k][1], "", x, &out[0]);
+    }
+    return expand_unary(p, n, "Identity", "", x, &out[0]);
 }
 
 /* ---- Trilu ---- */

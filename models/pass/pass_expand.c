@@ -485,7 +485,7 @@ static expand_op *spelling_of(const struct op_node *n)
         if (op_node_is(n, row[k].op))
             return row[k].expand;
     }
-    return expand_function;
+    return !strncmp(n->row->name, "Reduce", 6) ? expand_reduction : expand_function;
 }
 
 static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)

@@ -116,16 +116,6 @@ static struct bounded reduced(const struct rounding *r, const struct op_node *n,
     return row_sum(r, sum, size, count);
 }
 
-/* Whether the result is the operand. */
-static int reduces_nothing(const struct op_error *o, const struct op_node *n)
-{
-    struct op_call c = op_attrs_of(o->g, n);
-    const int64_t *list;
-
-    return op_knows(&c, "noop_with_empty_axes") && op_int(&c, "noop_with_empty_axes") &&
-           !op_ints(&c, "axes", &list);
-}
-
 enum emu_status reduce_error(const struct op_error *o, const struct op_node *n,
                              const struct bounded_value *const *in, struct bounded_value *out)
 {
@@ -135,8 +125,7 @@ enum emu_status reduce_error(const struct op_error *o, const struct op_node *n,
     enum emu_status s;
     uint32_t set;
 
-    if (!is_exact(in[0], out) || op_node_is(n, "ArgMax") || op_node_is(n, "ArgMin") ||
-        reduces_nothing(o, n))
+    if (!is_exact(in[0], out) || op_node_is(n, "ArgMax") || op_node_is(n, "ArgMin"))
         return EMU_OK;
     TRY(op_axes(&c, "axes", in[0]->t.shape.rank, &set));
     s = op_lanes_new(&in[0]->t.shape, set, &l);
