@@ -5,6 +5,7 @@
 
 #include "emu/base/output_file.h"
 #include "emu/cli/options.h"
+#include "models/lower/op_lower.h"
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
@@ -35,6 +36,7 @@ static void print_model(const char *file, const struct onnx_model *m, uint32_t f
     printf("nodes   %u in the file, %u after folding, %u after fusing\n", g->nodes_read, folded,
            g->nodes);
     printf("weights %u parameters, %.1f MB\n", m->parameters, (double)m->parameter_bytes / 1e6);
+    printf("work    %.1f M multiply-adds\n", (double)op_graph_macs(g) / 1e6);
     if (m->warning)
         printf("warning: %s\n", m->warning);
     print_values("input", g, g->input, g->inputs);
@@ -55,26 +57,29 @@ static enum emu_status write_file(const struct request *q, const struct op_graph
     return output_end(out, s);
 }
 
+/* As `run` does, with the same verdict. */
+static enum emu_status refuse(const struct request *q, const struct op_graph *g)
+{
+    op_graph_print_problems(g, stdout);
+    return emu_fail(op_graph_refused(g, ""), "%s: %s", q->what, emu_error());
+}
+
 static enum emu_status show(const struct request *q, const struct onnx_model *m)
 {
-    enum emu_status s;
     uint32_t folded;
 
-    if (m->graph->nodes_wrong) {
-        op_graph_print_problems(m->graph, stdout);
-        s = FAIL(BAD_FILE, "%s: %u of %u nodes cannot run", q->what,
-                 m->graph->nodes_wrong + m->graph->nodes_behind, m->graph->nodes_read);
-        return s;
-    }
-    s = op_graph_tidy(m->graph);
+    if (m->graph->nodes_wrong)
+        return refuse(q, m->graph);
+    TRY(op_graph_tidy(m->graph));
     folded = m->graph->nodes;
-    if (s == EMU_OK && q->output)
-        s = write_file(q, m->graph);
-    if (s == EMU_OK)
-        s = pass_all(m->graph);
-    if (s == EMU_OK)
-        print_model(q->what, m, folded);
-    return s;
+    if (q->output)
+        TRY(write_file(q, m->graph));
+    TRY(pass_all(m->graph));
+    TRY(op_lower_check(m->graph));
+    if (m->graph->nodes_wrong)
+        return refuse(q, m->graph);
+    print_model(q->what, m, folded);
+    return EMU_OK;
 }
 
 enum emu_status models_show_onnx(const struct request *q)

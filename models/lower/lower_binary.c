@@ -201,7 +201,7 @@ const char *binary_obstacle(const struct op_graph *g, const struct op_node *n)
         return "no kernel of this function is built yet";
     for (uint32_t k = 0; k < n->ins; k++) {
         if (op_type_kind(g->value[n->in[k]].shape.type) == OP_KIND_INT)
-            return "integers";
+            return "integers: tiles compute with floats, so cast them before";
     }
     return NULL;
 }

@@ -123,6 +123,15 @@ enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
     return s;
 }
 
+/* Whether a convolution's bias is neither there from the beginning nor trained. */
+static int bias_is_data(const struct op_graph *g, const struct op_node *n)
+{
+    const struct op_value *bias = n->ins > 2 && n->in[2] != OP_NONE ? &g->value[n->in[2]] : NULL;
+
+    return bias && !op_value_constant_kind(bias) && bias->kind != OP_STATE;
+}
+
+/* Convolutions of f32 are products of slices, whatever their weights and dimensions are. */
 const char *dense_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     struct dense_layer d;
@@ -130,8 +139,10 @@ const char *dense_obstacle(const struct op_graph *g, const struct op_node *n)
     if (op_node_is(n, "ConvTranspose"))
         return conv_transpose_obstacle(g, n);
     if (!op_value_constant_kind(&g->value[n->in[1]]) && g->value[n->in[1]].kind != OP_STATE)
-        return "weights that are not constant";
-    if (!dense_layer_of(g, n, &d))
-        return "more than two dimensions behind the channels, negative pads, or no constant bias";
-    return NULL;
+        return "weights that are not constant: --precision f32 runs it";
+    if (g->value[n->in[0]].shape.rank > 4)
+        return "more than two dimensions behind the channels: --precision f32 runs it";
+    if (bias_is_data(g, n))
+        return "a bias that is not constant: --precision f32 runs it";
+    return dense_layer_of(g, n, &d) ? NULL : "constant data, or pads that cut";
 }

@@ -46,6 +46,20 @@ enum emu_status lower_gather(struct lowering *l, const struct node_group *group,
     return EMU_OK;
 }
 
+/* Why a TopK was not spelt in comparisons of all with all. */
+static const char *top_k_obstacle(const struct op_graph *g, const struct op_node *n)
+{
+    const struct op_shape *x = &g->value[n->in[0]].shape;
+    struct op_call c = op_attrs_of(g, n);
+    int64_t axis = op_int(&c, "axis");
+
+    if (op_type_kind(x->type) != OP_KIND_FLOAT)
+        return "integers: tiles compute with floats, so cast them before";
+    return x->dim[axis < 0 ? axis + x->rank : axis] > 1024
+               ? "the largest of more than 1,024 numbers"
+               : "more than 4 million comparisons";
+}
+
 const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     static const char *const built[] = { "Gather", "GatherElements", "GatherND" };
@@ -55,9 +69,11 @@ const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
     if (op_node_is(n, "TopK"))
-        return "integers, more than 1,024 numbers, or more than 4 million comparisons";
+        return top_k_obstacle(g, n);
     if (!found)
-        return "places that are known at run time only, or a reduction";
+        return op_value_constant_kind(&g->value[n->in[1]])
+                   ? "a reduction, or too many places"
+                   : "places that are known at run time only";
     if (op_value_constant_kind(&g->value[n->in[1]]))
         return NULL;
     if (op_node_is(n, "Gather") && !op_int(&c, "axis") &&

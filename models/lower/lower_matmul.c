@@ -104,5 +104,7 @@ enum emu_status lower_matmul(struct lowering *l, const struct node_group *group,
 
 const char *matmul_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT ? NULL : "integers";
+    return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT
+               ? NULL
+               : "integers: tiles compute with floats, so cast them before";
 }

@@ -182,11 +182,11 @@ const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
     if (!found)
         return "this kind of pool is not lowered yet";
     if (op_type_kind(s->type) != OP_KIND_FLOAT)
-        return "integers";
+        return "integers: tiles compute with floats, so cast them before";
     if (op_node_is(n, "GlobalMaxPool"))
         return NULL;
     if (s->rank > 4 || s->rank < 3)
-        return "more than two dimensions behind the channels";
+        return "more than two dimensions behind the channels: --precision f32 runs it";
     if (op_node_is(n, "GlobalAveragePool"))
         return NULL;
     if (!(is_gradient(n) ? read_gradient_window : read_window)(g, n, &w))

@@ -223,9 +223,15 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
 
 const char *reduce_obstacle(const struct op_graph *g, const struct op_node *n)
 {
+    if (op_node_is(n, "CumSum"))
+        return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT
+                   ? "sums of more than 1,024 numbers in a row"
+                   : "integers: tiles compute with floats, so cast them before";
     if (!reduction_of(n) && !op_node_is(n, "ArgMax") && !op_node_is(n, "ArgMin"))
         return "no lowering of the operator is built yet";
-    return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT ? NULL : "integers";
+    return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT
+               ? NULL
+               : "integers: tiles compute with floats, so cast them before";
 }
 
 /* ---- softmax ---- */
@@ -502,6 +508,8 @@ const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
+    if (op_node_is(n, "LRN"))
+        return "more than 1,024 channels";
     if (!found)
         return "no lowering of the operator is built yet";
     for (uint32_t k = 1; k < n->ins && !norm_trains(g, n); k++) {

@@ -279,7 +279,7 @@ const char *unary_obstacle(const struct op_graph *g, const struct op_node *n)
     if (!row_of(n))
         return "no kernel of this function is built yet";
     if (op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_INT)
-        return "integers";
+        return "integers: tiles compute with floats, so cast them before";
     if (op_node_is(n, "Clip")) {
         const struct lowering l = { .og = g };
 

@@ -73,11 +73,13 @@ static const char *obstacle_of(const struct op_graph *g, const struct op_node *n
         if (n->out[k] != OP_NONE && !op_shape_count(&g->value[n->out[k]].shape))
             return "a result has no elements";
     }
+    if (f->obstacle && f->obstacle(g, n))
+        return f->obstacle(g, n);
     for (uint32_t k = 1; k < n->outs; k++) {
         if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && !makes_more_results(n))
             return "results beside the first one";
     }
-    return f->obstacle ? f->obstacle(g, n) : NULL;
+    return NULL;
 }
 
 /* "f32 [1, 3, 224, 224], f32 [64, 3, 7, 7]" */

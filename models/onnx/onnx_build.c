@@ -176,6 +176,19 @@ static enum emu_status fill_all(struct onnx_reader *r, const struct onnx_call *c
 
 /* --- the node ----------------------------------------------------------------------------- */
 
+/* Why an operator of another domain is not built, and what to do. */
+static const char *domain_why(struct wire_span domain)
+{
+    if (onnx_text_is(domain, "com.microsoft") || onnx_text_is(domain, "com.microsoft.nchwc"))
+        return "what ONNX Runtime's optimiser writes is not built: save the model without "
+               "optimisation (ORT_DISABLE_ALL), or export it again";
+    if (onnx_text_is(domain, "ai.onnx.ml"))
+        return "trees, scalers and the like of ai.onnx.ml are not built: export the network "
+               "without them";
+    return "an operator of another domain than ai.onnx, which the file does not define as a "
+           "function";
+}
+
 /* Operator and version. Those of other domains are told as "DOMAIN.Op". */
 static enum emu_status choose_operator(const struct onnx_call *c, const struct onnx_node *n,
                                        char op[2 * ONNX_TEXT_MAX + 2], char why[ONNX_WHY],
@@ -194,7 +207,7 @@ static enum emu_status choose_operator(const struct onnx_call *c, const struct o
     onnx_text_copy(n->domain, op);
     op[length] = '.';
     onnx_text_copy(n->op, op + length + 1);
-    snprintf(why, ONNX_WHY, "operators of other domains than ai.onnx are not built");
+    snprintf(why, ONNX_WHY, "%s", domain_why(n->domain));
     return EMU_OK;
 }
 

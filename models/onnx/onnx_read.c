@@ -1,6 +1,7 @@
 /* onnx_read.c - ONNX files as operator graphs: the model, the graph, and the order of the work. */
 #include <string.h>
 
+#include "models/graph/file_kind.h"
 #include "models/onnx/onnx_reader.h"
 
 /* What is kept for a file is at most this; the parts are priced in onnx_reader.h. What is computed
@@ -63,14 +64,25 @@ static enum emu_status model_field(struct onnx_reader *r, const struct wire_fiel
     }
 }
 
+/* A field of the whole file that goes on behind its end: what was there before was a model. */
+static enum emu_status no_field(const struct onnx_reader *r)
+{
+    return r->model->ir_version
+               ? FAIL(BAD_FILE, "it ends too early, or is damaged: %s", emu_error())
+               : FAIL(BAD_FILE, "no ONNX file: %s", emu_error());
+}
+
 static enum emu_status read_model(struct onnx_reader *r, struct model_message *m)
 {
     struct wire_span rest = r->source.all;
+    const char *kind = file_kind(rest.at, wire_length(rest), 0);
     struct wire_field f;
 
+    if (kind)
+        return FAIL(BAD_FILE, "no ONNX file, but %s", kind);
     for (;;) {
         if (onnx_next(&r->source, ONNX_MODEL, &rest, &f) != EMU_OK)
-            return FAIL(BAD_FILE, "no ONNX file: %s", emu_error());
+            return no_field(r);
         if (!f.number)
             break;
         TRY(model_field(r, &f, m));

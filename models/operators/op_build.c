@@ -35,6 +35,17 @@ static void cannot(struct making *m, const char *fmt, ...)
 
 /* --- row and attributes ------------------------------------------------------------------- */
 
+static unsigned first_version(const char *op)
+{
+    unsigned first = OP_VERSION_OURS;
+
+    for (unsigned k = 0; op_row(k); k++) {
+        if (!strcmp(op_row(k)->name, op) && op_row(k)->since < first)
+            first = op_row(k)->since;
+    }
+    return first;
+}
+
 static void find_row(struct making *m)
 {
     const struct op_request *r = m->r;
@@ -42,9 +53,11 @@ static void find_row(struct making *m)
 
     m->row = op_row_find(r->op, r->version);
     if (!newest)
-        cannot(m, "there is no such operator in the table");
+        cannot(m, "no operator of that name is built (superstep operators lists them); one that "
+                  "ONNX Runtime's optimiser made goes if the model is saved without optimisation");
     else if (!m->row)
-        cannot(m, "version %u of the operator set has none", r->version);
+        cannot(m, "version %u of the operator set has none: it came with %u", r->version,
+               first_version(r->op));
 }
 
 /* Whether how many results there are says what they are (Split). */

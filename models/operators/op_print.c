@@ -120,6 +120,15 @@ void op_graph_print_problems(const struct op_graph *g, FILE *f)
     }
 }
 
+enum emu_status op_graph_refused(const struct op_graph *g, const char *where)
+{
+    uint32_t stopped = g->nodes_wrong + g->nodes_behind, all = g->nodes_read;
+
+    if (stopped > all) /* nodes are counted that one of the file became */
+        all = stopped > g->nodes ? stopped : g->nodes;
+    return FAIL(BAD_FILE, "%u of %u nodes cannot run%s", stopped, all, where);
+}
+
 /* --- the table ---------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)

@@ -15,8 +15,7 @@
 static enum emu_status refuse(const struct op_graph *g)
 {
     op_graph_print_problems(g, stdout);
-    return FAIL(BAD_FILE, "%u of %u nodes cannot run", g->nodes_wrong + g->nodes_behind,
-                g->nodes_read);
+    return op_graph_refused(g, "");
 }
 
 static enum emu_status read_file(const struct request *q, struct model_source *s)

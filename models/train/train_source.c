@@ -128,8 +128,7 @@ static enum emu_status open_file(const struct request *q, uint32_t batch, struct
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
         op_graph_print_problems(s->graph, stdout);
-        return FAIL(BAD_FILE, "%u of %u nodes cannot run", s->graph->nodes_wrong,
-                    s->graph->nodes_read);
+        return op_graph_refused(s->graph, "");
     }
     return op_graph_tidy(s->graph);
 }

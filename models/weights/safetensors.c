@@ -2,6 +2,7 @@
  * elements into f32. */
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
+#include "models/graph/file_kind.h"
 #include "models/weights/safetensors.h"
 
 #include <inttypes.h>
@@ -167,6 +168,7 @@ static enum emu_status read_header(json_t *root, const char *file, const uint8_t
 enum emu_status safetensors_open(const void *data, size_t bytes, const char *name,
                                  struct safetensors *out)
 {
+    const char *kind = file_kind(data, bytes, 1);
     const uint8_t *p = data;
     uint64_t length = 0;
     json_error_t e;
@@ -175,6 +177,8 @@ enum emu_status safetensors_open(const void *data, size_t bytes, const char *nam
     *out = (struct safetensors){ 0 };
     for (unsigned i = 0; i < 8 && i < bytes; i++)
         length |= (uint64_t)p[i] << 8 * i;
+    if (kind)
+        return FAIL(BAD_FILE, "%s: no safetensors file, but %s", name, kind);
     if (bytes < 8 || length > bytes - 8 || length > SAFETENSORS_MAX_HEADER)
         return FAIL(BAD_FILE,
                     "%s: no safetensors file: a header of %" PRIu64 " bytes in a file of %zu", name,

@@ -104,6 +104,22 @@ static void rows_can_be_read(void **state)
         assert_true(op_row(i)->since <= OP_VERSION_MAX || op_row(i)->since == OP_VERSION_OURS);
 }
 
+/* What cannot run is never more than there is: one node of a file may have become several. */
+static void refused_of_all(void **state)
+{
+    struct op_graph g = { .nodes_read = 5, .nodes_wrong = 1, .nodes_behind = 2, .nodes = 2 };
+
+    (void)state;
+    assert_int_equal(op_graph_refused(&g, ""), EMU_BAD_FILE);
+    assert_string_equal(emu_error(), "3 of 5 nodes cannot run");
+    g = (struct op_graph){ .nodes_read = 1, .nodes_wrong = 2, .nodes = 6 };
+    assert_int_equal(op_graph_refused(&g, " here"), EMU_BAD_FILE);
+    assert_string_equal(emu_error(), "2 of 6 nodes cannot run here");
+    g = (struct op_graph){ .nodes_read = 1, .nodes_wrong = 2, .nodes_behind = 3, .nodes = 4 };
+    assert_int_equal(op_graph_refused(&g, ""), EMU_BAD_FILE);
+    assert_string_equal(emu_error(), "5 of 5 nodes cannot run");
+}
+
 /* Version 1 of Squeeze has axes as an attribute, 13 as an input: the nodes are the same. */
 static void constant_inputs_become_attributes(void **state)
 {
@@ -173,8 +189,8 @@ static void problems_are_collected(void **state)
         { "Relu", 13, &unknown, "attribute colour is not known to version" },
         { "Squeeze", 11, &text, "attribute axes is a string, expected integers" },
         { "Squeeze", 11, &list, "" /* its own words: the dimension is not 1 */ },
-        { "Einstein", 13, NULL, "there is no such operator in the table" },
-        { "HardSwish", 13, NULL, "version 13 of the operator set has none" },
+        { "Einstein", 13, NULL, "no operator of that name is built" },
+        { "HardSwish", 13, NULL, "version 13 of the operator set has none: it came with 14" },
         { "Not", 13, NULL, "input 0 is f32, expected a bool" },
         { "Concat", 13, NULL, "axis is missing" },
         { "MatMul", 13, NULL, "1 inputs: 2 to 2 are expected" },
@@ -370,6 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_can_be_read),
+        cmocka_unit_test(refused_of_all),
         cmocka_unit_test(constant_inputs_become_attributes),
         cmocka_unit_test(constants_fold),
         cmocka_unit_test(problems_are_collected),

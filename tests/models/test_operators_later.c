@@ -190,6 +190,50 @@ static void versions(void **state)
     assert_int_equal(version_of("Swish", "", "f32 [1] 0", "f32 [1] 0"), 24);
 }
 
+/* --- what stops a node -------------------------------------------------------------------- */
+
+/* One reason each, the one that holds; where f32 runs it, that is so. */
+static void reasons(void **state)
+{
+    static const struct {
+        struct operator_case c;
+        const char *why;
+        int in_f32;
+    } row[] = {
+        { { "Conv", 11, "", "f32 [1, 1, 2, 2, 2] 1..; =f32 [1, 1, 1, 1, 1] 2",
+            "f32 [1, 1, 2, 2, 2] 2 4 6 8 10 12 14 16" },
+          "more than two dimensions behind the channels: --precision f32 runs it",
+          1 },
+        { { "Conv", 11, "", "f32 [1, 1, 2] 1 2; =f32 [1, 1, 1] 2; f32 [1] 5", "f32 [1, 1, 2] 7 9" },
+          "a bias that is not constant: --precision f32 runs it",
+          1 },
+        { { "Conv", 11, "", "f32 [1, 1, 2] 1 2; f32 [1, 1, 1] 2", "f32 [1, 1, 2] 2 4" },
+          "weights that are not constant: --precision f32 runs it",
+          1 },
+        { { "TopK", 11, "", "f32 [1025]; i64 [1] 1", "f32 [1]; i64 [1]" },
+          "the largest of more than 1,024 numbers",
+          0 },
+        { { "CumSum", 11, "", "f32 [1025]; i64 [] 0", "f32 [1025]" },
+          "sums of more than 1,024 numbers in a row",
+          0 },
+        { { "LRN", 1, "size=1", "f32 [1, 1025]", "f32 [1, 1025]" }, "more than 1,024 channels", 0 },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < EMU_COUNT_OF(row); k++) {
+        struct operator_graph o;
+
+        operator_graph_make(&row[k].c, &o);
+        assert_int_equal(pass_all(o.g), EMU_OK);
+        assert_int_equal(op_lower_check(o.g), EMU_OK);
+        assert_int_equal(o.g->problems, 1);
+        assert_string_equal(o.g->problem[0].why, row[k].why);
+        operator_graph_free(&o);
+        if (row[k].in_f32)
+            run_case(&row[k].c, ELEM_F32);
+    }
+}
+
 /* How many parts a Split makes is what it says, also where the last ones are not read: without
  * sizes their number decides what the others are. */
 static void split_keeps_its_parts(void **state)
@@ -216,11 +260,9 @@ static void split_keeps_its_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_reference),
-        cmocka_unit_test(on_tiles),
-        cmocka_unit_test(as_files),
-        cmocka_unit_test(versions),
-        cmocka_unit_test(split_keeps_its_parts),
+        cmocka_unit_test(by_the_reference), cmocka_unit_test(on_tiles),
+        cmocka_unit_test(as_files),         cmocka_unit_test(versions),
+        cmocka_unit_test(reasons),          cmocka_unit_test(split_keeps_its_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,30 @@ static void refuse(const char *header, size_t bytes, const char *expected)
     assert_int_equal(alloc_live(), 0);
 }
 
+/* What people give in place of a file of tensors: what it is, and what to do. */
+static void other_files(void **state)
+{
+    static const struct {
+        const char *bytes, *why;
+    } row[] = {
+        { "PK\3\4 and more",
+          "no safetensors file, but a zip archive, as torch.save() writes: save" },
+        { "\x80\2}q and more", "no safetensors file, but a pickle" },
+        { "version https://git-lfs.github.com/spec/v1", "but a Git LFS pointer, not the file" },
+        { "PK and more", "no safetensors file: a header of" },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < EMU_COUNT_OF(row); k++) {
+        struct safetensors f;
+
+        assert_int_equal(safetensors_open(row[k].bytes, strlen(row[k].bytes), "f.st", &f),
+                         EMU_BAD_FILE);
+        if (!strstr(emu_error(), row[k].why))
+            fail_msg("\"%s\" does not say \"%s\"", emu_error(), row[k].why);
+    }
+}
+
 #define T(type, shape, begin, end)                                                                 \
     "{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]}"
 
@@ -191,9 +215,9 @@ static void written_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_header),     cmocka_unit_test(lies),
-        cmocka_unit_test(cut_short),       cmocka_unit_test(conversions),
-        cmocka_unit_test(written_is_read),
+        cmocka_unit_test(other_files), cmocka_unit_test(good_header),
+        cmocka_unit_test(lies),        cmocka_unit_test(cut_short),
+        cmocka_unit_test(conversions), cmocka_unit_test(written_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
