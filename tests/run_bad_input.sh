@@ -469,13 +469,13 @@ timeout -k 30 --preserve-status -s INT 2 "$program" $stream --io-tiles 6 - <>"$t
 
 # ---- what runs, but does not fit
 
-expect 1 "OUT OF MEMORY" $net --set tiles=4
-expect 1 "What would help" $net --set tiles=4
+expect 1 "OUT OF MEMORY" $net --set tiles=4 --try-for 0
+expect 1 "Nothing was tried" $net --set tiles=4 --try-for 0
 expect 1 "More: --report" $stream --io-tiles 6 --set tiles=12 models/pictures
 expect 0 "Memory of 12 tiles" $stream --io-tiles 6 --set tiles=12 models/pictures --report --allow-oom
 expect 1 "\"fits\": false" $stream --io-tiles 6 --set tiles=12 models/pictures --json
-expect 1 '"fits": false' $net --set tiles=4 --json
-expect 0 "OUT OF MEMORY" $net --set tiles=4 --allow-oom
+expect 1 '"fits": false' $net --set tiles=4 --json --try-for 0
+expect 0 "OUT OF MEMORY" $net --set tiles=4 --allow-oom --try-for 0
 (
     ulimit -v 8000000 2>/dev/null && "$program" machines >/dev/null 2>&1 || exit 0 # sanitizers want more
     "$program" $net --resolution 4096 --batch 4096 >"$tmp/out" 2>"$tmp/err"

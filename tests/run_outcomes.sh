@@ -217,6 +217,15 @@ ends 2 "this program needs a machine with at least 2 tiles" lab allreduce --mach
 ends 2 "this program needs a machine with at most 64 tiles, mk2 has 1472" lab total_exchange --machine mk2
 ends 2 "needs a machine with at least 4 tiles" lab stream --machine toy4 --set tiles=3
 
+# ---- a network that does not fit: what was tried and is said to fit does, and the next smaller memory does not
+
+small="compile efficientnet-b0 -q --resolution 32 --no-calibration --set tiles=128 -o $tmp/small.img"
+ends 1 "What would help" $small --set sram=96K
+fits=$(sed -n 's/.*--set \(sram=[0-9]*K\) fits, \(sram=[0-9]*K\) does not.*/\1 \2/p' "$tmp/out")
+ends 1 "OUT OF MEMORY" $small --set "${fits#* }" --try-for 0
+ends 0 "the fullest has" $small --set "${fits% *}"
+ends 1 "code is longer than region 0" $small --set sram=48K --try-for 0 --report
+
 # ---- pictures: every pair of tiles that exchanges words, all supersteps, prediction and run
 
 # draws TEXT ARGUMENTS...: the chart is well-formed as far as its tags go, and says TEXT.

@@ -6,10 +6,11 @@
  * sums, fetched parameters. So a larger R leaves less for each layer. For several R every
  * convolution starts with its fastest plan that leaves room for the rest; then, as long as
  * parameters take more than R, the plan is replaced, of all convolutions, that costs least cycles
- * per byte.
+ * per byte. Where no R leaves enough, the plans are those that need least, whatever they cost.
  */
 #include "models/lower/conv_plans.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/arch/arch.h"
@@ -206,6 +207,119 @@ static int choose(struct chooser *c, uint64_t resident)
     return fits;
 }
 
+/* ---- the choice that needs least ---- */
+
+/* A plan of a convolution. Of those at most so full while they run, each convolution takes the one
+ * whose parameters take least; what the fullest tile then needs follows. */
+struct candidate {
+    uint64_t full;     /* bytes while it runs, parameters apart */
+    uint64_t resident; /* of its parameters */
+    uint32_t conv;
+    size_t plan;
+};
+
+/* The most bytes of parameters that the caller lets stay. */
+static uint64_t resident_limit(const struct chooser *c)
+{
+    return c->d->parameter_proportion > 0
+               ? (uint64_t)(c->d->parameter_proportion * (double)c->a->mem_bytes)
+               : UINT64_MAX;
+}
+
+static int compare_candidates(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+
+    if (a->full != b->full)
+        return a->full < b->full ? -1 : 1;
+    if (a->conv != b->conv)
+        return a->conv < b->conv ? -1 : 1;
+    return a->plan < b->plan ? -1 : a->plan > b->plan;
+}
+
+/* The most temporaries of a plan that the caller allows; at least what some plan needs. */
+static uint64_t temporary_limit(const struct chooser *c, const struct conv_choice *all)
+{
+    uint64_t least = UINT64_MAX, limit = (uint64_t)(c->d->memory_proportion * c->a->mem_bytes);
+
+    if (c->d->memory_proportion <= 0)
+        return UINT64_MAX;
+    for (size_t i = 0; i < all->count; i++)
+        least = all->plan[i].cost.tile_bytes < least ? all->plan[i].cost.tile_bytes : least;
+    return limit > least ? limit : least;
+}
+
+/* All of them, the least full first. Owned by the caller; NULL when out of memory. */
+static struct candidate *candidates_of(const struct chooser *c, size_t *count)
+{
+    struct candidate *out;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < c->d->convs; i++)
+        n += choice_of(c, &c->conv[i])->count;
+    out = emu_alloc(n + 1, sizeof(*out));
+    *count = 0;
+    for (uint32_t i = 0; out && i < c->d->convs; i++) {
+        const struct conv_choice *all = choice_of(c, &c->conv[i]);
+        uint64_t limit = temporary_limit(c, all);
+
+        for (size_t k = 0; k < all->count; k++) {
+            const struct conv_plan *p = &all->plan[k];
+
+            if (p->cost.tile_bytes <= limit)
+                out[(*count)++] = (struct candidate){ c->conv[i].live + p->cost.tile_bytes,
+                                                      p->resident_bytes, i, k };
+        }
+    }
+    if (out)
+        qsort(out, *count, sizeof(*out), compare_candidates);
+    return out;
+}
+
+/* Every convolution takes of the first n candidates the one whose parameters take least. Returns
+ * how many of them lead to the least need. */
+static size_t walk_candidates(struct chooser *c, const struct candidate *list, size_t n)
+{
+    uint64_t limit = resident_limit(c), sum = 0, least = UINT64_MAX, least_over = UINT64_MAX;
+    size_t best = n;
+    uint32_t missing = c->d->convs;
+
+    for (uint32_t i = 0; i < c->d->convs; i++)
+        c->conv[i].at = SIZE_MAX;
+    for (size_t k = 0; k < n; k++) {
+        struct conv *x = &c->conv[list[k].conv];
+        uint64_t had = x->at == SIZE_MAX ? 0 : plan_of(c, x)->resident_bytes, over, need;
+
+        if (x->at != SIZE_MAX && list[k].resident >= had)
+            continue;
+        missing -= x->at == SIZE_MAX;
+        sum += list[k].resident - had;
+        x->at = list[k].plan;
+        over = sum > limit ? sum - limit : 0;
+        need = sum + (list[k].full > c->d->other_live ? list[k].full : c->d->other_live);
+        if (!missing && (over < least_over || (over == least_over && need < least))) {
+            least_over = over;
+            least = need;
+            best = k + 1;
+        }
+    }
+    return best;
+}
+
+/* Parameters beyond what the caller allows are the greater evil. */
+static enum emu_status choose_least(struct chooser *c)
+{
+    size_t n, best;
+    struct candidate *list = candidates_of(c, &n);
+
+    if (!list)
+        return FAIL(NO_MEMORY, "plans of %u convolutions", c->d->convs);
+    best = walk_candidates(c, list, n);
+    walk_candidates(c, list, best);
+    emu_free(list);
+    return EMU_OK;
+}
+
 /* ---- the best choice ---- */
 
 static void take_plans(const struct chooser *c, struct conv_plans *out)
@@ -237,24 +351,33 @@ static uint64_t total_cycles(const struct chooser *c)
     return cycles;
 }
 
-static void choose_best(struct chooser *c, struct conv_plans *out)
+static void choose_fitting(struct chooser *c, struct conv_plans *out)
 {
     uint64_t memory = c->a->mem_bytes;
 
     for (uint32_t k = 1; k <= R_STEPS; k++) {
         uint64_t resident = memory * k / R_STEPS;
-        int fits;
 
-        if (c->d->parameter_proportion > 0) {
-            resident = (uint64_t)(c->d->parameter_proportion * (double)memory);
+        if (resident_limit(c) != UINT64_MAX) {
+            resident = resident_limit(c);
             k = R_STEPS;
         }
-        fits = choose(c, resident);
-        if (!out->convs || (fits && (!out->fits || total_cycles(c) < out->cycles))) {
+        if (choose(c, resident) && (!out->fits || total_cycles(c) < out->cycles)) {
             take_plans(c, out);
-            out->fits = fits;
+            out->fits = 1;
         }
     }
+}
+
+static enum emu_status choose_best(struct chooser *c, struct conv_plans *out)
+{
+    if (!c->d->least_memory)
+        choose_fitting(c, out);
+    if (out->fits)
+        return EMU_OK;
+    TRY(choose_least(c));
+    take_plans(c, out);
+    return EMU_OK;
 }
 
 enum emu_status conv_plans_choose(const struct arch *a, uint32_t tiles, const struct conv_demand *d,
@@ -267,8 +390,8 @@ enum emu_status conv_plans_choose(const struct arch *a, uint32_t tiles, const st
     out->plan = emu_alloc(d->convs + 1, sizeof(*out->plan));
     s = out->plan ? chooser_init(&c) : FAIL(NO_MEMORY, "plans of %u convolutions", d->convs);
     if (s == EMU_OK)
-        choose_best(&c, out);
-    else
+        s = choose_best(&c, out);
+    if (s != EMU_OK)
         conv_plans_free(out);
     chooser_free(&c);
     return s;

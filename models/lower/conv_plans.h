@@ -19,6 +19,7 @@ struct conv_demand {
     uint32_t convs;
     uint64_t fixed_bytes; /* of a tile that are not for the choice: code, other parameters */
     uint64_t other_live;  /* most bytes on a tile while something else runs */
+    int least_memory;     /* 1: the plans that need least, also if others are expected to fit */
     /* Shares of a tile's memory, 0 to 1; 0: what the rest leaves. */
     double memory_proportion;    /* for the temporaries of one layer */
     double parameter_proportion; /* for the parameters of convolutions */

@@ -601,6 +601,7 @@ static enum emu_status choose_plans(const struct graph *g, const struct op_graph
     uint32_t tiles = graph_compute_tiles(g);
     struct conv_request *request = emu_alloc(og->nodes + 1, sizeof(*request));
     struct conv_demand d = { .conv = request,
+                             .least_memory = o->least_memory,
                              .memory_proportion = o->memory_proportion,
                              .parameter_proportion = o->parameter_proportion };
     enum emu_status s = request ? EMU_OK : FAIL(NO_MEMORY, "plans of %u nodes", og->nodes);

@@ -26,6 +26,7 @@ struct lower_options {
     double parameter_proportion; /* for the parameters of convolutions */
     enum lower_states states;    /* f16 needs real to be ELEM_F16 */
     uint64_t reserve_bytes;      /* of a tile, kept free beyond the expected need */
+    int least_memory;            /* 1: the plans that need least, whatever they cost in time */
     enum conv_depthwise depthwise;
     enum conv_partials partials;
     /* Results of groups [keep_begin, keep_end), and what these read, can be read after a run; they

@@ -12,9 +12,10 @@
 #include "models/lower/block_parameters.h"
 #include "programs/compiler/report/count_text.h"
 
-/* How often a network is planned at most, and the least reduction from one attempt to the next: one
- * RESERVE_STEPS-th of a tile's memory. */
-enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64 };
+/* How often a network is compiled at most; the least reduction from one attempt to the next, one
+ * RESERVE_STEPS-th of a tile's memory; and the bytes of a tile that plans allow for code whether it
+ * takes them or not, which are no reason to give up. */
+enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64, ALLOWED_BYTES = 64 * 1024 };
 
 static enum emu_status add_loop(struct op_program *p, const struct prefetch_options *o)
 {
@@ -28,51 +29,109 @@ static enum emu_status add_loop(struct op_program *p, const struct prefetch_opti
 
 int op_plans_hopeless(const struct conv_plans *p, const struct arch *a)
 {
-    return !p->fits && p->peak_bytes >= OP_HOPELESS * (uint64_t)a->mem_bytes;
+    return !p->fits && p->peak_bytes >= OP_HOPELESS * (uint64_t)a->mem_bytes + ALLOWED_BYTES;
 }
 
-/* give_up: when nothing but another attempt would follow (compile_options); for want of memory only
- * if the plans were expected to fit. */
-static enum emu_status build_once(const struct arch *a, const struct op_graph *og,
-                                  const struct op_program_options *o, unsigned give_up,
-                                  struct op_program *p)
+/* ---- attempts ---- */
+
+/* What an attempt leaves room for. */
+enum attempt_room {
+    ROOM_AS_EXPECTED,
+    ROOM_FOR_ERROR,   /* as much as the last plans needed beyond what was expected of them */
+    ROOM_FOR_MISSING, /* as much as was missing */
+    ROOM_MOST         /* the plans need least, whatever they cost in time */
+};
+
+struct attempt {
+    enum attempt_room room;
+    uint64_t reserve; /* lower_options.reserve_bytes */
+    int to_the_end;   /* 1: it is compiled whatever it turns out to need */
+    uint64_t need;    /* what came of it: bytes; UINT64_MAX: it was not compiled */
+};
+
+struct fitting {
+    const struct arch *a; /* borrowed, like the next two */
+    const struct op_graph *og;
+    const struct op_program_options *o;
+    int code_must_fit;         /* 1: if it does not, the first attempt is the last one */
+    unsigned compiled;         /* attempts that were compiled */
+    struct attempt best, base; /* base: the last one that was compiled */
+    uint64_t base_peak;        /* what was expected of it, without its reserve, */
+    uint64_t base_cycles;      /* and the time of its plans */
+};
+
+static enum emu_status lower_program(const struct fitting *f, const struct attempt *t,
+                                     struct op_program *p)
 {
-    struct progress progress = progress_begin(o->compile.progress);
-    struct compile_options compile = o->compile;
+    const struct op_program_options *o = f->o;
     const struct prefetch_options ahead = { .tiles = o->lower.io_tiles,
                                             .depth = o->lower.io_tiles != 0 };
     struct lower_options lower = o->lower;
-    const struct conv_plans *plans;
 
     lower.is_body = o->prefetch != NULL;
-    TRY(graph_new(a, &kernel_library, &p->graph));
+    lower.reserve_bytes += t->reserve;
+    lower.least_memory = t->room == ROOM_MOST;
+    TRY(graph_new(f->a, &kernel_library, &p->graph));
     TRY(prefetch_reserve(p->graph, o->prefetch ? o->prefetch : &ahead));
-    TRY(op_lower(p->graph, og, &lower, &p->network));
-    if (o->prefetch)
-        TRY(add_loop(p, o->prefetch));
-    plans = &p->network->plans;
+    TRY(op_lower(p->graph, f->og, &lower, &p->network));
+    return o->prefetch ? add_loop(p, o->prefetch) : EMU_OK;
+}
+
+static void report_plans(const struct op_program *p, struct progress *progress)
+{
+    const struct conv_plans *plans = &p->network->plans;
+
     if (p->network->calls)
-        progress_report(&progress, "blocks", "%u blocks are calls of %u functions",
+        progress_report(progress, "blocks", "%u blocks are calls of %u functions",
                         p->network->calls, p->network->functions);
-    progress_report(&progress, "graph",
+    progress_report(progress, "graph",
                     "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes "
                     "a tile stay; expected: at most %s bytes",
                     p->network->groups.count, count_text(graph_compute_tiles(p->graph)).at,
                     plans->fetched, plans->convs, count_text(plans->resident_bytes).at,
                     count_text(plans->peak_bytes).at);
-    if (o->give_up && op_plans_hopeless(plans, a))
-        return EMU_OK;
-    compile.give_up = plans->fits ? give_up : give_up & ~(unsigned)GIVE_UP_MEMORY;
-    return graph_compile_with(p->graph, &compile, o->schedules, &p->compiled);
 }
 
-/* What an attempt has to keep free beyond what its plans expect, when the last one, which kept
- * `reserve`, needed so many bytes: the error of its expectation, and a little. Only a reserve of
- * this size changes plans that were expected to leave room. */
-static uint64_t reserve_for(const struct arch *a, const struct conv_plans *plans, uint64_t need,
-                            uint64_t reserve)
+static int is_worth_compiling(const struct fitting *f, const struct attempt *t,
+                              const struct conv_plans *plans)
 {
-    return need - plans->peak_bytes + reserve + a->mem_bytes / RESERVE_STEPS;
+    switch (t->room) {
+    case ROOM_AS_EXPECTED:
+        return !(f->o->give_up || f->o->outlook) || !op_plans_hopeless(plans, f->a);
+    case ROOM_MOST:
+        return t->to_the_end || plans->peak_bytes < f->base_peak;
+    default: /* a reserve that changes no plan does not help */
+        return plans->fits && (t->to_the_end || plans->cycles != f->base_cycles ||
+                               plans->peak_bytes - t->reserve != f->base_peak);
+    }
+}
+
+/* Sets t->need. p->compiled is NULL when the plans are not worth it. */
+static enum emu_status try_attempt(struct fitting *f, struct attempt *t, struct op_program *p)
+{
+    struct progress progress = progress_begin(f->o->compile.progress);
+    struct compile_options compile = f->o->compile;
+    const struct conv_plans *plans;
+
+    t->need = UINT64_MAX;
+    TRY(lower_program(f, t, p));
+    plans = &p->network->plans;
+    report_plans(p, &progress);
+    if (!is_worth_compiling(f, t, plans))
+        return EMU_OK;
+    if (f->code_must_fit)
+        compile.give_up |= GIVE_UP_CODE;
+    if (f->o->outlook || (plans->fits && !t->to_the_end))
+        compile.give_up |= GIVE_UP_MEMORY;
+    TRY(graph_compile_with(p->graph, &compile, f->o->schedules, &p->compiled));
+    t->need = compiled_need_bytes(p->compiled);
+    f->compiled++;
+    f->base = *t;
+    f->base_peak = plans->peak_bytes - t->reserve;
+    f->base_cycles = plans->cycles;
+    if (f->compiled == 1 || t->need < f->best.need)
+        f->best = *t;
+    return EMU_OK;
 }
 
 static void program_free(struct op_program *p)
@@ -88,28 +147,79 @@ static int code_fits(const struct arch *a, const struct op_program *p)
     return !p->compiled || compiled_code_bytes(p->compiled) <= a->region0_bytes;
 }
 
-/* code_must_fit: 1: if it does not, the first attempt is the last one. */
+/* What comes after an attempt that does not fit. Only a reserve as large as the error of the
+ * expectation changes plans that were expected to leave room, so that is tried first; it may be
+ * more than any plans leave, though less would do. Returns 0 when nothing is left to try. */
+static int next_attempt(const struct fitting *f, struct attempt *t)
+{
+    uint64_t memory = f->a->mem_bytes, step = memory / RESERVE_STEPS;
+    int was_compiled = t->need != UINT64_MAX;
+
+    if (t->room == ROOM_MOST)
+        return 0;
+    if (was_compiled && f->compiled + 1 < ATTEMPTS_MAX)
+        *t = (struct attempt){ .room = ROOM_FOR_ERROR,
+                               .reserve = f->base.need - f->base_peak + step };
+    else if (!was_compiled && t->room == ROOM_FOR_ERROR)
+        *t = (struct attempt){ .room = ROOM_FOR_MISSING,
+                               .reserve = f->base.reserve + f->base.need - memory + step };
+    else
+        *t = (struct attempt){ .room = ROOM_MOST };
+    return 1;
+}
+
+static int is_compiled_to_the_end(const struct op_program *p)
+{
+    return p->compiled && !compiled_given_up(p->compiled);
+}
+
+/* Nothing fits: the program that needs least, which is what is reported. */
+static enum emu_status build_best(struct fitting *f, const struct attempt *last,
+                                  struct op_program *p)
+{
+    struct attempt best = f->best;
+
+    p->need_bytes = best.need;
+    if (f->o->outlook || (is_compiled_to_the_end(p) && last->need <= best.need))
+        return EMU_OK;
+    program_free(p);
+    emu_trim();
+    best.to_the_end = 1;
+    TRY(try_attempt(f, &best, p));
+    p->need_bytes = best.need;
+    return EMU_OK;
+}
+
+/* Whether there is nothing to mend, or no other attempt would mend it. */
+static int is_settled(const struct fitting *f, const struct attempt *t, const struct op_program *p)
+{
+    if (!p->compiled)
+        return !f->compiled;
+    return t->need <= f->a->mem_bytes || (f->code_must_fit && !code_fits(f->a, p)) ||
+           (f->compiled == 1 && !p->network->plans.fits);
+}
+
 static enum emu_status build_to_fit(const struct arch *a, const struct op_graph *og,
-                                    struct op_program_options o, int code_must_fit,
+                                    const struct op_program_options *o, int code_must_fit,
                                     struct op_program *p)
 {
-    for (unsigned attempt = 1;; attempt++) {
-        struct progress progress;
-        uint64_t need;
+    struct fitting f = { .a = a, .og = og, .o = o, .code_must_fit = code_must_fit };
+    struct attempt t = { .room = ROOM_AS_EXPECTED };
 
-        TRY(build_once(
-            a, og, &o,
-            (attempt < ATTEMPTS_MAX ? GIVE_UP_MEMORY : 0) | (code_must_fit ? GIVE_UP_CODE : 0), p));
-        if (!p->compiled)
+    for (;;) {
+        struct progress progress;
+
+        TRY(try_attempt(&f, &t, p));
+        if (is_settled(&f, &t, p)) {
+            p->need_bytes = p->compiled ? t.need : p->network->plans.peak_bytes;
             return EMU_OK;
-        need = compiled_need_bytes(p->compiled);
-        if (need <= a->mem_bytes || !p->network->plans.fits || attempt == ATTEMPTS_MAX ||
-            (code_must_fit && !code_fits(a, p)))
-            return EMU_OK;
-        progress = progress_begin(o.compile.progress);
-        progress_report(&progress, "again", "%s bytes more than there are: planned for less",
-                        count_text(need - a->mem_bytes).at);
-        o.lower.reserve_bytes = reserve_for(a, &p->network->plans, need, o.lower.reserve_bytes);
+        }
+        if (!next_attempt(&f, &t))
+            return build_best(&f, &t, p);
+        progress = progress_begin(o->compile.progress);
+        progress_report(&progress, "again", "%s bytes more than there are: planned for %s",
+                        count_text(f.base.need - a->mem_bytes).at,
+                        t.room == ROOM_MOST ? "as little as possible" : "less");
         program_free(p);
         emu_trim();
     }
@@ -161,9 +271,9 @@ static enum emu_status build_shared(const struct arch *a, const struct op_graph 
         TRY(graph_of_alike(og, o.lower.real, &p->alike));
     }
     if (!p->alike)
-        return build_to_fit(a, og, o, 0, p);
+        return build_to_fit(a, og, &o, 0, p);
     if (share == SHARE_AUTO) {
-        TRY(build_to_fit(a, og, o, 1, p));
+        TRY(build_to_fit(a, og, &o, 1, p));
         if (code_fits(a, p))
             return EMU_OK;
         progress = progress_begin(o.compile.progress);
@@ -173,7 +283,7 @@ static enum emu_status build_shared(const struct arch *a, const struct op_graph 
         program_free(p);
     }
     o.lower.share_blocks = SHARE_EQUAL;
-    return build_to_fit(a, p->alike, o, 0, p);
+    return build_to_fit(a, p->alike, &o, 0, p);
 }
 
 enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,

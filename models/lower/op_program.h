@@ -16,10 +16,13 @@ struct op_program_options {
     struct schedule_store *schedules; /* borrowed; NULL: attempts share one of their own */
     /* 1: do not compile a network that is expected to need OP_HOPELESS times the memory. */
     int give_up;
+    /* 1: of a network that does not fit only op_program.need_bytes is wanted; implies give_up. */
+    int outlook;
 };
 
 enum { OP_HOPELESS = 2 };
-/* Whether a network with these plans is expected to need so much. */
+/* Whether a network with these plans is expected to need so much, and more than what is allowed for
+ * code in any case. */
 int op_plans_hopeless(const struct conv_plans *p, const struct arch *a);
 
 struct op_program {         /* all owned */
@@ -29,6 +32,8 @@ struct op_program {         /* all owned */
     struct lowered_network *network;
     struct prefetch prefetch;
     struct compiled *compiled; /* may not fit: compiled_fits(); NULL: given up, plans say why */
+    uint64_t need_bytes;       /* of the tile that needs most; what is expected if compiled is NULL,
+                                  an estimate where it was given up */
 };
 
 /* Plans, builds and compiles. og is borrowed. Errors: those of op_lower() and graph_compile();

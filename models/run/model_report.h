@@ -60,13 +60,6 @@ void model_report_plans(const struct model_answer *m, FILE *f);
 void model_report_ranges(const struct model_answer *m, FILE *f);
 /* Prints the published figures about such a run, and how far it is from them. */
 void model_report_published(const struct model_answer *m, FILE *f);
-/* Prints what the plans of a network need that was given up before it was compiled (struct
- * op_program_options), and what would help. */
-void model_hopeless(const struct model_facts *n, const struct conv_plans *p, const struct arch *a,
-                    FILE *f);
-/* The same as JSON: new objects; NULL when out of memory. */
-json_t *model_hopeless_json(const struct model_facts *n, const struct conv_plans *p,
-                            const struct arch *a);
 json_t *model_report_json(const struct model_answer *m);
 /* The machine stopped before the end: says why on stderr, with a subject as request_failed() has
  * it, and prints the cycles until then, but no bill of layers. EMU_NO_MEMORY. */

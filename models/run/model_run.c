@@ -14,6 +14,7 @@
 #include "models/run/kept_image.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_dump.h"
+#include "models/run/model_fit.h"
 #include "models/run/model_output.h"
 #include "models/run/model_profile.h"
 #include "models/run/model_report.h"
@@ -557,15 +558,17 @@ static enum emu_status report_hopeless(struct model_run *m)
 {
     const struct model_facts f = model_source_facts(&m->source);
     const struct conv_plans *p = &m->p.network->plans;
+    struct fit_findings found;
     json_t *o;
 
     m->code = EXIT_FAULTED;
     program_note_unwritten(m->q);
+    model_fit_search(m->q, &m->arch, &m->source, m->p.need_bytes, &found);
     if (!m->q->json) {
-        model_hopeless(&f, p, &m->arch, stdout);
+        model_hopeless(&f, p, &m->arch, &found, stdout);
         return EMU_OK;
     }
-    o = model_hopeless_json(&f, p, &m->arch);
+    o = model_hopeless_json(&f, p, &m->arch, &found);
     if (!o)
         return FAIL(NO_MEMORY, "the report");
     run_print_json(o, stdout);
@@ -575,7 +578,10 @@ static enum emu_status report_hopeless(struct model_run *m)
 
 static enum emu_status report_unfit(struct model_run *m)
 {
-    TRY(program_out_of_memory(m->q, m->p.compiled, stdout, &m->code));
+    struct fit_findings found;
+
+    model_fit_search(m->q, &m->arch, &m->source, m->p.need_bytes, &found);
+    TRY(fit_report(m->q, m->p.compiled, &found, stdout, &m->code));
     if (!request_profiles(m->q))
         return EMU_OK;
     TRY(op_bill_init(m->p.network, m->p.compiled, &m->arch, &m->layers));

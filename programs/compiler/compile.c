@@ -238,10 +238,33 @@ enum emu_status graph_compile_with(struct graph *g, const struct compile_options
     return s;
 }
 
+static void free_advice(struct compiled *c)
+{
+    for (size_t i = 0; i < c->advices; i++)
+        emu_free(c->advice[i]);
+    emu_free(c->advice);
+    c->advice = NULL;
+    c->advices = 0;
+}
+
+enum emu_status compiled_set_advice(struct compiled *c, const char *const *line, size_t lines)
+{
+    free_advice(c);
+    c->advice = emu_alloc(lines + 1, sizeof(*c->advice));
+    for (size_t i = 0; c->advice && i < lines; i++) {
+        c->advice[i] = emu_strdup(line[i]);
+        if (!c->advice[i])
+            return FAIL(NO_MEMORY, "the report");
+        c->advices++;
+    }
+    return c->advice ? EMU_OK : FAIL(NO_MEMORY, "the report");
+}
+
 void compiled_free(struct compiled *c)
 {
     if (!c)
         return;
+    free_advice(c);
     image_free(c->image);
     placement_free(&c->place);
     codelet_code_free(&c->codelets);
@@ -253,6 +276,11 @@ void compiled_free(struct compiled *c)
 int compiled_fits(const struct compiled *c)
 {
     return c->place.fits;
+}
+
+int compiled_given_up(const struct compiled *c)
+{
+    return c->given_up;
 }
 
 uint64_t compiled_need_bytes(const struct compiled *c)

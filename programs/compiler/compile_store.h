@@ -1,4 +1,5 @@
-/* compile_store.h - what compilations may share: schedules of exchanges, by content.
+/* compile_store.h - for who compiles one network several times: what compilations may share,
+ * schedules of exchanges, by content; what came of an attempt; what to say when all have failed.
  *
  * Attempts of one network, other batches, other weights, machines with other memories have many
  * exchanges in common; whoever compiles with the store of another compilation schedules only those
@@ -23,5 +24,12 @@ enum emu_status schedule_store_write(struct schedule_store *s) EMU_MUST_CHECK;
 enum emu_status graph_compile_with(struct graph *g, const struct compile_options *o,
                                    struct schedule_store *store,
                                    struct compiled **out) EMU_MUST_CHECK;
+
+/* Whether it was given up before its exchanges were scheduled (GIVE_UP_MEMORY, GIVE_UP_CODE). */
+int compiled_given_up(const struct compiled *c);
+/* Of a program that does not fit: sentences that all reports give instead of what they would advise
+ * themselves, for instance what was tried. Copied. EMU_NO_MEMORY. */
+enum emu_status compiled_set_advice(struct compiled *c, const char *const *line,
+                                    size_t lines) EMU_MUST_CHECK;
 
 #endif

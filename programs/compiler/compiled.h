@@ -14,6 +14,8 @@ struct compiled {
     int given_up;        /* place is only its outlook, and there are no schedules */
     struct image *image; /* NULL when it does not fit */
     unsigned threads;    /* of the host, for reports; 0: all cores */
+    char **advice;       /* owned, compiled_set_advice(); NULL: reports have their own */
+    size_t advices;
 };
 
 #endif

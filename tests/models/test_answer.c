@@ -355,9 +355,18 @@ static void test_shortage(void **state)
 {
     static const char *const said[] = { "OUT OF MEMORY: 18 of 18 tiles", "are missing.",
                                         "All tiles together need", "What fills tile ",
-                                        "What would help\n  1. The program is too large" };
-    char *argv[] = { "run",          "-q", "efficientnet-b0",  "--set", "tiles=18",
-                     "--resolution", "32", "--no-calibration", NULL };
+                                        "What would help\n  1. Nothing was tried" };
+    char *argv[] = { "run",
+                     "-q",
+                     "efficientnet-b0",
+                     "--set",
+                     "tiles=18",
+                     "--resolution",
+                     "32",
+                     "--no-calibration",
+                     "--try-for",
+                     "0",
+                     NULL };
     char *t = answer_with(EXIT_FAULTED, EMU_COUNT_OF(argv) - 1, argv);
 
     (void)state;
@@ -369,8 +378,9 @@ static void test_shortage(void **state)
 /* Too few by far: the plans know it, nothing is compiled. */
 static void test_hopeless(void **state)
 {
-    char *argv[] = { "run",          "-q", "efficientnet-b0",  "--set",  "tiles=8",
-                     "--resolution", "32", "--no-calibration", "--json", NULL };
+    char *argv[] = { "run",          "-q", "efficientnet-b0",  "--set",     "tiles=8",
+                     "--resolution", "32", "--no-calibration", "--try-for", "0",
+                     "--json",       NULL };
     char *t = answer_with(EXIT_FAULTED, EMU_COUNT_OF(argv) - 1, argv);
     json_t *o = json_loads(t, 0, NULL);
 

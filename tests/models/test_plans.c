@@ -153,6 +153,39 @@ static void test_memory(void **state)
     ready_free(&n);
 }
 
+/* What the machine has no room for gets plans that need least: never more than those of a larger
+ * machine, and no more parameters stay than the caller lets. */
+static void test_least(void **state)
+{
+    struct ready n = network("efficientnet-b0", 64, 4);
+    struct lower_options o = { .real = ELEM_F16 };
+    struct arch small = machine(16, 0), large = machine(16, 0);
+    struct conv_plans least, others, capped;
+
+    (void)state;
+    large.mem_bytes *= 8; /* only planned for */
+    least = plans_of(&small, &n, &o);
+    assert_false(least.fits);
+    check_plans(&small, &least);
+    for (unsigned k = 0; k < 8; k++) {
+        o.parameter_proportion = k / 16.0;
+        others = plans_of(&large, &n, &o);
+        assert_true(least.peak_bytes <= others.peak_bytes);
+        conv_plans_free(&others);
+    }
+    o.parameter_proportion = 1e-6; /* less than can be had: the fewest that may stay */
+    others = plans_of(&small, &n, &o);
+    o.parameter_proportion = 1.01 * (double)others.resident_bytes / small.mem_bytes;
+    capped = plans_of(&small, &n, &o);
+    assert_false(others.fits || capped.fits);
+    assert_true((double)capped.resident_bytes <= o.parameter_proportion * small.mem_bytes);
+    assert_in_range(capped.peak_bytes, least.peak_bytes, others.peak_bytes);
+    conv_plans_free(&capped);
+    conv_plans_free(&others);
+    conv_plans_free(&least);
+    ready_free(&n);
+}
+
 static void test_reserve(void **state)
 {
     struct arch a = machine(128, 0);
@@ -243,6 +276,38 @@ static void test_again(void **state)
     ready_free(&n);
 }
 
+/* Nothing fits: what is reported is the attempt that needs least, compiled to the end, and about as
+ * much memory is enough. An outlook says the same without compiling to the end. */
+static void test_nothing_fits(void **state)
+{
+    struct arch a = machine(64, 0);
+    struct ready n = network("efficientnet-b0", 96, 2);
+    struct op_program_options o = { .lower.real = ELEM_F16, .compile.threads = 1 };
+    uint64_t need, outlook;
+    struct op_program p;
+    char set[32];
+
+    (void)state;
+    must(arch_set(&a, "sram=224K"));
+    must(op_program_new(&a, n.n->graph, &o, &p));
+    assert_false(compiled_fits(p.compiled) || compiled_given_up(p.compiled));
+    need = p.need_bytes;
+    assert_int_equal(need, compiled_need_bytes(p.compiled));
+    op_program_free(&p);
+    o.outlook = 1;
+    must(op_program_new(&a, n.n->graph, &o, &p));
+    outlook = p.need_bytes;
+    op_program_free(&p);
+    assert_in_range(outlook, need - need / 20, need + need / 20);
+    snprintf(set, sizeof(set), "sram=%uK", (unsigned)(need + need / 20) / 16384 * 16);
+    assert_string_not_equal(set, "sram=224K");
+    must(arch_set(&a, set));
+    must(op_program_new(&a, n.n->graph, &o, &p));
+    assert_true(compiled_fits(p.compiled));
+    op_program_free(&p);
+    ready_free(&n);
+}
+
 /* A first layer, as VGG has it, whose parameters have no numbers yet. */
 static struct net *first_layer(void)
 {
@@ -276,10 +341,11 @@ static void test_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_budget),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_cap),     cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_machine), cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_budget),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_cap),          cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_machine),      cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_again),        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_nothing_fits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,11 @@ enum emu_status shortage_advice(const struct memory_report *a, struct advice *ou
     *out = (struct advice){ 0 };
     if (!a->over)
         return EMU_OK;
+    if (a->c->advice) {
+        for (size_t i = 0; i < a->c->advices; i++)
+            TRY(advise(out, "%s", a->c->advice[i]));
+        return EMU_OK;
+    }
     TRY(advise_total(a, out));
     if (compiled_code_bytes(a->c) > arch->region0_bytes)
         TRY(advise_code(a, out));

@@ -6,6 +6,9 @@
 
 #include "programs/library/kernel/codelet_table.h"
 
+/* An end of region 0 that kernels can still name, with room for the code of all of them. */
+enum { ROOMY_END = (1 << 20) - (1 << 14) };
+
 /* The names of the codelets in a set: kernels in the order of the table, then those of the graph.
  * order has room for all rows and the set. */
 static enum emu_status order_set(const struct codelet *const *set, size_t n, const char **order)
@@ -73,6 +76,23 @@ static enum emu_status link_set(const struct arch *arch, const struct codelet *c
     return s;
 }
 
+/* Codelets that are longer than region 0 are linked as if it were larger: that the program does not
+ * fit is found out, and told, where its other code is known, too. */
+static enum emu_status link_somehow(const struct arch *arch, const struct codelet *const *set,
+                                    size_t n, const char **order, uint32_t addr,
+                                    struct codelet_code *out)
+{
+    struct arch roomy = *arch;
+
+    enum emu_status s = link_set(arch, set, n, order, addr, out);
+
+    if (s != EMU_BAD_ASM || arch->mem_base + arch->region0_bytes >= ROOMY_END)
+        return s;
+    memset((void *)order, 0, (codelet_count + n) * sizeof(*order));
+    roomy.mem_bytes = roomy.region0_bytes = ROOMY_END - arch->mem_base;
+    return link_set(&roomy, set, n, order, addr, out);
+}
+
 enum emu_status codelet_link(const struct arch *arch, const struct codelet *const *set, size_t n,
                              uint32_t addr, struct codelet_code *out)
 {
@@ -80,7 +100,7 @@ enum emu_status codelet_link(const struct arch *arch, const struct codelet *cons
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    s = order ? link_set(arch, set, n, order, addr, out)
+    s = order ? link_somehow(arch, set, n, order, addr, out)
               : FAIL(NO_MEMORY, "a set of %zu codelets", n);
     emu_free((void *)order);
     return s;

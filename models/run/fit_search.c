@@ -1,0 +1,321 @@
+/* fit_search.c - which changes are tried, and in which order: options first, which cost a user
+ * nothing; then the batch, the pictures and the memory of a tile, each to the largest or smallest
+ * that fits.
+ */
+#include "models/run/fit_search.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "emu/base/progress.h"
+#include "models/net/net.h"
+#include "programs/compiler/report/count_text.h"
+
+enum {
+    SECONDS = 60,   /* --try-for, if it is not given */
+    NARROW = 16,    /* a batch or a memory is found to one NARROW-th of it */
+    SIZE_TRIES = 7, /* of a size, at most */
+    GROWTH = 8,     /* a memory that is too small still grows by one GROWTH-th of it */
+    BLOCKS_ON = 2   /* the word of --share-blocks */
+};
+
+struct search {
+    const struct fit_subject *s;
+    struct fit_findings *out;
+    struct progress progress;
+    int64_t end_ms;
+    int late; /* something was left out for want of time */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void EMU_PRINTF(2, 3) say(struct search *x, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (x->out->lines == FIT_LINES_MAX)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(x->out->line[x->out->lines++], FIT_LINE_TEXT, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- one try ---- */
+
+/* Whether it fits; 0 when there is no time left to try. */
+static int try_change(struct search *x, const struct request *q, const struct arch *a,
+                      const char *change)
+{
+    struct fit_try *t = &x->out->tried[x->out->tries];
+
+    if (x->out->tries == FIT_TRIES_MAX || now_ms() >= x->end_ms) {
+        x->late = 1;
+        return 0;
+    }
+    x->out->tries++;
+    *t = (struct fit_try){ .fits = 0 };
+    snprintf(t->change, sizeof(t->change), "%s", change);
+    if (x->s->compile(x->s->ctx, q, a, &t->fits, &t->need_bytes) != EMU_OK)
+        t->fits = 0;
+    progress_report(&x->progress, "try", "%s %s%s%s%s", t->change,
+                    t->fits ? "fits" : "does not fit", t->need_bytes ? ": " : "",
+                    t->need_bytes ? count_text(t->need_bytes).at : "",
+                    t->need_bytes ? " bytes on the fullest tile" : "");
+    return t->fits;
+}
+
+/* ---- options ---- */
+
+static void try_exchange(struct search *x)
+{
+    struct request q = *x->s->q;
+
+    if (q.exchange)
+        return;
+    q.exchange = 1;
+    if (try_change(x, &q, x->s->arch, "--exchange memory"))
+        say(x, "Exchange code made short instead of fast: with --exchange memory it fits.");
+}
+
+static void try_precision(struct search *x)
+{
+    struct request q = *x->s->q;
+
+    if (x->s->trains || (!q.precision && !q.f32_until))
+        return;
+    q.precision = 0;
+    q.f32_until = NULL;
+    if (try_change(x, &q, x->s->arch, "--precision f16"))
+        say(x, "Numbers of half the size: with --precision f16 it fits.");
+}
+
+static void try_blocks(struct search *x)
+{
+    struct request q = *x->s->q;
+
+    if (x->s->trains || q.share_blocks)
+        return;
+    q.share_blocks = BLOCKS_ON;
+    if (try_change(x, &q, x->s->arch, "--share-blocks on"))
+        say(x, "Layers that repeat as one function: with --share-blocks on it fits.");
+}
+
+static void try_parameters(struct search *x)
+{
+    struct request q = *x->s->q;
+
+    if (q.parameter_memory > 0)
+        return;
+    q.parameter_memory = 0.1;
+    if (try_change(x, &q, x->s->arch, "--parameter-memory 0.1"))
+        say(x, "Parameters fetched when they are needed: with --parameter-memory 0.1 it fits.");
+}
+
+static void try_recompute(struct search *x)
+{
+    struct request q = *x->s->q;
+
+    if (!x->s->trains || !q.recompute || strcmp(q.recompute, "none") != 0)
+        return;
+    q.recompute = "all";
+    if (try_change(x, &q, x->s->arch, "--recompute all"))
+        say(x, "Results computed again instead of kept: with --recompute all it fits.");
+}
+
+/* ---- sizes ---- */
+
+/* A size and how a request is changed to it; the sizes that are tried are multiples of unit. */
+struct size {
+    const char *name; /* as it is typed, up to the number */
+    uint64_t unit;
+    uint64_t fits, does_not; /* the nearest so far; 0: none */
+    int (*try)(struct search *x, const struct size *z, uint64_t n);
+};
+
+static int note(struct search *x, struct size *z, uint64_t n)
+{
+    int fits = z->try(x, z, n);
+
+    if (fits)
+        z->fits = n;
+    else if (!x->late)
+        z->does_not = n;
+    return fits;
+}
+
+/* The smallest or largest that fits, between one that does and one that does not. */
+static void narrow(struct search *x, struct size *z)
+{
+    for (unsigned k = 0; k < SIZE_TRIES && z->fits && !x->late; k++) {
+        uint64_t low = z->fits < z->does_not ? z->fits : z->does_not;
+        uint64_t high = z->fits < z->does_not ? z->does_not : z->fits, middle;
+
+        middle = (low + high) / 2 / z->unit * z->unit;
+        if (middle <= low || (high - low) * NARROW <= high)
+            return;
+        note(x, z, middle);
+    }
+}
+
+/* About the part of n that fits when all memory grows with it, rounded down to units. */
+static uint64_t share_that_fits(const struct search *x, uint64_t n, uint64_t unit)
+{
+    uint64_t part = (uint64_t)((double)n * x->s->arch->mem_bytes / (double)x->s->need_bytes);
+
+    part = part < n ? part / unit * unit : (n - 1) / unit * unit;
+    return part > unit ? part : unit;
+}
+
+/* The largest below n. */
+static void find_largest(struct search *x, struct size *z, uint64_t n)
+{
+    uint64_t k = share_that_fits(x, n, z->unit);
+
+    z->does_not = n;
+    while (!note(x, z, k) && k > z->unit && !x->late)
+        k = k / 2 / z->unit * z->unit > z->unit ? k / 2 / z->unit * z->unit : z->unit;
+    narrow(x, z);
+}
+
+static int try_batch(struct search *x, const struct size *z, uint64_t n)
+{
+    struct request q = *x->s->q;
+    char change[FIT_CHANGE_TEXT];
+
+    snprintf(change, sizeof(change), "%s%" PRIu64, z->name, n);
+    q.batch = n;
+    return try_change(x, &q, x->s->arch, change);
+}
+
+static void find_batch(struct search *x)
+{
+    struct size z = { .name = "--batch ", .unit = 1, .try = try_batch };
+
+    if (x->s->batch < 2)
+        return;
+    find_largest(x, &z, x->s->batch);
+    if (z.fits)
+        say(x, "A smaller batch: --batch %" PRIu64 " fits, %" PRIu64 " does not.", z.fits,
+            z.does_not);
+}
+
+static int try_resolution(struct search *x, const struct size *z, uint64_t n)
+{
+    struct request q = *x->s->q;
+    char change[FIT_CHANGE_TEXT];
+
+    snprintf(change, sizeof(change), "%s%" PRIu64, z->name, n);
+    q.resolution = n;
+    return try_change(x, &q, x->s->arch, change);
+}
+
+static void find_resolution(struct search *x)
+{
+    struct size z = { .name = "--resolution ", .unit = NET_SIDE_MIN, .try = try_resolution };
+
+    if (x->s->resolution <= NET_SIDE_MIN)
+        return;
+    find_largest(x, &z, x->s->resolution);
+    if (z.fits)
+        say(x, "Smaller pictures: --resolution %" PRIu64 " fits, %" PRIu64 " does not.", z.fits,
+            z.does_not);
+}
+
+/* "sram=704K". */
+struct sram_text {
+    char at[32];
+};
+
+static struct sram_text sram_text(uint64_t n)
+{
+    int kib = n % 1024 == 0;
+    struct sram_text t;
+
+    snprintf(t.at, sizeof(t.at), "sram=%" PRIu64 "%s", kib ? n / 1024 : n, kib ? "K" : "");
+    return t;
+}
+
+static int try_sram(struct search *x, const struct size *z, uint64_t n)
+{
+    struct arch a = *x->s->arch;
+    char change[FIT_CHANGE_TEXT];
+
+    snprintf(change, sizeof(change), "%s%s", z->name, sram_text(n).at);
+    if (arch_set(&a, sram_text(n).at) != EMU_OK || arch_check(&a) != EMU_OK)
+        return 0;
+    return try_change(x, x->s->q, &a, change);
+}
+
+/* The smallest above what there is. */
+static void find_sram(struct search *x)
+{
+    uint64_t unit = x->s->arch->element_bytes, memory = x->s->arch->mem_bytes, n;
+    struct size z = { .name = "--set ", .unit = unit, .does_not = memory, .try = try_sram };
+
+    n = (x->s->need_bytes > memory ? x->s->need_bytes : memory + 1) + unit - 1;
+    n -= n % unit;
+    for (unsigned k = 0; k < SIZE_TRIES && !x->late && !note(x, &z, n); k++)
+        n += (n / GROWTH + unit - 1) / unit * unit;
+    narrow(x, &z);
+    if (z.fits)
+        say(x, "Tiles with more memory: --set %s fits, %s does not.", sram_text(z.fits).at,
+            sram_text(z.does_not).at);
+}
+
+/* ---- all of it ---- */
+
+/* When nothing fits, that is the news; and a search that was cut off says so. */
+static void conclude(struct search *x, uint64_t seconds)
+{
+    if (!seconds)
+        say(x, "Nothing was tried (--try-for 0).");
+    else if (!x->out->lines && !x->late)
+        say(x, "Nothing that was tried fits: a machine with more tiles, or a smaller network.");
+    else if (x->late)
+        say(x, "Not all was tried in %" PRIu64 " seconds; --try-for SECONDS gives it more.",
+            seconds);
+}
+
+void fit_search(const struct fit_subject *s, struct fit_findings *out)
+{
+    uint64_t seconds = request_has(s->q, OPTION_try_for) ? s->q->try_for : SECONDS;
+    struct search x = { .s = s,
+                        .out = out,
+                        .progress = progress_begin(s->q->quiet ? NULL : stderr),
+                        .end_ms = now_ms() + (int64_t)seconds * 1000 };
+
+    *out = (struct fit_findings){ .tries = 0 };
+    if (seconds) {
+        progress_report(&x.progress, "try", "what fits, for up to %" PRIu64 " seconds", seconds);
+        try_exchange(&x);
+        try_precision(&x);
+        try_blocks(&x);
+        try_recompute(&x);
+        find_batch(&x);
+        find_sram(&x);
+        try_parameters(&x);
+        find_resolution(&x);
+    }
+    conclude(&x, seconds);
+}
+
+json_t *fit_findings_json(const struct fit_findings *f)
+{
+    json_t *list = json_array();
+
+    for (unsigned k = 0; k < f->tries; k++) {
+        const struct fit_try *t = &f->tried[k];
+
+        json_array_append_new(list, json_pack("{s:s, s:b, s:I}", "change", t->change, "fits",
+                                              t->fits, "need_bytes", (json_int_t)t->need_bytes));
+    }
+    return list;
+}

@@ -1,0 +1,87 @@
+/* model_fit.c - tries a network with changes, and reports one that does not fit. */
+#include "models/run/model_fit.h"
+
+#include "models/lower/op_program.h"
+#include "programs/cli/program_request.h"
+
+/* The network of a changed request; parameters by name are zero, which takes as much memory. */
+static enum emu_status open_changed(const struct request *q, const struct arch *a,
+                                    struct model_source *out)
+{
+    struct progress quiet = progress_begin(NULL);
+
+    TRY(model_source_open(q, a, &quiet, out));
+    out->choice.blank = !out->choice.weights;
+    return model_source_finish(out, &quiet);
+}
+
+static enum emu_status compile_changed(void *ctx, const struct request *q, const struct arch *a,
+                                       int *fits, uint64_t *need)
+{
+    struct model_source source = { .net = NULL };
+    struct op_program p = { .graph = NULL };
+    enum emu_status s = open_changed(q, a, &source);
+    struct op_program_options o = { .lower = network_lowering(&source.choice),
+                                    .compile = compile_options_of(q),
+                                    .schedules = ctx,
+                                    .outlook = 1 };
+
+    o.compile.progress = NULL;
+    if (s == EMU_OK)
+        s = op_program_new(a, source.graph, &o, &p);
+    *fits = s == EMU_OK && p.compiled && compiled_fits(p.compiled);
+    *need = s == EMU_OK ? p.need_bytes : 0;
+    op_program_free(&p);
+    model_source_free(&source);
+    return s;
+}
+
+void model_fit_search(const struct request *q, const struct arch *a, const struct model_source *s,
+                      uint64_t need_bytes, struct fit_findings *out)
+{
+    const struct model_facts facts = model_source_facts(s);
+    struct schedule_store *schedules = NULL;
+    const int is_free = s->net || s->model->batched;
+    struct fit_subject subject = { .q = q,
+                                   .arch = a,
+                                   .need_bytes = need_bytes,
+                                   .batch = is_free ? facts.batch : 0,
+                                   .resolution = s->net ? facts.resolution : 0,
+                                   .compile = compile_changed };
+
+    if (schedule_store_new("", &schedules) == EMU_OK)
+        subject.ctx = schedules;
+    fit_search(&subject, out);
+    schedule_store_free(schedules);
+}
+
+/* ---- the answer ---- */
+
+static enum emu_status print_json(const struct compiled *c, const struct fit_findings *found,
+                                  FILE *f)
+{
+    json_t *o = compiled_report_json(c);
+
+    if (!o || json_object_set_new(o, "tried", fit_findings_json(found))) {
+        json_decref(o);
+        return FAIL(NO_MEMORY, "the report");
+    }
+    run_print_json(o, f);
+    json_decref(o);
+    return EMU_OK;
+}
+
+enum emu_status fit_report(const struct request *q, struct compiled *c,
+                           const struct fit_findings *found, FILE *f, int *code)
+{
+    const char *line[FIT_LINES_MAX];
+
+    for (unsigned k = 0; k < found->lines; k++)
+        line[k] = found->line[k];
+    TRY(compiled_set_advice(c, line, found->lines));
+    if (!q->json)
+        return program_out_of_memory(q, c, f, code);
+    *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    program_note_unwritten(q);
+    return print_json(c, found, f);
+}

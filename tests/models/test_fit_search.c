@@ -1,0 +1,149 @@
+/* test_fit_search.c - the search for what fits, on networks whose need is a formula: what it names
+ * fits, what lies just beyond does not, and what does not help is not named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "models/run/fit_search.h"
+
+/* A network: bytes that it needs whatever its batch, for each input, and less for some options. */
+struct formula {
+    uint64_t fixed, input, exchange, f16, parameters;
+    unsigned asked;
+};
+
+static enum emu_status need_of(void *ctx, const struct request *q, const struct arch *a, int *fits,
+                               uint64_t *need)
+{
+    struct formula *f = ctx;
+
+    f->asked++;
+    *need = f->fixed + f->input * (q->batch ? q->batch : 1) - (q->exchange ? f->exchange : 0) -
+            (q->parameter_memory > 0 ? f->parameters : 0);
+    if (!q->precision)
+        *need -= f->f16;
+    *fits = *need <= a->mem_bytes;
+    return EMU_OK;
+}
+
+/* What is found for a batch of a network in 640 KiB, elements of 16 KiB. */
+static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t seconds)
+{
+    unsigned char given[OPTION_COUNT] = { [OPTION_try_for] = 1 };
+    struct request q = {
+        .given = given, .batch = batch, .try_for = seconds, .quiet = 1, .precision = f->f16 != 0
+    };
+    struct arch a = *arch_preset("mk2");
+    struct fit_findings found;
+    int fits;
+    struct fit_subject s = {
+        .q = &q, .arch = &a, .batch = (uint32_t)batch, .compile = need_of, .ctx = f
+    };
+
+    assert_int_equal(arch_set(&a, "sram=640K"), EMU_OK);
+    assert_int_equal(need_of(f, &q, &a, &fits, &s.need_bytes), EMU_OK);
+    assert_false(fits);
+    f->asked = 0;
+    fit_search(&s, &found);
+    assert_int_equal(f->asked, found.tries);
+    assert_true(found.lines > 0);
+    return found;
+}
+
+static int says(const struct fit_findings *f, const char *text)
+{
+    for (unsigned k = 0; k < f->lines; k++) {
+        if (strstr(f->line[k], text))
+            return 1;
+    }
+    return 0;
+}
+
+/* 32 inputs miss by a little; 27 are the most that fit. */
+static void test_batch(void **state)
+{
+    struct formula f = { .fixed = 100 * 1024, .input = 20 * 1024 };
+    struct fit_findings found = found_for(&f, 32, 60);
+    unsigned fits = 0, does_not = 0;
+
+    (void)state;
+    for (unsigned k = 0; k < found.lines; k++)
+        (void)sscanf(found.line[k], "A smaller batch: --batch %u fits, %u does not", &fits,
+                     &does_not);
+    assert_in_range(fits, 25, 27);
+    assert_in_range(does_not, 28, 29);
+    assert_true(says(&found, "--set sram=752K fits, "));
+    assert_false(says(&found, "--exchange"));
+    assert_true(found.tries < 16);
+}
+
+/* Memory is found to one 16th, from above. */
+static void test_memory(void **state)
+{
+    struct formula f = { .fixed = 1200 * 1024 };
+    struct fit_findings found = found_for(&f, 1, 60);
+    struct fit_try *t = NULL;
+
+    (void)state;
+    for (unsigned k = 0; k < found.tries; k++)
+        t = found.tried[k].fits ? &found.tried[k] : t;
+    assert_non_null(t);
+    assert_true(says(&found, "--set sram=1200K fits"));
+    assert_false(says(&found, "--batch"));
+}
+
+/* What helps is named with the others, what does not is only in the list of what was tried. */
+static void test_options(void **state)
+{
+    struct formula f = { .fixed = 700 * 1024, .exchange = 70 * 1024, .parameters = 10 };
+    struct fit_findings found = found_for(&f, 1, 60);
+
+    (void)state;
+    assert_true(says(&found, "--exchange memory it fits"));
+    assert_false(says(&found, "--parameter-memory"));
+    assert_string_equal(found.tried[0].change, "--exchange memory");
+    assert_true(found.tried[0].fits);
+    f = (struct formula){ .fixed = 1200 * 1024, .f16 = 600 * 1024 };
+    found = found_for(&f, 1, 60);
+    assert_true(says(&found, "--precision f16 it fits"));
+    assert_false(says(&found, "--exchange"));
+}
+
+/* Without time nothing is tried, and that is said. */
+static void test_no_time(void **state)
+{
+    struct formula f = { .fixed = 700 * 1024 };
+    struct fit_findings found = found_for(&f, 1, 0);
+    json_t *list = fit_findings_json(&found);
+
+    (void)state;
+    assert_int_equal(found.tries, 0);
+    assert_true(says(&found, "--try-for 0"));
+    assert_int_equal(json_array_size(list), 0);
+    json_decref(list);
+}
+
+/* Nothing on this machine: it is not promised that anything helps. */
+static void test_nothing(void **state)
+{
+    struct formula f = { .fixed = UINT64_C(1) << 40 };
+    struct fit_findings found = found_for(&f, 4, 60);
+
+    (void)state;
+    assert_false(says(&found, " fits,"));
+    assert_true(says(&found, "Nothing that was tried fits"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_options), cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
