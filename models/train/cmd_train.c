@@ -14,6 +14,7 @@
 #include "emu/job/run_image.h"
 #include "models/operators/op_print.h"
 #include "models/operators/op_update.h"
+#include "models/run/model_fit.h"
 #include "models/run/network_choice.h"
 #include "models/run/op_bill.h"
 #include "models/train/recompute.h"
@@ -277,10 +278,17 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     }
     TRY(check_nodes(g));
     TRY(op_lower_check_machine(&t->arch, g));
+    o.program.outlook = t->tries;
+    o.program.compile.progress = t->tries ? NULL : o.program.compile.progress;
     t->chip_options = chip == &t->chip ? o : t->chip_options;
     TRY(train_chip_new(&t->arch, g, step, &o, chip));
     progress_skip(&t->progress);
     return EMU_OK;
+}
+
+static int chip_fits(const struct train_chip *chip)
+{
+    return chip->program.compiled && compiled_fits(chip->program.compiled);
 }
 
 static enum emu_status recompute(struct training *t, const char *names)
@@ -301,7 +309,7 @@ static enum emu_status compile_recomputing(struct training *t, const struct trai
     if (!is_auto && strcmp(names, "none"))
         TRY(recompute(t, names));
     TRY(compile_one(t, t->source.graph, step, &t->chip));
-    if (!is_auto || compiled_fits(t->chip.program.compiled))
+    if (!is_auto || chip_fits(&t->chip))
         return EMU_OK;
     train_chip_free(&t->chip);
     TRY(recompute(t, "all"));
@@ -315,8 +323,7 @@ static enum emu_status compile_step(struct training *t)
 
     TRY(train_step_make(t->source.graph, &t->optimiser, &step));
     TRY(compile_recomputing(t, &step));
-    if (compiled_fits(t->chip.program.compiled) || !t->link.io_tiles ||
-        request_has(t->q, OPTION_io_tiles))
+    if (chip_fits(&t->chip) || !t->link.io_tiles || request_has(t->q, OPTION_io_tiles))
         return EMU_OK;
     train_chip_free(&t->chip);
     t->link.io_tiles = 0;
@@ -330,7 +337,7 @@ static enum emu_status compile(struct training *t)
     struct train_step step;
 
     TRY(compile_step(t));
-    if (!t->test_data || !compiled_fits(t->chip.program.compiled))
+    if (!t->test_data || !chip_fits(&t->chip))
         return EMU_OK;
     TRY(train_eval_make(t->test_source.graph, &step));
     return compile_one(t, t->test_source.graph, &step, &t->test_chip);
@@ -411,10 +418,46 @@ static enum emu_status judge(struct training *t, enum emu_status s)
     return EMU_OK;
 }
 
-static enum emu_status report_unfit(struct training *t, const struct compiled *c)
+/* What is asked for and a change; data and files are those of the training. */
+static enum emu_status compile_changed(void *ctx, const struct request *q, const struct arch *a,
+                                       int *fits, uint64_t *need)
 {
-    TRY(program_out_of_memory(t->q, c, stdout, &t->code));
-    return program_profile_unfit(t->q, c, NULL, NULL, &t->profile);
+    struct training *t = ctx, u = { .q = q,
+                                    .arch = *a,
+                                    .data = t->data,
+                                    .test_data = t->test_data,
+                                    .at.seed = t->at.seed,
+                                    .progress = progress_begin(NULL),
+                                    .tries = 1 };
+    enum emu_status s = read_options(&u);
+
+    if (s == EMU_OK)
+        s = open_network(&u);
+    if (s == EMU_OK)
+        s = compile(&u);
+    *fits = s == EMU_OK && chip_fits(&u.chip) && (!u.test_data || chip_fits(&u.test_chip));
+    *need = s != EMU_OK ? 0 : u.chip.program.need_bytes;
+    if (*need <= a->mem_bytes && u.test_chip.program.need_bytes > *need)
+        *need = u.test_chip.program.need_bytes;
+    u.data = u.test_data = NULL;
+    training_free(&u);
+    return s;
+}
+
+static enum emu_status report_unfit(struct training *t, const struct op_program *p)
+{
+    const struct fit_subject subject = { .q = t->q,
+                                         .arch = &t->arch,
+                                         .need_bytes = p->need_bytes,
+                                         .batch = t->source.shape.batch,
+                                         .trains = 1,
+                                         .compile = compile_changed,
+                                         .ctx = t };
+    struct fit_findings found;
+
+    fit_search(&subject, &found);
+    TRY(fit_report(t->q, p->compiled, &found, stdout, &t->code));
+    return program_profile_unfit(t->q, p->compiled, NULL, NULL, &t->profile);
 }
 
 static enum emu_status write_profile(struct training *t)
@@ -426,10 +469,10 @@ static enum emu_status train(struct training *t)
 {
     enum emu_status s;
 
-    if (!compiled_fits(t->chip.program.compiled))
-        return report_unfit(t, t->chip.program.compiled);
-    if (t->test_data && !compiled_fits(t->test_chip.program.compiled))
-        return report_unfit(t, t->test_chip.program.compiled);
+    if (!chip_fits(&t->chip))
+        return report_unfit(t, &t->chip.program);
+    if (t->test_data && !chip_fits(&t->test_chip))
+        return report_unfit(t, &t->test_chip.program);
     TRY(begin_machines(t));
     if (t->q->engine) {
         TRY(training_time(t));

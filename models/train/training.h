@@ -47,10 +47,11 @@ struct training {
     uint32_t accumulate;                    /* micro batches of a step */
     struct train_chip_options chip_options; /* of the step */
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
-    struct train_link link;                 /* how pictures get there */
-    struct op_tensor pictures, targets;     /* of a batch; owned */
-    struct micro_batch way[UNDER_WAY];      /* micro batch n is at n % UNDER_WAY */
-    uint64_t taken, done;                   /* micro batches for the chip; done by it */
+    int tries;                          /* 1: only whether programs fit is wanted (fit_search.h) */
+    struct train_link link;             /* how pictures get there */
+    struct op_tensor pictures, targets; /* of a batch; owned */
+    struct micro_batch way[UNDER_WAY];  /* micro batch n is at n % UNDER_WAY */
+    uint64_t taken, done;               /* micro batches for the chip; done by it */
     struct train_progress at;
     char options[TRAINING_OPTIONS]; /* at.options */
     struct train_average average;   /* owned */
