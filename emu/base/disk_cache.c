@@ -362,10 +362,10 @@ static enum emu_status write_head(struct disk_cache_writer *w)
     struct disk_cache_head h = { .key = w->key };
     uint8_t *all = MAP_FAILED, front[BODY_AT];
     struct stat st;
-    int good = !fflush(f) && !fstat(fileno(f), &st) && st.st_size >= BODY_AT;
+    int good = !fflush(f) && !fstat(output_fd(w->out), &st) && st.st_size >= BODY_AT;
 
     if (good)
-        all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fileno(f), 0);
+        all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, output_fd(w->out), 0);
     if (all == MAP_FAILED)
         return FAIL(IO, "%.200s: %s", output_path(w->out), strerror(errno));
     memcpy(h.magic, magic, sizeof(magic));
@@ -375,7 +375,7 @@ static enum emu_status write_head(struct disk_cache_writer *w)
     munmap(all, (size_t)st.st_size);
     memcpy(front, &h, HEAD_BYTES);
     memcpy(front + HEAD_BYTES, w->label, sizeof(w->label));
-    if (pwrite(fileno(f), front, sizeof(front), 0) != sizeof(front))
+    if (pwrite(output_fd(w->out), front, sizeof(front), 0) != sizeof(front))
         return FAIL(IO, "%.200s: %s", output_path(w->out), strerror(errno));
     return EMU_OK;
 }

@@ -27,6 +27,8 @@ struct output_file {
     char *target;    /* owned: where links lead; NULL: written directly */
     char *temporary; /* owned; NULL: written directly */
     int slot;        /* in the list */
+    int fd;          /* owned by f */
+    int error;       /* errno of the first write that failed, which f does not keep; 0: none did */
 };
 
 static _Atomic(const char *) temporaries[TEMPORARIES];
@@ -104,9 +106,51 @@ static int standard_stream(const struct stat *target)
     return -1;
 }
 
+static ssize_t stream_write(void *cookie, const char *data, size_t bytes)
+{
+    struct output_file *o = cookie;
+    size_t done = 0;
+
+    /* What a disk takes of the last piece is no error: the next write says why not more. */
+    while (done < bytes) {
+        ssize_t n = write(o->fd, data + done, bytes - done);
+
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            break;
+    }
+    if (done < bytes && !o->error)
+        o->error = errno;
+    return (ssize_t)done;
+}
+
+static int stream_seek(void *cookie, off64_t *offset, int whence)
+{
+    const struct output_file *o = cookie;
+
+    *offset = lseek64(o->fd, *offset, whence);
+    return *offset < 0 ? -1 : 0;
+}
+
+static int stream_close(void *cookie)
+{
+    struct output_file *o = cookie;
+
+    if (!close(o->fd))
+        return 0;
+    o->error = o->error ? o->error : errno;
+    return -1;
+}
+
 static enum emu_status attach(struct output_file *o, int fd)
 {
-    o->f = fd < 0 ? NULL : fdopen(fd, "w");
+    static const cookie_io_functions_t io = { .write = stream_write,
+                                              .seek = stream_seek,
+                                              .close = stream_close };
+
+    o->fd = fd;
+    o->f = fd < 0 ? NULL : fopencookie(o, "w", io);
     if (o->f)
         return EMU_OK;
     (void)failed(o, errno);
@@ -212,6 +256,11 @@ FILE *output_stream(const struct output_file *o)
     return o ? o->f : NULL;
 }
 
+int output_fd(const struct output_file *o)
+{
+    return o->fd;
+}
+
 /* ---- the end ---- */
 
 /* Frees o. The temporary file, if it is still there, goes away. */
@@ -237,17 +286,12 @@ void output_discard(struct output_file *o)
 /* Everything written has reached the file, which is closed. */
 static enum emu_status close_output(struct output_file *o)
 {
-    int bad = ferror(o->f), error;
+    int bad = ferror(o->f);
 
-    errno = 0;
     bad |= fflush(o->f);
-    error = errno;
-    if (fclose(o->f) && !bad) {
-        bad = 1;
-        error = errno;
-    }
+    bad |= fclose(o->f);
     o->f = NULL;
-    return bad ? failed(o, error) : EMU_OK;
+    return bad ? failed(o, o->error) : EMU_OK;
 }
 
 enum emu_status output_commit(struct output_file *o)

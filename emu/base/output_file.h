@@ -25,9 +25,11 @@ enum emu_status output_open(const char *path, struct output_file **out) EMU_MUST
 
 const char *output_path(const struct output_file *o); /* as output_open() got it; borrowed */
 
-/* Where to write; borrowed, NULL without an output. Buffered: whoever writes to the descriptor
- * itself writes nothing here. */
+/* Where to write; borrowed, NULL without an output. It has no descriptor of its own (fileno()), and
+ * keeps the reason of the first write that failed for output_commit(). */
 FILE *output_stream(const struct output_file *o);
+/* The descriptor behind it, for whoever writes to that; flush the stream first. */
+int output_fd(const struct output_file *o);
 
 /* Puts the file in its place and frees o, on failure, too: then an earlier file is as it was.
  * Errors: EMU_IO, also for what could not be written before. */

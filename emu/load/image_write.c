@@ -481,7 +481,7 @@ enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
 
 enum emu_status image_write_to(const struct image *im, const struct output_file *out)
 {
-    return image_write_fd(im, fileno(output_stream(out)), output_path(out));
+    return image_write_fd(im, output_fd(out), output_path(out));
 }
 
 enum emu_status image_write(const struct image *im, const char *path)

@@ -45,7 +45,9 @@ enum emu_status store_failed(const struct profile *p, int rc)
     if (p->path && !writes)
         return FAIL(BAD_FILE, "%.200s: damaged, or no %s: %s", p->path, p->kind->name,
                     sqlite3_errmsg(p->db));
-    return FAIL(IO, "%.200s: %s", p->path ? p->path : "a profile", sqlite3_errmsg(p->db));
+    return FAIL(IO, "%.200s: %s", p->path ? p->path : "a profile",
+                writes && sqlite3_system_errno(p->db) ? strerror(sqlite3_system_errno(p->db))
+                                                      : sqlite3_errmsg(p->db));
 }
 
 enum emu_status store_sql(struct profile *p, const char *sql)
