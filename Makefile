@@ -197,11 +197,11 @@ check-matrix: $(B)/superstep $(MATRIX) ## a drawn part of inputs x outputs x rep
 
 PREFIX ?= /usr/local
 
-install: $(B)/superstep $(SHARED) ## install program, libraries, headers and man page below PREFIX (and DESTDIR)
+install: $(B)/superstep $(SHARED) ## install program, libraries, headers, pages and completion below PREFIX (and DESTDIR)
 	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB) $(SHARED)
 
 uninstall: ## remove what install put below PREFIX
-	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1
+	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep share/doc/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1 share/bash-completion/completions/superstep share/zsh/site-functions/_superstep
 
 check-install: $(B)/superstep ## install into an empty folder, build a program against it in C and C++, uninstall
 	$(Q)CC="$(CC)" tests/installed.sh MODE=$(MODE) OPT="$(OPT)" CC="$(CC)"

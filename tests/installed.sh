@@ -10,6 +10,42 @@ bad() { echo "$*"; exit 1; }
 
 "$to/usr/bin/superstep" machines | grep -q mk2 || bad "the installed program does not run"
 
+# What help and lessons point at is there.
+"$to/usr/bin/superstep" lab | grep -q "^  the course  *$to/usr/share/doc/superstep/course.md\$" || bad "lab does not name the installed course"
+"$to/usr/bin/superstep" report --help | tr -d '\n ' | grep -q "$to/usr/share/doc/superstep/profile.md" || bad "help does not name the installed pages"
+for page in course.md lab.md profile.md howto/train.md; do
+    [ -s "$to/usr/share/doc/superstep/$page" ] || bad "$page is not installed"
+done
+
+# completes WORD WORDS...: bash offers WORD for the last of the words, as it cuts them.
+completes()
+{
+    wanted=$1
+    shift
+    bash -c '. "$1"; shift; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _superstep; printf "%s\n" "${COMPREPLY[@]}"' - \
+        "$to/usr/share/bash-completion/completions/superstep" "$@" >"$to/said" 2>&1
+    grep -qx -- "$wanted" "$to/said" || bad "$*: bash does not offer $wanted, but" $(cat "$to/said")
+}
+if command -v bash >/dev/null; then
+    completes models superstep mo
+    completes completion superstep help comp
+    completes resnet-50 superstep run resn
+    completes matvec-rows superstep sweep matv
+    completes exercise superstep lab ex
+    completes mk2 superstep machines mk
+    completes mk2 superstep run ring --machine = mk
+    completes --engine= superstep run ring --eng
+    completes timing superstep run ring --engine = ""
+    completes cosine superstep train --schedule cos
+    completes zsh superstep completion z
+    cd docs && completes course.md superstep run cour && cd ..
+fi
+zsh=share/zsh/site-functions/_superstep
+grep -q "resnet-50" "$to/usr/$zsh" || bad "no names in $zsh"
+if command -v zsh >/dev/null; then
+    zsh -n "$to/usr/$zsh" || bad "zsh does not read $zsh"
+fi
+
 # Both libraries export what the headers declare, and nothing else.
 echo '#include <superstep.h>' | ${CC:-cc} $(pkg-config --cflags superstep) -E -x c - |
     awk -v root="$to/usr/include" -f tests/declared_names.awk | sort >"$to/declared"

@@ -56,8 +56,14 @@ full() {
 # ---- names and options
 
 refuse "no command 'nosuch'" nosuch
-refuse "no file and no program 'efficientnet-b8'" run efficientnet-b8
-refuse "no network 'efficientnet-b8'" models efficientnet-b8
+refuse "no file and no program 'resnet50'; did you mean 'resnet-50'?" run resnet50
+refuse "no file and no program 'ResNet_50'; did you mean 'resnet-50'?" run ResNet_50
+refuse "no file and no program 'efficentnet-b0'; did you mean 'efficientnet-b0'?" run efficentnet-b0
+refuse "no file and no program 'rnig'; did you mean 'ring'?" run rnig
+refuse "no file and no program 'vgg'; superstep --help lists all names" run vgg
+refuse "'resnet50' is no network; did you mean 'resnet-50'?" stream resnet50
+refuse "'resnet50'; did you mean 'resnet-50'?" sweep resnet50 --vary tiles=64 -o "$tmp/s.db"
+refuse "no network 'resnet50'; did you mean 'resnet-50'?" models resnet50
 refuse "no program 'nosuch'" lab nosuch
 refuse "No such file" models "$tmp/nosuch.onnx"
 printf 'no model' >"$tmp/bad.onnx"
@@ -72,6 +78,67 @@ refuse "the output is the same file as the input" models "$tmp/in.onnx" -o "$tmp
 ln "$tmp/in.onnx" "$tmp/same.onnx"
 refuse "the output is the same file as the input" models "$tmp/in.onnx" -o "$tmp/same.onnx"
 cmp -s "$tmp/in.onnx" tests/fuzz/corpus/onnx/layer_norm.onnx || fail "an ONNX file was replaced by what was read from it"
+
+# ---- help and completion
+
+for command in $("$program" --help | sed -n '/^usage/,/^Programs/s/^  \([a-z]*\) .*/\1/p'); do
+    expect 0 "Examples:" help "$command"
+    sed -n '/^Examples:/,$p' "$tmp/out" | grep -q '^  superstep [a-z]' || fail "help $command: no example"
+    awk 'length > 79' "$tmp/out" | grep -q 'superstep' && fail "help $command: an example is too wide"
+done
+refuse "'fish': completion is there for bash and zsh" completion fish
+refuse "which shell?" completion
+expect 0 "the exercises  superstep lab exercise: 12 of them" lab
+# The way that the list names is that of the course.
+sed -n 's/^\$ superstep lab \(exercise [0-9]*\|[a-z_-]*\).*/\1/p' docs/course.md | grep -v 'check\|solution' | awk '!seen[$0]++' | tr '\n' ' ' >"$tmp/course"
+sed -n '/^In order/,/Then a course/p' "$tmp/out" | tr '\n' ' ' | sed 's/^In order, a lesson of 90 minutes: //; s/\. Then a course.*/ /; s/, */ /g' | cmp -s - "$tmp/course" &&
+    passed=$((passed + 1)) || fail "lab names another way than docs/course.md: $(cat "$tmp/course")"
+
+# ---- assembly as JSON
+
+printf 'main: sync 6\n add $m0, $m1, 2\n .data\nd: .byte 1, 2\n' >"$tmp/code.S"
+"$program" asm "$tmp/code.S" --json >"$tmp/out" 2>"$tmp/err"
+[ "$(jq -r '.sections[0].code[1] | .text, .words[0], (.line | tostring)' "$tmp/out" | tr '\n' ' ')" = 'add $m0, $m1, 2 22100002 2 ' ] &&
+    [ "$(jq -r '(.sections[] | select(.name == ".data") | .data), (.symbols[] | select(.name == "d") | .section)' "$tmp/out" | tr '\n' ' ')" = '0102 .data ' ] &&
+    passed=$((passed + 1)) || fail "asm --json"
+refuse "either --json or --output" asm "$tmp/code.S" --json -o "$tmp/code"
+
+# ---- loops without an end
+
+cat >"$tmp/spin.S" <<'END'
+        .section .text.spin, "ax"
+        .globl spin
+        .type spin, @function
+        .worker
+spin:   bri spin
+        .size spin, . - spin
+END
+cat >"$tmp/spin.graph" <<END
+superstep-graph 1
+machine toy4
+codelet spin multi stack 0 from "spin.S"
+    inout x f32
+variable x f32 [4] kept
+    [0:4] on tile 1
+compute set go
+    vertex spin on tile 1
+        x = x[0:4]
+program
+    execute go
+END
+expect 3 "more than 9999 cycles: an endless loop? Tile 1" run "$tmp/spin.graph" --max-cycles 9999
+expect 3 "status limit" run -q "$tmp/spin.graph" --max-cycles 9999
+expect 3 '"status": "limit"' run -q "$tmp/spin.graph" --max-cycles 9999 --json
+expect 3 "more than 500 cycles" $net --max-cycles 500
+seq -f 'name%g' 0 999 >"$tmp/names.txt"
+"$program" $net --labels "$tmp/names.txt" >"$tmp/out" 2>"$tmp/err"
+grep -qE 'class ([0-9]+) name\1 \([0-9.]+\), ([0-9]+) name\2 \([0-9.]+\), ([0-9]+) name\3 ' "$tmp/out" && passed=$((passed + 1)) || fail "--labels: not all three classes have names"
+for option in "" "--precision f32" "-b 2"; do
+    "$program" run -q tests/fuzz/corpus/onnx/layer_norm.onnx --set tiles=16 --cache "$tmp/kept" $option >/dev/null 2>&1
+done
+"$program" cache --cache "$tmp/kept" | grep network >"$tmp/out" 2>"$tmp/err"
+grep -q 'f32' "$tmp/out" && [ "$(sed 's/.*network//' "$tmp/out" | sort -u | wc -l)" = "$(wc -l <"$tmp/out")" ] && passed=$((passed + 1)) || fail "cache: entries that cannot be told apart"
+refuse "either --compare-layers or --max-cycles" $net --compare-layers --max-cycles 500
 
 # ---- stages of a network
 
@@ -435,6 +502,11 @@ full run -q vector-add -D n=100 --machine toy4
 
 refuse "no pictures: empty directories" $stream --io-tiles 6 "$tmp/dir"
 refuse "nosuch: No such file" $stream --io-tiles 6 "@$tmp/nosuch"
+# Before the network is read, let alone compiled.
+refuse "nosuchdir: No such file" stream "$tmp/bad.onnx" nosuchdir
+refuse "nosuch.png: No such file" $stream --io-tiles 6 models/pictures "$tmp/nosuch.png"
+"$program" stream efficientnet-b0 --resolution 32 --no-calibration --set tiles=128 --io-tiles 6 models/pictures >"$tmp/out" 2>"$tmp/err"
+grep -q '^execute .* 2 pictures, ' "$tmp/err" && passed=$((passed + 1)) || fail "a stream does not say how far it is"
 refuse "No such file or directory" $stream -o "$tmp/nosuch/a.csv" models/pictures
 mkdir "$tmp/dir.csv" "$tmp/mixed"
 refuse "dir.csv: Is a directory" $stream -o "$tmp/dir.csv" models/pictures

@@ -111,7 +111,7 @@ refuse 2 "-D m: expected NAME=VALUE" run -q matmul -D m
 refuse 2 "m: '0' is not a number from 1 to 8192" run -q matmul -D m=0
 refuse 2 "'9999' is not a number from 1 to 8192" run -q matmul -D m=9999
 refuse 2 "unrecognized option '--nosuch'" run -q matmul --nosuch
-refuse 2 "no file and no program 'matmull'; programs are" run -q matmull
+refuse 2 "no file and no program 'matmull'; did you mean 'matmul'?" run -q matmull
 refuse 2 "'stencil' is one too many" run -q matmul stencil
 refuse 2 "partials is not 'f64': expected f16, f32" run -q conv --partials f64
 refuse 2 "layer is not 'nosuch'" run -q conv --layer nosuch

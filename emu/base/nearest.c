@@ -1,6 +1,8 @@
 /* nearest.c - how far words are from each other (nearest.h). */
 #include "emu/base/nearest.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 47, SHORT_WORD = 6 };
@@ -32,16 +34,40 @@ unsigned nearest_distance(const char *word, size_t n, const char *name)
     return row[n % 3][m];
 }
 
+/* Whether both have the same letters and digits, whatever their case and what stands between. */
+static int is_respelt(const char *word, size_t n, const char *name)
+{
+    size_t i = 0;
+
+    for (; *name; name++) {
+        if (!isalnum((unsigned char)*name))
+            continue;
+        while (i < n && !isalnum((unsigned char)word[i]))
+            i++;
+        if (i == n || tolower((unsigned char)word[i++]) != tolower((unsigned char)*name))
+            return 0;
+    }
+    while (i < n && !isalnum((unsigned char)word[i]))
+        i++;
+    return i == n;
+}
+
 void nearest_try(struct nearest *s, const char *name)
 {
     unsigned most = s->n < SHORT_WORD ? 1 : 2, d;
-    size_t m = strlen(name);
 
-    if (s->n > m + most || m > s->n + most)
-        return;
-    d = nearest_distance(s->word, s->n, name);
+    d = is_respelt(s->word, s->n, name) ? 1 : nearest_distance(s->word, s->n, name);
     if (d > most || (s->best && d >= s->edits))
         return;
     s->best = name;
     s->edits = d;
+}
+
+struct nearest_text nearest_hint(const struct nearest *s)
+{
+    struct nearest_text t = { "" };
+
+    if (s->best)
+        snprintf(t.text, sizeof(t.text), " did you mean '%.*s'?", LONGEST, s->best);
+    return t;
 }

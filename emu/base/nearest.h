@@ -13,8 +13,15 @@ struct nearest {
 };
 
 /* Takes the name if it is nearer than the best so far, and near enough to be worth suggesting: at
- * most one edit for words of less than six letters, two for longer ones. */
+ * most one edit for words of less than six letters, two for longer ones. Another spelling of the
+ * same letters and digits (ResNet50, resnet-50) counts as one edit. */
 void nearest_try(struct nearest *s, const char *name);
+
+/* " did you mean 'resnet-50'?", or "" where none is near enough: for messages that go on. */
+struct nearest_text {
+    char text[80];
+};
+struct nearest_text nearest_hint(const struct nearest *s);
 
 /* Edits (insert, delete, change, swap neighbours) that make the word the name; words of more than
  * 47 letters are far from everything. Cost O(n strlen(name)). */

@@ -7,10 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
+#include "emu/job/run_file.h"
 
 /* ---- listing ---- */
 
@@ -91,6 +95,93 @@ static void list(const struct asm_image *image)
     list_symbols(image);
 }
 
+/* ---- the same as JSON ---- */
+
+/* An instruction: its words in hexadecimal, its text, and where it stands in a source. */
+static json_t *item_json(const struct asm_image *image, const struct asm_section *s, uint32_t at,
+                         unsigned *bytes)
+{
+    const struct asm_line *line = asm_line_of(image, s->addr + at);
+    json_t *o, *words = json_array();
+    char text[400];
+
+    *bytes = asm_print_item(s, at, NULL, text, sizeof(text));
+    for (unsigned i = 0; i < *bytes; i += 4) {
+        char digits[9];
+        uint32_t w;
+
+        memcpy(&w, s->bytes + at + i, 4);
+        snprintf(digits, sizeof(digits), "%08" PRIx32, w);
+        json_array_append_new(words, json_string(digits));
+    }
+    o = json_pack("{s:I, s:o, s:o}", "address", (json_int_t)s->addr + at, "words", words, "text",
+                  json_text(text));
+    if (o && line) {
+        json_object_set_new(o, "file", json_text(line->file));
+        json_object_set_new(o, "line", json_integer(line->line));
+    }
+    return o;
+}
+
+/* Code as instructions, what is left and data as bytes in hexadecimal. */
+static json_t *section_json(const struct asm_image *image, const struct asm_section *s)
+{
+    json_t *code = json_array(), *o;
+    uint32_t at = 0;
+    char *hex;
+
+    while (s->flags & ASM_EXEC && s->size - at >= 4) {
+        unsigned bytes;
+
+        json_array_append_new(code, item_json(image, s, at, &bytes));
+        at += bytes;
+    }
+    hex = emu_alloc(2 * (size_t)(s->size - at) + 1, 1);
+    if (!hex) {
+        json_decref(code);
+        return NULL;
+    }
+    for (uint32_t i = at; i < s->size; i++)
+        snprintf(hex + 2 * (size_t)(i - at), 3, "%02x", s->bytes[i]);
+    o = json_pack("{s:o, s:o, s:I, s:I, s:o, s:s}", "name", json_text(s->name), "file",
+                  json_text(s->file), "address", (json_int_t)s->addr, "bytes", (json_int_t)s->size,
+                  "code", code, "data", hex);
+    emu_free(hex);
+    return o;
+}
+
+static json_t *symbol_json(const struct asm_symbol *y)
+{
+    static const char *const type[] = {
+        [ASM_NOTYPE] = "", [ASM_FUNCTION] = "function", [ASM_OBJECT] = "object"
+    };
+
+    return json_pack("{s:o, s:I, s:s?, s:s, s:b, s:b, s:I, s:I}", "name", json_text(y->name),
+                     "value", (json_int_t)y->value, "section", y->section ? y->section->name : NULL,
+                     "type", type[y->type], "global", y->global, "weak", y->weak, "bytes",
+                     (json_int_t)y->size, "stack_bytes", (json_int_t)y->stack_bytes);
+}
+
+static enum emu_status list_json(const struct asm_image *image)
+{
+    json_t *sections = json_array(), *symbols = json_array(), *o;
+
+    for (size_t i = 0; i < image->section_count; i++)
+        json_array_append_new(sections, section_json(image, &image->section[i]));
+    for (size_t i = 0; i < image->symbol_count; i++)
+        json_array_append_new(symbols, symbol_json(&image->symbol[i]));
+    o = json_pack("{s:s, s:o, s:o}", "machine", image->machine, "sections", sections, "symbols",
+                  symbols);
+    if (!o || json_array_size(json_object_get(o, "sections")) != image->section_count ||
+        json_array_size(json_object_get(o, "symbols")) != image->symbol_count) {
+        json_decref(o);
+        return FAIL(NO_MEMORY, "the listing");
+    }
+    run_print_json(o, stdout);
+    json_decref(o);
+    return EMU_OK;
+}
+
 /* ---- the command ---- */
 
 static enum emu_status write_object(struct asm_unit *u, FILE *out)
@@ -114,7 +205,10 @@ static enum emu_status link_unit(struct asm_unit *u, const struct request *q, FI
     TRY(asm_unit_link(u, &layout));
     if (out)
         return asm_image_write(asm_unit_image(u), out);
-    list(asm_unit_image(u));
+    if (q->json)
+        TRY(list_json(asm_unit_image(u)));
+    else
+        list(asm_unit_image(u));
     return fflush(stdout) || ferror(stdout) ? FAIL(IO, "standard output: %s", strerror(errno))
                                             : EMU_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/execute_meter.h"
 #include "emu/cli/look_file.h"
 #include "emu/cli/manifest_request.h"
 #include "emu/cli/request_look.h"
@@ -23,6 +24,7 @@ struct running {
     const struct manifest *m;        /* NULL: it is an image */
     struct run *run;
     struct profile_files profile;
+    struct progress_meter meter;
 };
 
 static enum emu_status connect_stream(const struct request *q, struct run *run, const char *text)
@@ -143,7 +145,9 @@ static enum emu_status execute(struct running *x, int *code)
     if (x->q->chart)
         TRY(exchange_count_pairs(machine_exchange(run->machine)));
     TRY(request_trace_begin(x->q, run, &trace));
+    execute_meter_begin(&x->meter, x->q, 0);
     s = run_execute(run);
+    progress_meter_end(&x->meter);
     request_trace_end(trace);
     TRY(s);
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
@@ -164,6 +168,8 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
     const struct request *q = x->q;
     const struct manifest *m = x->m;
     const struct run_options o = {
+        .watch = execute_meter_watch,
+        .watch_ctx = &x->meter,
         .threads = (unsigned)q->threads,
         .engine = q->engine ? ENGINE_TIMING : ENGINE_VALUES,
         .plain = q->plain,

@@ -9,6 +9,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/docs_folder.h"
 #include "emu/cli/request_store.h"
 
 enum { NAME_MAX_BYTES = 64, KEY_HELP = 'h', KEY_ROW = 0x100, OPTIONS_MAX = 2 * OPTION_COUNT + 64 };
@@ -64,7 +65,7 @@ static int is_another_here(const struct command_line *c, const struct option_row
 static void add_group(struct command_line *c, unsigned uses, int group)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {
-        if ((o->uses & c->q->command->uses) == uses && !is_another_here(c, o))
+        if (uses && (o->uses & c->q->command->uses) == uses && !is_another_here(c, o))
             add_option(c, o, group);
     }
 }
@@ -177,25 +178,39 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The parameters of the program, before the options. argp frees the text. */
+/* A text of help, in which "docs/" is where the pages are. */
+static void print_help(const char *text, FILE *f)
+{
+    for (const char *at; (at = strstr(text, "docs/")); text = at + strlen("docs/"))
+        fprintf(f, "%.*s%s/", (int)(at - text), text, docs_folder());
+    fputs(text, f);
+}
+
+/* The parameters of the program come before the options, examples after them. argp frees the text.
+ */
 static char *help_filter(int key, const char *text, void *input)
 {
     const struct command_line *c = input;
     const struct request *q = c ? c->q : NULL;
     char *out = NULL;
     size_t bytes = 0;
-    FILE *f;
+    FILE *f = open_memstream(&out, &bytes);
 
-    if (key != ARGP_KEY_HELP_PRE_DOC || !q || !q->command->print_parameters ||
-        (!q->known && !q->path))
-        return (char *)text;
-    f = open_memstream(&out, &bytes);
     if (!f)
         return (char *)text;
-    fprintf(f, "%s\n\n", text ? text : "");
-    q->command->print_parameters(q, f);
+    print_help(text ? text : "", f);
+    if (key == ARGP_KEY_HELP_PRE_DOC && q && q->command->print_parameters &&
+        (q->known || q->path)) {
+        fputs("\n\n", f);
+        q->command->print_parameters(q, f);
+    }
+    if (key == ARGP_KEY_HELP_POST_DOC && q && q->command->examples)
+        fprintf(f, "%sExamples:\n%s", text ? "\n\n" : "", q->command->examples);
     fclose(f);
-    return out;
+    if (text || bytes)
+        return out;
+    free(out); /* allocated by open_memstream */
+    return NULL;
 }
 
 /* What argp says, line by line, up to the hint "Try `NAME --help' ...", which comes last. */

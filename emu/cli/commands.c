@@ -14,6 +14,9 @@ const struct command emu_commands[] = {
       .help = "name the first superstep and tile in which two runs differ",
       .uses = USE_DIFF,
       .run = cmd_diff,
+      .examples = "  superstep run ring --digests a\n"
+                  "  superstep run ring --plain --digests b\n"
+                  "  superstep diff a b\n",
       .noun = "two files",
       .min = 2,
       .max = 2,
@@ -25,6 +28,9 @@ const struct command emu_commands[] = {
       .help = "print the profile of a run",
       .uses = USE_REPORT,
       .run = cmd_report,
+      .examples = "  superstep run ring --profile ring.db\n"
+                  "  superstep report ring.db --html ring.html\n"
+                  "  superstep report ring.db --csv steps\n",
       .noun = "one profile",
       .min = 1,
       .max = 1,
@@ -36,6 +42,9 @@ const struct command emu_commands[] = {
       .help = "say what differs between the profiles of two runs",
       .uses = USE_COMPARE,
       .run = cmd_compare,
+      .examples = "  superstep run ring --profile a.db\n"
+                  "  superstep run ring -D WORDS=16 --profile b.db\n"
+                  "  superstep compare a.db b.db\n",
       .noun = "two profiles",
       .min = 2,
       .max = 2,
@@ -47,6 +56,9 @@ const struct command emu_commands[] = {
       .help = "assemble and link tile assembly",
       .uses = USE_ASM,
       .run = cmd_asm,
+      .examples = "  superstep lab exercise 1 -o send.S\n"
+                  "  superstep asm code.S\n"
+                  "  superstep asm -c code.S -o code.o\n",
       .noun = "one file",
       .min = 1,
       .max = ANY,
@@ -59,6 +71,8 @@ const struct command emu_commands[] = {
       .help = "disassemble what asm wrote, objects, and tiles of images",
       .uses = USE_DIS,
       .run = cmd_dis,
+      .examples = "  superstep dis code.o\n"
+                  "  superstep dis net.img --tile 0\n",
       .noun = "one unit",
       .min = 1,
       .max = 1,
@@ -73,6 +87,8 @@ const struct command emu_commands[] = {
       .help = "run one codelet on one tile, from a case file or a source",
       .uses = USE_TILE,
       .run = cmd_tile,
+      .examples = "  superstep tile code.S\n"
+                  "  superstep tile --trace i code.S\n",
       .noun = "one case",
       .max = 1,
       .args = "FILE.json|FILE.S",
@@ -87,6 +103,10 @@ const struct command emu_commands[] = {
       .help = "list the built-in machines, or print one",
       .uses = USE_MACHINES,
       .run = cmd_machines,
+      .examples = "  superstep machines\n"
+                  "  superstep machines mk2 --set tiles=736\n"
+                  "  superstep machines mk2 --json > mine.json\n",
+      .names = NAMES_MACHINES,
       .noun = "one machine",
       .max = 1,
       .args = "[NAME|FILE]",
@@ -99,6 +119,8 @@ const struct command emu_commands[] = {
       .help = "list what is kept between runs, or clear it",
       .uses = USE_CACHE,
       .run = cmd_cache,
+      .examples = "  superstep cache\n"
+                  "  superstep cache --clear\n",
       .doc = "List what is kept between runs: compiled networks, and statistics of seeded weights. "
              "The folder is that of --cache, $SUPERSTEP_CACHE, $XDG_CACHE_HOME/superstep or "
              "$HOME/.cache/superstep, in this order.\v"

@@ -13,6 +13,8 @@
 
 enum { EXIT_RAN = 0, EXIT_FAULTED = 1, EXIT_BAD = 2, EXIT_PARTIAL = 3 };
 
+enum { NAMES_NETWORKS = 1, NAMES_PROGRAMS = 2, NAMES_MACHINES = 4 };
+
 struct command {
     const char *name;
     const char *help;                    /* one line for the list of commands */
@@ -24,6 +26,10 @@ struct command {
     unsigned min, max; /* arguments */
     const char *args;  /* "[NAME|FILE]" for --help */
     const char *doc;   /* argp's: before the options, \v, after them */
+
+    const char *examples; /* for --help: lines of two or three commands; NULL: none */
+    unsigned names;       /* what its first argument may name, for completion: NAMES_... */
+    const char *words;    /* and other words that it may be, between spaces; NULL: none */
 
     /* For commands with several uses: finds out which, from the arguments as far as they are known
      * before the options are (what follows an unknown option may be its value). Sets use, what,

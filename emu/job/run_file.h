@@ -149,6 +149,8 @@ int run_ended(const struct run *r);
 /* Why a run that did not end in a host sync stopped, in one line, like "INVALID_ADDR (...): tile 3,
  * superstep 5, w2 at 0x4c010 (main+0x10)"; NULL when out of memory. Free with emu_free. */
 char *run_stop_text(const struct run *r);
+/* Whether it stopped because it came to max_cycles. */
+int run_reached_limit(const struct run *r);
 /* The object as `key value` lines, nested keys joined by dots. */
 void run_print(const struct json_t *report, FILE *f);
 void run_print_json(const struct json_t *report, FILE *f); /* every command's --json */

@@ -138,13 +138,15 @@ static void print_fault(FILE *f, const json_t *o)
               f);
 }
 
-/* Where a tile is that the others wait for, or the first one: what goes round for ever. */
+/* Where a tile is that the others wait for, or the first one that runs: what goes round for ever.
+ */
 static void print_limit(FILE *f, const struct run *r)
 {
     struct machine_wait wait;
+    uint32_t first = image_tile_count(r->im) ? image_tile_at(r->im, 0)->tile : 0;
     uint32_t tile = machine_waits(r->machine, &wait, 1) && wait.missing[0]
                         ? (uint32_t)strtoul(wait.missing, NULL, 10)
-                        : 0;
+                        : first;
     uint32_t pc = machine_tile(r->machine, tile)->pc[LANE_SUPER];
     json_t *source = source_json(r, tile, pc);
 
@@ -153,6 +155,11 @@ static void print_limit(FILE *f, const struct run *r)
     if (source)
         fprintf(f, ", %s", json_string_value(source));
     json_decref(source);
+}
+
+int run_reached_limit(const struct run *r)
+{
+    return r->stop == MACHINE_LIMIT && !r->error;
 }
 
 char *run_stop_text(const struct run *r)
@@ -165,7 +172,7 @@ char *run_stop_text(const struct run *r)
     if (f) {
         if (fault)
             print_fault(f, fault);
-        else if (r->stop == MACHINE_LIMIT && !r->error)
+        else if (run_reached_limit(r))
             print_limit(f, r);
         else
             fputs(r->error ? r->error : "stopped", f);

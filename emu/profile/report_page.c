@@ -8,6 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 #include "emu/base/json_text.h"
+#include "emu/profile/colours.h"
 #include "emu/profile/profile_table.h"
 
 /* Tables are lists of rows in the order of their columns: names would be most of the file. */
@@ -182,6 +183,12 @@ static enum emu_status print_style(struct page *x)
     return EMU_OK;
 }
 
+static enum emu_status print_colours(struct page *x)
+{
+    colours_print_css(x->f);
+    return EMU_OK;
+}
+
 /* In the order in which one uses what another declares. */
 static enum emu_status print_script(struct page *x)
 {
@@ -248,7 +255,8 @@ static enum emu_status print_page(struct page *x)
     static const struct {
         const char *mark;
         enum emu_status (*print)(struct page *x);
-    } part[] = { { "@STYLE@", print_style },
+    } part[] = { { "@COLOURS@", print_colours },
+                 { "@STYLE@", print_style },
                  { "@BLOBS@", print_blobs },
                  { "@DATA@", print_data },
                  { "@SCRIPT@", print_script } };

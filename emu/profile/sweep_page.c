@@ -6,20 +6,25 @@
 #include <string.h>
 
 #include "emu/base/embedded.h"
+#include "emu/profile/colours.h"
 #include "emu/profile/profile_table.h"
 #include "emu/profile/report_page.h"
 #include "emu/profile/sweep_report.h"
 
 static enum emu_status print_page(const json_t *o, FILE *f)
 {
-    static const char mark[] = "@DATA@";
+    static const char colours[] = "@COLOURS@", data[] = "@DATA@";
     const struct embedded_file *page = embedded_find("emu/profile/page/sweep_page.html");
-    const char *text = page ? (const char *)page->data : "", *at = strstr(text, mark);
+    const char *text = page ? (const char *)page->data : "", *style = strstr(text, colours);
+    const char *at = style ? strstr(style, data) : NULL;
 
     EMU_ASSERT(at);
-    fwrite(text, 1, (size_t)(at - text), f);
+    fwrite(text, 1, (size_t)(style - text), f);
+    colours_print_css(f);
+    style += strlen(colours);
+    fwrite(style, 1, (size_t)(at - style), f);
     TRY(page_print_data(o, f));
-    fputs(at + strlen(mark), f);
+    fputs(at + strlen(data), f);
     return EMU_OK;
 }
 

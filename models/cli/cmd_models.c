@@ -123,6 +123,10 @@ const struct command model_commands[] = {
       .help = "list the networks, print one or an ONNX file, check or write weights",
       .uses = USE_MODELS,
       .run = cmd_models,
+      .examples = "  superstep models\n"
+                  "  superstep models net.onnx\n"
+                  "  superstep models resnet-50 -o resnet.safetensors\n",
+      .names = NAMES_NETWORKS,
       .noun = "one network",
       .max = 1,
       .args = "[NAME|FILE.onnx]",
@@ -134,12 +138,18 @@ const struct command model_commands[] = {
       .help = "list the operators of ONNX files that are known",
       .uses = USE_OPERATORS,
       .run = cmd_operators,
+      .examples = "  superstep operators\n"
+                  "  superstep operators | grep -i conv\n",
       .doc = "List the operators of ONNX files that are known: versions, family, attributes.\v"
              "Exit status: 0." },
     { .name = "stream",
       .help = "run a stream of pictures through a network, with IO tiles",
       .uses = USE_STREAM,
       .run = cmd_stream,
+      .examples = "  superstep stream resnet-50 photos -o results.csv\n"
+                  "  superstep stream net.onnx a.jpg b.png\n"
+                  "  superstep stream efficientnet-b0 photos -b 4 --engine timing\n",
+      .names = NAMES_NETWORKS,
       .noun = "one network",
       .min = 1,
       .max = ANY,
@@ -155,6 +165,10 @@ const struct command model_commands[] = {
       .help = "train a network on pictures with labels, on the emulated machine",
       .uses = USE_TRAIN,
       .run = cmd_train,
+      .examples = "  superstep train net.onnx --data digits -o trained.safetensors\n"
+                  "  superstep train resnet-50 --data photos -b 8 --curve loss.svg\n"
+                  "  superstep train resnet-50 --engine timing\n",
+      .names = NAMES_NETWORKS,
       .noun = "one network",
       .min = 1,
       .max = 1,
@@ -170,6 +184,9 @@ const struct command model_commands[] = {
       .help = "say how good a network is on pictures with labels",
       .uses = (unsigned)USE_EVALUATE,
       .run = cmd_evaluate,
+      .examples = "  superstep evaluate net.onnx -w trained.safetensors --data digits\n"
+                  "  superstep evaluate resnet-50 -w resnet.safetensors --data photos\n",
+      .names = NAMES_NETWORKS,
       .noun = "one network",
       .min = 1,
       .max = 1,
@@ -183,8 +200,24 @@ const struct command model_commands[] = {
       .help = "compare what is executed here with what silicon and the vendor's tools do",
       .uses = USE_VALIDATE,
       .run = cmd_validate,
+      .examples = "  superstep validate\n"
+                  "  superstep validate --json > validate.json\n",
       .doc = "Measure every figure that is published of such a chip and can be found here, and "
              "print both, how far they are apart, and what would explain it.\v"
              "Exit status: 0, 1 if a program of the table faulted, 2 bad usage or file." },
+    { .name = "completion",
+      .help = "print what lets bash or zsh complete a command line of superstep",
+      .run = cmd_completion,
+      .examples =
+          "  superstep completion bash > ~/.local/share/bash-completion/completions/superstep\n"
+          "  superstep completion zsh > ~/.zfunc/_superstep\n",
+      .words = "bash zsh",
+      .noun = "one shell",
+      .min = 1,
+      .max = 1,
+      .args = "bash|zsh",
+      .doc = "Print the completion of a shell: commands, options and their words, names of "
+             "networks, programs and machines. `make install` puts both in their places.\v"
+             "Exit status: 0, or 2 for bad usage." },
     { .name = NULL },
 };

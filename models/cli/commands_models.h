@@ -8,8 +8,14 @@
 
 /* Tables; the name of the last row is NULL. */
 extern const struct command front_commands[], model_commands[];
+/* Those of all floors, in the order of help; the last one is NULL. */
+extern const struct command *const command_tables[];
 
 /* The programs that `run` knows by name. */
 extern const struct named_program *const *const front_programs[];
+
+/* Prints the completion of a shell, "bash" or "zsh"; what it knows are the tables of commands,
+ * options and names. */
+int cmd_completion(const struct request *q);
 
 #endif

@@ -60,6 +60,16 @@ static void look_program(struct request *q, const char *name)
         found(q, name, THING_PROGRAM);
 }
 
+/* A name that nothing has: networks are what most people mean. */
+static enum emu_status refuse_name(const char *name)
+{
+    struct nearest meant = { .word = name, .n = strlen(name) };
+
+    net_nearest(&meant);
+    return FAIL(USAGE, "no file and no program '%.200s';%s superstep --help lists all names", name,
+                lab_hint(&meant).text);
+}
+
 /* Sets q->use when one of the candidates is a name. */
 static enum emu_status look_names(struct request *q, const struct option_list *candidates)
 {
@@ -84,7 +94,7 @@ static enum emu_status look(struct request *q, const struct option_list *candida
     if (q->use)
         return EMU_OK;
     if (strcmp(first, "-") && !strpbrk(first, "./") && access(first, F_OK))
-        return program_refuse(first, front_programs);
+        return refuse_name(first);
     TRY(look_file(q, first, &thing));
     if (graph_program_is(q)) {
         q->known = &graph_program;
@@ -109,6 +119,7 @@ static enum emu_status look(struct request *q, const struct option_list *candida
 static enum emu_status look_sweep(struct request *q, const struct option_list *candidates)
 {
     const char *first = candidates->count ? candidates->item[0] : NULL;
+    struct nearest meant = { .word = first, .n = first ? strlen(first) : 0 };
 
     TRY(look_names(q, candidates));
     for (size_t i = 0; i < candidates->count && !q->use; i++) {
@@ -118,16 +129,18 @@ static enum emu_status look_sweep(struct request *q, const struct option_list *c
     q->use <<= USE_SWEEP_SHIFT;
     if (q->use || !first)
         return EMU_OK;
+    net_nearest(&meant);
+    program_nearest(&meant, front_programs);
     return FAIL(USAGE,
-                "no network, no program that is compiled from a graph, and no FILE.onnx: '%.200s'; "
-                "superstep --help lists all names",
-                first);
+                "no network, no program that is compiled from a graph, and no FILE.onnx: '%.200s';"
+                "%s superstep --help lists all names",
+                first, nearest_hint(&meant).text);
 }
 
 static enum emu_status look_lab(struct request *q, const struct option_list *candidates)
 {
     int exercise = candidates->count && lab_is_exercise(candidates->item[0]);
-    char hint[100] = "";
+    struct nearest meant = { .n = 0 };
 
     q->use = candidates->count && !exercise ? 0 : USE_LAB;
     if (exercise)
@@ -138,9 +151,12 @@ static enum emu_status look_lab(struct request *q, const struct option_list *can
         TRY(look_manifest(q, candidates->item[0]));
     if (q->use)
         return EMU_OK;
-    lab_suggest(candidates->item[0], hint, sizeof(hint));
-    return FAIL(USAGE, "no program '%s'%s `superstep lab` lists them", candidates->item[0],
-                hint[0] ? hint : ";");
+    meant.word = candidates->item[0];
+    meant.n = strlen(meant.word);
+    for (size_t i = 0; lab_word(i); i++)
+        nearest_try(&meant, lab_word(i));
+    return FAIL(USAGE, "no program '%s';%s `superstep lab` lists them", meant.word,
+                lab_hint(&meant).text);
 }
 
 /* Of what was named. */
@@ -209,6 +225,10 @@ const struct command front_commands[] = {
       .uses = USE_RUN | USE_CASE,
       .others = USE_COMPILE,
       .run = run,
+      .examples = "  superstep run net.onnx\n"
+                  "  superstep run resnet-50 --image cat.jpg --html resnet.html\n"
+                  "  superstep run matmul -D m=256 --machine toy64 --steps\n",
+      .names = NAMES_NETWORKS | NAMES_PROGRAMS,
       .noun = "one program",
       .min = 1,
       .max = 1,
@@ -231,6 +251,9 @@ const struct command front_commands[] = {
       .uses = USE_COMPILE,
       .others = USE_RUN,
       .run = run,
+      .examples = "  superstep compile net.onnx -o net.img\n"
+                  "  superstep compile resnet-50 --report -o resnet.img\n",
+      .names = NAMES_NETWORKS | NAMES_PROGRAMS,
       .noun = "one program",
       .min = 1,
       .max = 1,
@@ -245,6 +268,9 @@ const struct command front_commands[] = {
       .help = "step through a program: supersteps, bundles, registers, memory; forwards and back",
       .uses = USE_RUN | USE_STEP,
       .run = run,
+      .examples = "  superstep step ring\n"
+                  "  superstep step net.onnx --script commands.txt\n",
+      .names = NAMES_NETWORKS | NAMES_PROGRAMS,
       .noun = "one program",
       .min = 1,
       .max = 1,
@@ -263,6 +289,11 @@ const struct command front_commands[] = {
       .help = "list the programs of the lab, run one by its name, or check an exercise",
       .uses = USE_RUN | USE_LAB,
       .run = run,
+      .examples = "  superstep lab ring\n"
+                  "  superstep lab exercise 1 -o send.S\n"
+                  "  superstep lab check 1 send.S\n",
+      .names = NAMES_PROGRAMS,
+      .words = "exercise check solution source",
       .noun = "one program",
       .max = 3,
       .args = "[NAME | exercise [N] | check N FILE.S | solution N | source NAME]",
@@ -280,6 +311,10 @@ const struct command front_commands[] = {
       .help = "run a network or a program on many machines and with many options",
       .uses = USE_SWEEP,
       .run = cmd_sweep,
+      .examples = "  superstep sweep resnet-50 --vary batch=1,2,4 -o sweep.db\n"
+                  "  superstep sweep matmul -D m=256 -D k=256 --vary n=64,128 -o m.db\n"
+                  "  superstep report sweep.db --html sweep.html\n",
+      .names = NAMES_NETWORKS | NAMES_PROGRAMS,
       .noun = "one program",
       .min = 1,
       .max = 1,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the program, the libraries, their headers, a pkg-config file and the man page.
+# Installs the program, the libraries, their headers, a pkg-config file, the man page, the pages of docs/, and completion for bash and zsh.
 #   install.sh PREFIX VERSION PROGRAM LIBRARY.a LIBRARY.so      below $DESTDIR
 set -e
 cd "$(dirname "$0")/../.."
@@ -10,6 +10,14 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 install -d "$to/bin" "$to/lib/pkgconfig" "$to/include/superstep" "$to/share/man/man1"
 install -m 755 "$program" "$to/bin/superstep"
 install -m 644 docs/man/superstep.1 "$to/share/man/man1/superstep.1"
+for shell in bash-completion/completions/superstep zsh/site-functions/_superstep; do
+    install -d "$to/share/$(dirname "$shell")"
+    "$program" completion "$(echo "$shell" | sed 's/[-/].*//')" >"$work/completion"
+    install -m 644 "$work/completion" "$to/share/$shell"
+done
+find docs -type f ! -path 'docs/man/*' | while read -r page; do
+    install -D -m 644 "$page" "$to/share/doc/superstep/${page#docs/}"
+done
 sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" docs/man/superstep.pc.in >"$to/lib/pkgconfig/superstep.pc"
 
 # The headers that superstep.h needs, at their places in the tree.

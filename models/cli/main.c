@@ -12,15 +12,11 @@
 #include "models/cli/commands_models.h"
 #include "models/net/net.h"
 
-static const struct command *const tables[] = { front_commands, emu_commands, model_commands };
-
-enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
-
 static void usage(FILE *f)
 {
     fprintf(f, "usage: superstep COMMAND [ARGUMENTS]\n\n");
-    for (size_t i = 0; i < TABLES; i++) {
-        for (const struct command *c = tables[i]; c->name; c++)
+    for (const struct command *const *t = command_tables; *t; t++) {
+        for (const struct command *c = *t; c->name; c++)
             fprintf(f, "  %-10s %s\n", c->name, c->help);
     }
     fprintf(f, "\nPrograms that run and compile know by name (and those of superstep lab):\n\n");
@@ -61,20 +57,18 @@ static int run_command(int argc, char **argv)
 {
     struct nearest meant = { .word = argv[0], .n = strlen(argv[0]) };
 
-    for (size_t i = 0; i < TABLES; i++) {
-        const struct command *c = command_find(tables[i], argv[0]);
+    for (const struct command *const *t = command_tables; *t; t++) {
+        const struct command *c = command_find(*t, argv[0]);
 
         if (c)
             return command_main(c, argc, argv);
     }
-    for (size_t i = 0; i < TABLES; i++) {
-        for (const struct command *c = tables[i]; c->name; c++)
+    for (const struct command *const *t = command_tables; *t; t++) {
+        for (const struct command *c = *t; c->name; c++)
             nearest_try(&meant, c->name);
     }
-    fprintf(stderr, "superstep: no command '%s'; ", argv[0]);
-    if (meant.best)
-        fprintf(stderr, "did you mean '%s'? ", meant.best);
-    fprintf(stderr, "superstep --help lists them\n");
+    fprintf(stderr, "superstep: no command '%s';%s superstep --help lists them\n", argv[0],
+            nearest_hint(&meant).text);
     return EXIT_BAD;
 }
 

@@ -57,19 +57,25 @@ const char *net_text(unsigned i)
     return i < EMU_COUNT_OF(network) ? network[i].text : NULL;
 }
 
+void net_nearest(struct nearest *s)
+{
+    for (unsigned i = 0; i < EMU_COUNT_OF(network); i++)
+        nearest_try(s, network[i].name);
+}
+
 static enum emu_status find_network(const char *name, const struct network **out)
 {
-    char list[64 * EMU_COUNT_OF(network)] = "";
-    size_t n = 0;
+    struct nearest meant = { .word = name, .n = strlen(name) };
 
     for (unsigned i = 0; i < EMU_COUNT_OF(network); i++) {
         if (!strcmp(network[i].name, name)) {
             *out = &network[i];
             return EMU_OK;
         }
-        n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", network[i].name);
     }
-    return FAIL(USAGE, "no network '%.60s'; there are %s", name, list);
+    net_nearest(&meant);
+    return FAIL(USAGE, "no network '%.60s';%s superstep models lists them", name,
+                nearest_hint(&meant).text);
 }
 
 static enum emu_status check_range(const char *what, uint32_t v, uint32_t min, uint32_t max)

@@ -8,6 +8,7 @@
 #ifndef MODELS_NET_H
 #define MODELS_NET_H
 
+#include "emu/base/nearest.h"
 #include "models/operators/operators.h"
 
 enum norm_kind {
@@ -70,7 +71,7 @@ struct net_options {
 };
 
 /* A network by name: efficientnet-b0 .. -b7, the same with -g16, resnet-50. NULL o: all zeros.
- * Errors: EMU_USAGE (no such name; the message lists them; or a number out of range),
+ * Errors: EMU_USAGE (no such name; the message has the nearest; or a number out of range),
  * EMU_NO_MEMORY. net_free accepts NULL. */
 enum emu_status net_new(const char *name, const struct net_options *o,
                         struct net **out) EMU_MUST_CHECK;
@@ -81,6 +82,7 @@ enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t b
                             struct net **out) EMU_MUST_CHECK;
 /* The name of network i, and one line about it; NULL after the last one. */
 const char *net_name(unsigned i);
+void net_nearest(struct nearest *s); /* tries all names */
 const char *net_text(unsigned i);
 
 /* The shape of a parameter; its elements are op_shape_count(). */

@@ -4,6 +4,7 @@
  * the lower bound. The lower panel has the tiles from the fullest to the emptiest: their bytes by
  * category; neighbours share a column, which shows their mean. */
 #include "emu/base/alloc.h"
+#include "emu/profile/colours.h"
 #include "models/run/model_chart.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -14,11 +15,6 @@
 
 enum { WIDTH = 1200, LEFT = 90, RIGHT = 1030, LEGEND = 1050, LINE = 20 };
 enum { BARS_TOP = 110, PANEL = 260, BARS_NAMES = 90, COLUMNS = 184, TICKS = 5 };
-
-/* Okabe and Ito's palette, which colour-blind readers can tell apart, and greys. */
-static const char *const colour[] = { "#0072b2", "#e69f00", "#56b4e9", "#009e73",
-                                      "#d55e00", "#cc79a7", "#f0e442", "#444444",
-                                      "#999999", "#882255", "#cccccc" };
 
 struct chart {
     const struct model_answer *m;
@@ -47,11 +43,11 @@ static void draw_box(const struct chart *c, double x, double y, double w, double
             y, w, h, fill);
 }
 
-static void draw_legend(const struct chart *c, unsigned line, unsigned i, const char *name)
+static void draw_legend(const struct chart *c, unsigned line, const char *fill, const char *name)
 {
     double y = c->top + LINE * line;
 
-    draw_box(c, LEGEND, y, 12, 12, colour[i % EMU_COUNT_OF(colour)]);
+    draw_box(c, LEGEND, y, 12, 12, fill);
     draw_text(c, LEGEND + 18, y + 11, "", name);
 }
 
@@ -80,7 +76,7 @@ static void draw_scale(const struct chart *c, const char *title, uint64_t most)
     for (uint64_t at = 0; at <= most && tick; at += tick) {
         double y = c->top + PANEL - height_of((double)at, (double)most);
 
-        draw_box(c, LEFT, y, RIGHT - LEFT, 0.5, "#bbbbbb");
+        draw_box(c, LEFT, y, RIGHT - LEFT, 0.5, colour_light(COLOUR_line));
         draw_text(c, LEFT - 6, y + 4, "text-anchor=\"end\"", count_text(at).at);
     }
 }
@@ -90,6 +86,8 @@ static void draw_scale(const struct chart *c, const char *title, uint64_t most)
 enum { PHASES = 4 };
 static const char *const phase_name[PHASES] = { "compute, mean tile", "imbalance", "exchange",
                                                 "sync" };
+static const enum colour phase_colour[PHASES] = { COLOUR_compute, COLOUR_imbalance, COLOUR_exchange,
+                                                  COLOUR_sync };
 
 /* A bar: neighbouring layers of a block. */
 struct block_cycles {
@@ -139,9 +137,10 @@ static void draw_bar(const struct chart *c, const struct block_cycles *b, double
 
         y -= h;
         if (b->phase[k])
-            draw_box(c, x + step * 0.1, y, step * 0.8, h, colour[k]);
+            draw_box(c, x + step * 0.1, y, step * 0.8, h, colour_light(phase_colour[k]));
     }
-    draw_box(c, x, c->top + PANEL - height_of((double)b->bound, (double)most), step, 2, "#000000");
+    draw_box(c, x, c->top + PANEL - height_of((double)b->bound, (double)most), step, 2,
+             colour_light(COLOUR_ink));
     fprintf(c->f, "</g>\n");
     snprintf(how, sizeof(how), "transform=\"rotate(-60 %.1f %.1f)\" text-anchor=\"end\"",
              x + step * 0.7, names);
@@ -164,7 +163,7 @@ static enum emu_status draw_cycles(const struct chart *c)
     for (uint32_t i = 0; i < n; i++)
         draw_bar(c, &b[i], LEFT + (double)(RIGHT - LEFT) / n * i, (double)(RIGHT - LEFT) / n, most);
     for (unsigned k = 0; k < PHASES; k++)
-        draw_legend(c, k, k, phase_name[k]);
+        draw_legend(c, k, colour_light(phase_colour[k]), phase_name[k]);
     emu_free(b);
     return EMU_OK;
 }
@@ -226,7 +225,7 @@ static void draw_area(const struct chart *c, const struct tile_table *t, unsigne
     uint32_t columns = t->tiles < COLUMNS ? t->tiles : COLUMNS;
     double step = (double)(RIGHT - LEFT) / columns;
 
-    fprintf(c->f, "<path fill=\"%s\" d=\"M%d %d", colour[k % EMU_COUNT_OF(colour)], LEFT,
+    fprintf(c->f, "<path fill=\"%s\" d=\"M%d %d", colour_of_category(compiled_category(k), k), LEFT,
             c->top + PANEL);
     for (uint32_t i = 0; i < columns; i++) {
         uint32_t first = (uint32_t)((uint64_t)t->tiles * i / columns);
@@ -264,7 +263,8 @@ static void draw_tiles(const struct chart *c, struct tile_table *t)
     }
     for (unsigned k = 0; k < t->categories; k++) {
         if (category_sum(t, k))
-            draw_legend(c, shown++, k, compiled_category(k));
+            draw_legend(c, shown++, colour_of_category(compiled_category(k), k),
+                        compiled_category(k));
     }
 }
 
@@ -323,7 +323,7 @@ enum emu_status model_chart_draw(const struct model_answer *m, FILE *f)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d "
             "%u\" font-family=\"sans-serif\" font-size=\"13\">\n",
             WIDTH, height, WIDTH, height);
-    draw_box(&c, 0, 0, WIDTH, height, "#ffffff");
+    draw_box(&c, 0, 0, WIDTH, height, colour_light(COLOUR_paper));
     draw_head(&c);
     if (m->run)
         TRY(draw_cycles(&c));

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "emu/base/alloc.h"
-#include "emu/base/progress_meter.h"
+#include "emu/cli/execute_meter.h"
 #include "emu/cli/request_look.h"
 #include "emu/cli/step_session.h"
 #include "emu/job/run_image.h"
@@ -350,14 +350,6 @@ static uint64_t supersteps_of(const struct model_run *m)
     return m->layers.steps ? most + 1 : 0;
 }
 
-static void superstep_done(void *ctx, const struct machine_superstep *s)
-{
-    struct model_run *m = ctx;
-
-    if (!s->group)
-        progress_meter_add(&m->meter, 1);
-}
-
 static enum emu_status run_machine(struct model_run *m)
 {
     struct look_trace *trace;
@@ -365,12 +357,12 @@ static enum emu_status run_machine(struct model_run *m)
 
     TRY(request_look_check(m->q, session_run_image(m->session)->im));
     TRY(request_trace_begin(m->q, session_run_image(m->session), &trace));
-    progress_meter_begin(&m->meter, m->progress.f, "execute", "supersteps", supersteps_of(m));
+    execute_meter_begin(&m->meter, m->q, supersteps_of(m));
     s = session_run(m->session);
     progress_meter_end(&m->meter);
     request_trace_end(trace);
     if (s == EMU_FAULT) {
-        m->code = EXIT_FAULTED;
+        m->code = run_reached_limit(session_run_image(m->session)) ? EXIT_PARTIAL : EXIT_FAULTED;
         TRY(model_report_fault(m->q, subject_of(m), m->session));
         return write_profile(m);
     }
@@ -462,8 +454,8 @@ static enum emu_status execute(struct model_run *m)
     o.overflow = !o.timing && !request_steps(m->q);
     o.ranges = m->q->ranges;
     o.digests = output_stream(m->files.digests);
-    o.watch = superstep_done;
-    o.watch_ctx = m;
+    o.watch = execute_meter_watch;
+    o.watch_ctx = &m->meter;
     o.program = program_of_entry;
     o.program_ctx = m;
     s = m->entry.image ? session_new_image(m->entry.image, &o, &m->session)

@@ -186,11 +186,13 @@ static void print_picture(const struct model_answer *m, uint32_t p, FILE *f)
 
     model_top(m, p, top);
     fprintf(f, "  %s:", name_end(model_input_name(m, p, name)));
-    for (uint32_t k = 0; k < 3 && top[k] != UINT32_MAX; k++)
-        fprintf(f, "%s %u (%.4f)", k ? "," : " class", top[k],
+    for (uint32_t k = 0; k < 3 && top[k] != UINT32_MAX; k++) {
+        const char *class = class_name(m->classes, top[k]);
+
+        fprintf(f, "%s %u%s%s (%.4f)", k ? "," : " class", top[k], *class ? " " : "", class,
                 (double)m->scores[(size_t)p * m->facts.classes + top[k]]);
-    fprintf(f, "%s%s\n", *class_name(m->classes, top[0]) ? "; the best is " : "",
-            class_name(m->classes, top[0]));
+    }
+    fputc('\n', f);
 }
 
 static void print_classes(const struct model_answer *m, FILE *f)

@@ -101,24 +101,74 @@ static int make_key(const struct net_cache_input *in, struct hash128 *key)
     return good;
 }
 
-void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes)
+/* What was chosen otherwise than usual, so that entries of one network can be told apart. */
+static void print_choices(const struct net_cache_input *in, FILE *f)
 {
     const struct network_choice *c = in->choice;
-    const struct net *n = in->net;
-    int at = n ? snprintf(out, bytes, "%s, %ux%u, batch %u, on %s, ", n->name, n->resolution,
-                          n->resolution, n->batch, arch_title(in->arch).at)
-               : snprintf(out, bytes, "%s, on %s, ", c->name, arch_title(in->arch).at);
+    const struct request *q = in->request;
 
-    if (at < 0 || (size_t)at >= bytes)
-        return;
-    if (c->weights)
-        snprintf(out + at, bytes - (size_t)at, "%s", c->weights);
-    else if (!n)
-        snprintf(out + at, bytes - (size_t)at, "parameters of the file");
-    else if (c->blank)
-        snprintf(out + at, bytes - (size_t)at, "without parameters");
+    if (c->real != ELEM_F16)
+        fprintf(f, ", f32");
+    if (c->f32_until)
+        fprintf(f, ", f32 until %s", c->f32_until);
+    if (c->partials != PARTIALS_F16)
+        fprintf(f, ", partials f32");
+    if (in->exchange)
+        fprintf(f, ", exchange memory");
+    if (c->depthwise)
+        fprintf(f, ", depthwise sliding");
+    if (c->share_blocks != SHARE_AUTO)
+        fprintf(f, ", share blocks %s", c->share_blocks == SHARE_NONE ? "off" : "on");
+    if (c->memory_proportion > 0)
+        fprintf(f, ", memory proportion %g", c->memory_proportion);
+    if (c->parameter_proportion > 0)
+        fprintf(f, ", parameter memory %g", c->parameter_proportion);
+    for (size_t k = 0; k < q->outputs.count; k++)
+        fprintf(f, ", output %s", q->outputs.item[k]);
+}
+
+static void print_label(const struct net_cache_input *in, FILE *f)
+{
+    const struct network_choice *c = in->choice;
+    const struct request *q = in->request;
+    const struct net *n = in->net;
+
+    if (n)
+        fprintf(f, "%s, %ux%u, batch %u, ", n->name, n->resolution, n->resolution, n->batch);
     else
-        snprintf(out + at, bytes - (size_t)at, "seed %" PRIu64, c->seed);
+        fprintf(f, "%s, ", c->name);
+    if (!n && q->batch)
+        fprintf(f, "batch %" PRIu64 ", ", (uint64_t)q->batch);
+    for (size_t k = 0; k < q->dim.count; k++)
+        fprintf(f, "%s, ", q->dim.item[k]);
+    fprintf(f, "on %s, ", arch_title(in->arch).at);
+    if (c->weights)
+        fprintf(f, "%s", c->weights);
+    else if (!n)
+        fprintf(f, "parameters of the file");
+    else if (c->blank)
+        fprintf(f, "without parameters");
+    else
+        fprintf(f, "seed %" PRIu64 "%s", c->seed, c->uncalibrated ? ", not calibrated" : "");
+    if (n && c->net.classes)
+        fprintf(f, ", %u classes", n->classes);
+    if (n && c->net.torch_padding)
+        fprintf(f, ", torch padding");
+    if (n && c->net.norm)
+        fprintf(f, ", norm %s", c->net.norm);
+    print_choices(in, f);
+}
+
+void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes)
+{
+    FILE *f = fmemopen(out, bytes, "w");
+
+    out[0] = 0;
+    if (!f)
+        return;
+    print_label(in, f);
+    fclose(f);
+    out[bytes - 1] = 0;
 }
 
 /* ---- entries ---- */

@@ -2,14 +2,17 @@
  * results, and can be stopped at any time. */
 #include "models/stream/cmd_stream.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
+#include "emu/base/progress_meter.h"
 #include "emu/base/progress.h"
 #include "emu/bsp/machine.h"
 #include "emu/cli/interrupt.h"
@@ -25,6 +28,7 @@
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
 #include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
 
 enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512, MAKER_TEXT = 160 };
 
@@ -55,6 +59,10 @@ struct streaming {
     struct results_maker maker;  /* points to these texts */
     uint64_t earlier;            /* results of the earlier runs that are resumed */
     uint64_t taken, put;         /* pictures taken from the feed; results written */
+    uint8_t *first;              /* the first one, taken before the work, or NULL; owned */
+    int has_first;
+    struct progress progress;
+    struct progress_meter meter; /* of pictures with results */
     enum emu_status failed; /* the error with which a call ended the run; text has its message */
     char text[TEXT_MAX];
     int code;
@@ -80,6 +88,7 @@ static void streaming_free(struct streaming *x)
     for (size_t i = 0; i < x->pending_cap; i++)
         emu_free(x->pending[i].name);
     emu_free(x->pending);
+    emu_free(x->first);
     emu_free(x->path);
     class_names_free(&x->classes);
     model_source_free(&x->source);
@@ -115,9 +124,22 @@ static enum emu_status take_picture(struct streaming *x, uint8_t *rgb, int *more
     return p->name ? EMU_OK : FAIL(NO_MEMORY, "the name of a picture");
 }
 
+static size_t picture_bytes(const struct streaming *x)
+{
+    return (size_t)x->net.recipe.side * x->net.recipe.side * 3;
+}
+
 static enum emu_status next_picture(void *ctx, uint8_t *rgb, int *more)
 {
-    return keep_error(ctx, take_picture(ctx, rgb, more));
+    struct streaming *x = ctx;
+
+    if (!x->first)
+        return keep_error(x, take_picture(x, rgb, more));
+    memcpy(rgb, x->first, picture_bytes(x));
+    *more = x->has_first;
+    emu_free(x->first);
+    x->first = NULL;
+    return EMU_OK;
 }
 
 static enum emu_status put_result(void *ctx, uint64_t picture, const float *scores)
@@ -129,6 +151,7 @@ static enum emu_status put_result(void *ctx, uint64_t picture, const float *scor
     if (x->results)
         TRY(keep_error(x, results_put(x->results, p->name, p->index, scores, x->net.classes)));
     x->put++;
+    progress_meter_add(&x->meter, 1);
     return EMU_OK;
 }
 
@@ -198,6 +221,41 @@ static enum emu_status open_feed(struct streaming *x)
     TRY(feed_open(x->file, x->paths, &o, &x->feed));
     last = feed_skipped(x->feed);
     return last ? results_check_last(x->results, last) : EMU_OK;
+}
+
+/* A path that leads nowhere shows before the work; names in lists and folders come and go. */
+static enum emu_status check_paths(const struct streaming *x)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < x->paths && !x->q->resume; i++) {
+        const char *path = x->file[i];
+
+        if (strcmp(path, "-") && path[0] != '@' && stat(path, &st))
+            return FAIL(IO, "%.300s: %s", path, strerror(errno));
+    }
+    return EMU_OK;
+}
+
+/* So does that there is no good picture, unless names are still to come through a pipe. */
+static enum emu_status take_first(struct streaming *x)
+{
+    enum emu_status s;
+
+    for (size_t i = 0; i < x->paths; i++) {
+        if (!strcmp(x->file[i], "-"))
+            return EMU_OK;
+    }
+    x->first = emu_alloc(picture_bytes(x), 1);
+    if (!x->first)
+        return FAIL(NO_MEMORY, "a picture");
+    s = take_picture(x, x->first, &x->has_first);
+    if (s != EMU_OK && feed_count(x->feed).bad > 1) {
+        keep_error(x, s);
+        (void)!feed_report(x->feed, stderr);
+        return emu_fail(s, "%s", x->text);
+    }
+    return s;
 }
 
 /* ---- what makes the results ---- */
@@ -320,7 +378,6 @@ static enum emu_status open_network(struct streaming *x, struct progress *progre
 
 static enum emu_status compile(struct streaming *x)
 {
-    struct progress progress = progress_begin(x->options.compile.progress);
     char text[TEXT_MAX];
 
     TRY(request_arch(x->q, "mk2", &x->arch));
@@ -328,7 +385,8 @@ static enum emu_status compile(struct streaming *x)
         snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64, x->q->host_bandwidth);
         TRY(arch_set(&x->arch, text));
     }
-    TRY(open_network(x, &progress));
+    x->progress = progress_begin(x->options.compile.progress);
+    TRY(open_network(x, &x->progress));
     x->pending_cap = (2 * x->options.prefetch.depth + 4u) * x->net.batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
@@ -339,7 +397,8 @@ static enum emu_status compile(struct streaming *x)
     TRY(profile_files_open(x->q, &x->profile));
     TRY(open_results(x));
     TRY(open_feed(x));
-    TRY(model_source_finish(&x->source, &progress));
+    TRY(take_first(x));
+    TRY(model_source_finish(&x->source, &x->progress));
     TRY(say_maker(x));
     return stream_new(&x->net, &x->arch, &x->options, &x->stream);
 }
@@ -406,6 +465,7 @@ static void judge(struct streaming *x, enum emu_status s)
 static enum emu_status run(struct streaming *x)
 {
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
+    enum emu_status s;
 
     if (!compiled_fits(stream_compiled(x->stream))) {
         TRY(program_out_of_memory(x->q, stream_compiled(x->stream), answer_file(x), &x->code));
@@ -414,7 +474,15 @@ static enum emu_status run(struct streaming *x)
     interrupt_defer(stop_feed, x->feed);
     if (x->results)
         TRY(results_begin(x->results));
-    judge(x, stream_run(x->stream, &calls));
+    progress_skip(&x->progress);
+    progress_meter_begin(&x->meter, x->progress.f, "execute", "pictures",
+                         x->limit > x->earlier ? x->limit - x->earlier : 0);
+    s = stream_run(x->stream, &calls);
+    progress_meter_end(&x->meter);
+    if (s == EMU_OK)
+        progress_report(&x->progress, "execute", "%s pictures, %s cycles", count_text(x->put).at,
+                        count_text(stream_record(x->stream)->cycles).at);
+    judge(x, s);
     close_results(x);
     interrupt_release();
     TRY(feed_report(x->feed, stderr));
@@ -427,11 +495,20 @@ static enum emu_status run(struct streaming *x)
                            &x->profile);
 }
 
+static enum emu_status refuse_name(const char *name)
+{
+    struct nearest meant = { .word = name, .n = strlen(name) };
+
+    net_nearest(&meant);
+    return FAIL(USAGE, "'%s' is no network;%s superstep models lists them", name,
+                nearest_hint(&meant).text);
+}
+
 /* The first argument is the network, the others are pictures. */
 static enum emu_status begin(struct streaming *x, const struct request *q)
 {
     if (!network_find(q->what) && !onnx_is_named(q->what))
-        return FAIL(USAGE, "'%s' is no network; superstep models lists them", q->what);
+        return refuse_name(q->what);
     if (!network_find(q->what))
         TRY(onnx_request_check(q));
     else if (q->dim.count || q->outputs.count)
@@ -441,7 +518,7 @@ static enum emu_status begin(struct streaming *x, const struct request *q)
     x->limit = q->limit;
     x->file = q->argument.item + 1;
     x->paths = q->argument.count - 1;
-    return EMU_OK;
+    return check_paths(x);
 }
 
 int cmd_stream(const struct request *q)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/profile/colours.h"
 
 enum emu_status train_log_add(struct train_log *l, const struct train_row *r)
 {
@@ -66,7 +67,6 @@ void train_log_csv(const struct train_log *l, FILE *f)
 
 enum { WIDTH = 900, LEFT = 70, RIGHT = 870, PANEL = 220, TOP = 70, GAP = 60, TICKS = 4 };
 enum { SMOOTHED = 20 }; /* rows, at most, of which the thick line is the mean */
-static const char blue[] = "#0072b2", orange[] = "#e69f00", grey[] = "#b5cfe0";
 
 struct panel {
     const struct train_log *l;
@@ -153,9 +153,9 @@ static void draw_panel(struct panel *p)
     if (!(p->most > 0))
         p->most = 1;
     draw_axes(p);
-    draw_line(p, 0, 1, grey, 1);
-    draw_line(p, 0, over, blue, 2);
-    draw_line(p, 1, 1, orange, 2);
+    draw_line(p, 0, 1, colour_light(COLOUR_step), 1);
+    draw_line(p, 0, over, colour_light(COLOUR_train), 2);
+    draw_line(p, 1, 1, colour_light(COLOUR_test), 2);
 }
 
 void train_log_svg(const struct train_log *l, const char *title, FILE *f)
@@ -181,7 +181,7 @@ void train_log_svg(const struct train_log *l, const char *title, FILE *f)
     fprintf(f,
             "</text>\n<text x=\"%d\" y=\"24\" text-anchor=\"end\"><tspan fill=\"%s\">"
             "training</tspan> <tspan fill=\"%s\">test</tspan></text>\n",
-            RIGHT, blue, orange);
+            RIGHT, colour_light(COLOUR_train), colour_light(COLOUR_test));
     draw_panel(&loss);
     draw_panel(&accuracy);
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n</svg>\n",

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-#include "emu/base/nearest.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/docs_folder.h"
 #include "emu/emu.h"
 #include "programs/cli/cmd_exercise.h"
+#include "programs/lab/lesson/lesson.h"
 #include "programs/programs.h"
 
 static const char folder[] = "programs/lab/", suffix[] = ".bsp.json";
@@ -66,6 +67,36 @@ static enum emu_status list_programs(json_t **out)
     return s;
 }
 
+enum emu_status lab_print_names(FILE *f)
+{
+    json_t *list, *row;
+    enum emu_status s = list_programs(&list);
+    size_t i;
+
+    if (s == EMU_OK)
+        json_array_foreach(list, i, row)
+            fprintf(f, " %s", json_string_value(json_object_get(row, "name")));
+    json_decref(list);
+    return s;
+}
+
+/* The way through the lab: programs and exercises in the order of the lesson of 90 minutes. */
+static const char order[] =
+    "\nIn order, a lesson of 90 minutes: ring, exercise 1, exercise 3, mistake_two_writers,\n"
+    "mistake_race, broadcast-ways, reduce, matvec-rows, matvec-blocks, mistake_imbalance,\n"
+    "exercise 12. Then a course of two days.\n";
+
+static void print_way(void)
+{
+    unsigned exercises = 0;
+
+    while (exercise_at(exercises))
+        exercises++;
+    printf("%s  the course     %s/course.md\n  the exercises  superstep lab exercise: %u of them\n"
+           "  all programs   %s/lab.md\n",
+           order, docs_folder(), exercises, docs_folder());
+}
+
 int lab_list(const struct request *q)
 {
     json_t *list, *row;
@@ -82,6 +113,7 @@ int lab_list(const struct request *q)
             printf("%-15s %-9s %s\n", json_string_value(json_object_get(row, "name")),
                    json_string_value(json_object_get(row, "kind")),
                    json_string_value(json_object_get(row, "text")));
+        print_way();
     }
     json_decref(list);
     return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
@@ -123,19 +155,16 @@ void lab_print_parameters(const char *name, const char *path, FILE *f)
     json_decref(root);
 }
 
-void lab_suggest(const char *name, char *out, size_t bytes)
+struct nearest_text lab_hint(struct nearest *s)
 {
-    struct nearest meant = { .word = name, .n = strlen(name) };
+    struct nearest_text hint;
     json_t *list, *row;
     size_t i;
 
-    out[0] = 0;
-    for (i = 0; lab_word(i); i++)
-        nearest_try(&meant, lab_word(i));
     if (list_programs(&list) == EMU_OK)
         json_array_foreach(list, i, row)
-            nearest_try(&meant, json_string_value(json_object_get(row, "name")));
-    if (meant.best)
-        snprintf(out, bytes, "; did you mean '%s'?", meant.best);
+            nearest_try(s, json_string_value(json_object_get(row, "name")));
+    hint = nearest_hint(s);
     json_decref(list);
+    return hint;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/cli/execute_meter.h"
 #include "emu/cli/request_look.h"
 #include "emu/cli/step_session.h"
 #include "programs/cli/cmd_lesson.h"
@@ -12,6 +13,9 @@
 #include "programs/cli/program_ports.h"
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
+
+/* No program that people write runs so long, and a loop without an end comes there in minutes. */
+enum { ENDLESS_CYCLES = 1000000000 };
 
 /* Opened before the work; NULL: not wanted, or in its place. */
 struct outputs {
@@ -121,7 +125,8 @@ static enum emu_status prepare(const struct request *q, struct compiled *c, stru
 
 /* Runs the program, and prints the answer even when the results are wrong. */
 static enum emu_status run_and_print(const struct request *q, const struct compiled *c,
-                                     struct session *s, void *state, json_t *answer, int *code)
+                                     struct session *s, void *state, struct progress_meter *meter,
+                                     json_t *answer, int *code)
 {
     struct look_trace *trace;
     const char *status;
@@ -129,7 +134,9 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
 
     TRY(request_look_check(q, compiled_image(c)));
     TRY(request_trace_begin(q, session_run_image(s), &trace));
+    execute_meter_begin(meter, q, 0);
     wrong = session_run(s);
+    progress_meter_end(meter);
     request_trace_end(trace);
     if (wrong == EMU_OK && program(q)->after && run_has_values(session_run_image(s)))
         wrong = program(q)->after(s, state, answer);
@@ -138,14 +145,19 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
     if (wrong == EMU_FAULT)
         request_failed(q, program_name(q));
     status = wrong == EMU_OK ? "ok" : "failed";
+    if (run_reached_limit(session_run_image(s)))
+        status = "limit";
     if (wrong == EMU_OK && request_findings(q, session_run_image(s), 1))
         status = "check";
-    *code = strcmp(status, "ok") ? EXIT_FAULTED : EXIT_RAN;
+    *code = !strcmp(status, "ok")      ? EXIT_RAN
+            : !strcmp(status, "limit") ? EXIT_PARTIAL
+                                       : EXIT_FAULTED;
     return print_answer(q, s, answer, c, status);
 }
 
 static enum emu_status run_session(const struct request *q, const struct compiled *c,
-                                   struct session *s, void *state, int *code)
+                                   struct session *s, void *state, struct progress_meter *meter,
+                                   int *code)
 {
     json_t *answer = json_object();
     enum emu_status st;
@@ -153,7 +165,7 @@ static enum emu_status run_session(const struct request *q, const struct compile
     if (!answer)
         return FAIL(NO_MEMORY, "the answer");
     st = request_steps(q) ? program_step(q, c, s, code)
-                          : run_and_print(q, c, s, state, answer, code);
+                          : run_and_print(q, c, s, state, meter, answer, code);
     json_decref(answer);
     return st;
 }
@@ -163,9 +175,14 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
                                     struct outputs *files, int *code)
 {
     struct session_options o = session_options_of(q);
+    struct progress_meter meter = { .f = NULL };
     struct session *s = NULL;
     enum emu_status st;
 
+    o.watch = execute_meter_watch;
+    o.watch_ctx = &meter;
+    if (!o.max_cycles)
+        o.max_cycles = ENDLESS_CYCLES;
     o.record = (q->use & USE_RUN) != 0;
     o.digests = output_stream(files->digests);
     st = session_new(c, &o, &s);
@@ -174,7 +191,7 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
     if (st == EMU_OK)
         st = prepare(q, c, s, state, files);
     if (st == EMU_OK && q->use & USE_RUN)
-        st = run_session(q, c, s, state, code);
+        st = run_session(q, c, s, state, &meter, code);
     if (st == EMU_OK && q->use & USE_RUN)
         st = program_profile(q, c, s, &files->profile);
     if (st == EMU_OK && q->use & USE_RUN && *code != EXIT_BAD)
@@ -307,6 +324,22 @@ int program_run(const struct request *q)
     "Exit status: 0 ran, 1 fault, wrong results, reports of --check or too little memory, "        \
     "2 bad usage or file."
 
+/* A caller's table is short enough to be listed. */
+static enum emu_status refuse_name(const char *name, const struct named_program *const *const *t)
+{
+    struct nearest meant = { .word = name, .n = strlen(name) };
+    char names[300] = "";
+    size_t n = 0;
+
+    program_nearest(&meant, t);
+    for (; *t; t++) {
+        for (const struct named_program *const *p = *t; *p && n < sizeof(names); p++)
+            n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", (*p)->name);
+    }
+    return FAIL(USAGE, "no program '%.200s';%s programs are%s", name, nearest_hint(&meant).text,
+                names);
+}
+
 static enum emu_status look(struct request *q, const struct option_list *candidates)
 {
     for (size_t i = 0; i < candidates->count && !q->known; i++) {
@@ -314,9 +347,8 @@ static enum emu_status look(struct request *q, const struct option_list *candida
         q->known = program_find(q->what, q->command->context);
     }
     q->use = q->known ? q->command->uses : 0;
-    return q->known || !candidates->count
-               ? EMU_OK
-               : program_refuse(candidates->item[0], q->command->context);
+    return q->known || !candidates->count ? EMU_OK
+                                          : refuse_name(candidates->item[0], q->command->context);
 }
 
 int program_command(int argc, char **argv, const struct named_program *const *const *tables)

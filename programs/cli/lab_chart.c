@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "emu/emu.h"
+#include "emu/profile/colours.h"
 
 enum {
     WIDTH = 1120,
@@ -25,12 +26,13 @@ enum {
 };
 
 static const struct {
-    const char *name, *colour;
-} parts[PARTS] = { { "exchange", "#e69f00" },
-                   { "compute (mean tile)", "#0072b2" },
-                   { "imbalance (slowest tile)", "#56b4e9" },
-                   { "wait for other groups, host", "#cc79a7" },
-                   { "sync", "#999999" } };
+    const char *name;
+    enum colour colour;
+} parts[PARTS] = { { "exchange", COLOUR_exchange },
+                   { "compute (mean tile)", COLOUR_compute },
+                   { "imbalance (slowest tile)", COLOUR_imbalance },
+                   { "wait for other groups, host", COLOUR_wait },
+                   { "sync", COLOUR_sync } };
 
 /* Several supersteps in one bar, where there are many. */
 struct bar {
@@ -220,7 +222,7 @@ static void draw_legend(FILE *f, double y)
     for (int k = 0; k < PARTS; k++) {
         double x = BARS_X + (k % 2) * 190;
 
-        rect(f, x, y + (k / 2) * 18 - 10, 12, 12, parts[k].colour, parts[k].name);
+        rect(f, x, y + (k / 2) * 18 - 10, 12, 12, colour_light(parts[k].colour), parts[k].name);
         text(f, x + 18, y + (k / 2) * 18, "start", parts[k].name);
     }
 }
@@ -239,7 +241,7 @@ static void draw_bar(FILE *f, const struct bar *b, double y, double scale)
         snprintf(line, sizeof(line), "%s: %.0f cycles, h %" PRIu64 " words", parts[k].name,
                  b->cycles[k], b->h);
         if (b->cycles[k] > 0)
-            rect(f, x, y, b->cycles[k] * scale, ROW - 4, parts[k].colour, line);
+            rect(f, x, y, b->cycles[k] * scale, ROW - 4, colour_light(parts[k].colour), line);
         x += b->cycles[k] * scale;
     }
     snprintf(line, sizeof(line), "%.0f, h %" PRIu64, length_of(b), b->h);
@@ -270,7 +272,7 @@ static double draw_steps(FILE *f, const struct run *r)
 static void draw_cost(FILE *f, const char *name, const struct chart_cost *c, double y, double scale)
 {
     static const char *const term[] = { "w", "g h", "l" };
-    static const char *const colour[] = { "#0072b2", "#e69f00", "#999999" };
+    static const enum colour colour[] = { COLOUR_compute, COLOUR_exchange, COLOUR_sync };
     const double cycles[] = { c->w, c->h, c->l };
     double x = BARS_X;
     char line[80];
@@ -278,7 +280,7 @@ static void draw_cost(FILE *f, const char *name, const struct chart_cost *c, dou
     text(f, BARS_X - 8, y + ROW - 2, "end", name);
     for (int k = 0; k < 3; k++) {
         snprintf(line, sizeof(line), "%s: %.0f cycles", term[k], cycles[k]);
-        rect(f, x, y, cycles[k] * scale, ROW + 2, colour[k], line);
+        rect(f, x, y, cycles[k] * scale, ROW + 2, colour_light(colour[k]), line);
         x += cycles[k] * scale;
     }
     snprintf(line, sizeof(line), "%.0f", c->w + c->h + c->l);

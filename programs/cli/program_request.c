@@ -22,6 +22,7 @@ struct session_options session_options_of(const struct request *q)
                                      .timing = q->engine != 0,
                                      .plain = q->plain,
                                      .check = q->check,
+                                     .max_cycles = q->max_cycles,
                                      .record_exchanges = request_profiles(q),
                                      .host = { .keep_transfers = request_profiles(q) } };
 }
@@ -77,18 +78,12 @@ const struct named_program *program_find(const char *name,
     return NULL;
 }
 
-enum emu_status program_refuse(const char *name, const struct named_program *const *const *tables)
+void program_nearest(struct nearest *s, const struct named_program *const *const *tables)
 {
-    char names[600] = "";
-    size_t n = 0;
-
     for (; *tables; tables++) {
-        for (const struct named_program *const *p = *tables; *p && n < sizeof(names); p++)
-            n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", (*p)->name);
+        for (const struct named_program *const *p = *tables; *p; p++)
+            nearest_try(s, (*p)->name);
     }
-    return FAIL(USAGE,
-                "no file and no program '%.200s'; programs are%s; superstep --help lists all names",
-                name, names);
 }
 
 /* ---- parameters ---- */

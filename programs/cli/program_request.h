@@ -4,6 +4,7 @@
 #ifndef PROGRAMS_PROGRAM_REQUEST_H
 #define PROGRAMS_PROGRAM_REQUEST_H
 
+#include "emu/base/nearest.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/request_profile.h"
 #include "emu/emu.h"
@@ -54,9 +55,8 @@ enum emu_status program_step(const struct request *q, const struct compiled *c, 
 /* The program of a name; NULL if none of the tables has it. A NULL ends the list of tables. */
 const struct named_program *program_find(const char *name,
                                          const struct named_program *const *const *tables);
-/* Always fails: EMU_USAGE, because name is neither a program nor a file. */
-enum emu_status program_refuse(const char *name,
-                               const struct named_program *const *const *tables) EMU_MUST_CHECK;
+/* Tries the names of all of them. */
+void program_nearest(struct nearest *s, const struct named_program *const *const *tables);
 
 /* For struct command, of the program q->known. */
 int program_is_parameter(const struct request *q, const char *name, size_t length);

@@ -20,6 +20,7 @@ static struct run_options run_options_of(const struct session_options *o)
 
     if (o) {
         ro.threads = o->threads;
+        ro.max_cycles = o->max_cycles ? o->max_cycles : ro.max_cycles;
         ro.plain = o->plain;
         ro.engine = o->timing ? ENGINE_TIMING : ENGINE_VALUES;
         ro.check = o->check;

@@ -16,6 +16,7 @@ struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
     int timing;            /* the timing engine: the same cycles, no values (run_engine()) */
+    uint64_t max_cycles;   /* of all runs together: the machine stops there; 0: none */
     int record;            /* keep the bill of every superstep (session_record()) */
     int record_exchanges;  /* and who sends to whom, for profiles */
     uint64_t record_limit; /* of so many supersteps; 0: all */
@@ -77,7 +78,8 @@ struct session_calls {
  * first run; c is copied. */
 enum emu_status session_connect(struct session *s, uint32_t stream,
                                 const struct session_calls *c) EMU_MUST_CHECK;
-/* Runs the program once. EMU_FAULT: the machine faulted or hangs; emu_error() says where. */
+/* Runs the program once. EMU_FAULT: the machine faulted or hangs, or came
+ * to max_cycles; emu_error() says where. */
 enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
 uint64_t session_cycles(const struct session *s); /* of all runs so far */
 /* Where arithmetic on finite numbers first gave a result that its type cannot hold (f16: it was

@@ -65,6 +65,36 @@ ran() {
     has "All supersteps: $(commas "$words") words received"
 }
 
+# fits_a_phone: nothing sticks out at 420 pixels, and a dark screen has another ground
+fits_a_phone() {
+    cat >"$tmp/phone.html" <<'END'
+<body style="margin:0"><iframe style="width:420px;height:3000px;border:0" src="page.html"></iframe><p id="said"></p><script>
+const frame = document.querySelector("iframe"), said = document.getElementById("said");
+frame.onload = () => setTimeout(() => {
+    const root = frame.contentDocument.documentElement;
+    said.textContent = (root.scrollWidth > 420 ? "wider: " + root.scrollWidth : "fits") + ", ground " + frame.contentWindow.getComputedStyle(frame.contentDocument.body).backgroundColor;
+}, 3000);
+</script>
+END
+    local options
+    for options in "" --force-dark-mode; do
+        timeout 120 "$browser" --headless --no-sandbox --disable-gpu --allow-file-access-from-files --user-data-dir="$tmp/profile" --virtual-time-budget=15000 \
+            $options --dump-dom "file://$tmp/phone.html" 2>/dev/null | sed -n 's/.*<p id="said">\([^<]*\)<.*/\1/p' >"$tmp/phone$options"
+        grep -q '^fits' "$tmp/phone$options" || fail "$name: $(cat "$tmp/phone$options")"
+    done
+    cmp -s "$tmp/phone" "$tmp/phone--force-dark-mode" && fail "$name: no dark colours"
+}
+
+# printed: on paper every view is there
+printed() {
+    command -v pdftotext >/dev/null || return
+    look "" --no-pdf-header-footer --print-to-pdf="$tmp/page.pdf" >"$tmp/out"
+    pdftotext "$tmp/page.pdf" "$tmp/paper"
+    for title; do
+        grep -q "^$title" "$tmp/paper" || fail "$name: '$title' is not printed"
+    done
+}
+
 # speed: how fast the page is, by the clock of the browser
 speed() {
     command -v python3 >/dev/null || return
@@ -90,11 +120,15 @@ speed
 page ring run ring
 ran
 pictures summary floor tile memory time layers traffic
+fits_a_phone
+printed Summary "Tiles on the chip" "Memory by tile" "Supersteps in time" "Who sends to whom"
 page overlap run overlap
 ran
 pictures time
 page fault run mistake_recv
 has "Stopped: "
+grep -q 'id="bill-part" hidden' "$tmp/dom" || fail "fault: a bill of supersteps that did not end"
+grep -q 'id="verdict">[^<]*bounds it' "$tmp/dom" && fail "fault: something bounds a run that stopped"
 pictures summary
 if [ "${LARGE:-}" ]; then
     page oom run efficientnet-b4 --batch 25 --engine timing --no-calibration

@@ -6,7 +6,8 @@ const percent = (n, all) => (100 * n / (all || 1)).toFixed(1) + " %";
 const signedPercent = (n, all) => (100 * n / (all || 1) >= 0.05 ? "+" : 100 * n / (all || 1) <= -0.05 ? "−" : "") + percent(Math.abs(n), all);
 const kib = n => n < 1024 ? n + " bytes" : n < 1048576 ? (n / 1024).toFixed(1) + " KiB" : (n / 1048576).toFixed(1) + " MiB";
 const plural = (n, one, many) => group(n) + " " + (n == 1 ? one : many || one + "s");
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const shades = new Map(); // of the colours of now
+const css = name => shades.get(name) ?? shades.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim()).get(name);
 const most = list => list.reduce((a, b) => a > b ? a : b, 0);
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const sumOf = (list, f) => list.reduce((a, x) => a + f(x), 0);
@@ -17,10 +18,8 @@ const PARTS = [["work", "compute that all tiles share", "--compute"], ["imbalanc
 const partsOf = s => ({ work: s.compute - s.imbalance, imbalance: s.imbalance, exchange: s.exchange, sync: s.sync, others: s.wait + s.host });
 
 // Categories of memory: always the same colours, none of which means a part of cycles.
-const CATEGORY_COLOURS = { "constant": "#117733", "variable": "#44aa99", "exchange code": "#882255", "vertex code": "#332288", "control code": "#aa4499",
-    "host code": "#661100", "vertex state": "#999933", "work list": "#ddcc77", "message buffer": "#cc6677", "rearrangement": "#e8a0a8", "stack": "#6e6258" };
-const SPARE_COLOURS = ["#4b7a3a", "#b8a038", "#7a5a8c", "#a05a3c", "#c8b8d8", "#405060"];
-const categoryColour = (name, i) => CATEGORY_COLOURS[name] || SPARE_COLOURS[i % SPARE_COLOURS.length];
+const categoryVariable = (name, i) => css("--memory-" + name.replaceAll(" ", "_")) ? "--memory-" + name.replaceAll(" ", "_") : "--spare-" + Math.max(i, 0) % +css("--spares");
+const categoryColour = (name, i) => css(categoryVariable(name, i));
 
 // Rows of a table as objects.
 const rowsOf = t => t ? t.rows.map(r => Object.fromEntries(t.columns.map((c, i) => [c, r[i]]))) : [];

@@ -9,10 +9,11 @@ function canvas(id, height) {
     return [g, w, height];
 }
 
+// Entries are [text, variable of a colour].
 function legend(id, list) {
-    $(id).replaceChildren(...list.map(([text, colour]) => {
+    $(id).replaceChildren(...list.map(([text, variable]) => {
         const s = document.createElement("span"), i = document.createElement("i");
-        i.style.background = colour; s.append(i, text);
+        i.style.background = `var(${variable})`; s.append(i, text);
         return s;
     }));
 }
@@ -39,9 +40,10 @@ function ticks(largest, n, base = 10) {
 // Marks of cycles below a picture of time.
 function timeAxis(g, w, h, left, from, to) {
     g.fillStyle = css("--soft");
-    for (let i = 0; i <= 5; i++) {
-        g.textAlign = i == 0 ? "left" : i == 5 ? "right" : "center";
-        g.fillText(group(from + (to - from) * i / 5) + (i == 0 ? " cycles" : ""), left + (w - left) * i / 5, h - 5);
+    const n = w - left < 500 ? 2 : 5; // marks that do not touch each other
+    for (let i = 0; i <= n; i++) {
+        g.textAlign = i == 0 ? "left" : i == n ? "right" : "center";
+        g.fillText(group(from + (to - from) * i / n) + (i == 0 ? " cycles" : ""), left + (w - left) * i / n, h - 5);
     }
     g.textAlign = "left";
 }
@@ -89,12 +91,17 @@ function choice(id, list, at, pressed) {
     }));
 }
 
-// Light to dark, for the colour-blind as well: how much of something there is.
-const RAMP = [[255, 255, 217], [127, 205, 187], [29, 145, 192], [8, 29, 88]];
+// From little to much, for the colour-blind as well.
+const rgbOf = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16));
+let RAMP = [];
+function readRamp() { RAMP = [0, 1, 2, 3].map(i => rgbOf(css("--ramp" + i))); }
 function ramp(v) {
     const x = clamp(v, 0, 1) * (RAMP.length - 1), i = Math.min(Math.floor(x), RAMP.length - 2);
     return RAMP[i].map((c, k) => Math.round(c + (RAMP[i + 1][k] - c) * (x - i)));
 }
+// Text that is read on a shade of the ramp.
+const onRamp = v => { const [r, g, b] = ramp(v); return 0.3 * r + 0.6 * g + 0.1 * b > 130 ? "#111" : "#fff"; };
+const onColour = text => { const [r, g, b] = rgbOf(text); return 0.3 * r + 0.6 * g + 0.1 * b > 150 ? "#111" : "#fff"; };
 const rampColour = v => "rgb(" + ramp(v) + ")";
 function rampKey(g, x, y, top, zero, words) {
     for (let i = 0; i < 90; i++) { g.fillStyle = rampColour(1 - i / 89); g.fillRect(x, y + i, 16, 1.5); }

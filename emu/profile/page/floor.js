@@ -24,15 +24,15 @@ function drawFloor(run) {
         g.fillStyle = rampColour(t[field] / top); g.fillRect(x, y, floor.side - inset, floor.side - inset);
         if (t.sync_group && floor.side > 7) { g.fillStyle = css("--ink"); g.fillRect(x + 2, y + 2, 3, 3); }
         if (floor.side > 30) {
-            g.fillStyle = t[field] / top > 0.6 ? "#fff" : css("--ink"); g.fillText(t.tile, x + 5, y + floor.side / 2 + 4);
+            g.fillStyle = onRamp(t[field] / top); g.fillText(t.tile, x + 5, y + floor.side / 2 + 4);
         }
     });
     floor.place = place;
     const chosen = run.tiles[run.tileAt.get(state.tile)];
     if (chosen) {
         const x = floorX(run, chosen.column), y = chosen.row * floor.side;
-        g.lineWidth = 4; g.strokeStyle = "#fff"; g.strokeRect(x, y, floor.side, floor.side);
-        g.lineWidth = 2; g.strokeStyle = "#e69f00"; g.strokeRect(x, y, floor.side, floor.side);
+        g.lineWidth = 4; g.strokeStyle = css("--paper"); g.strokeRect(x, y, floor.side, floor.side);
+        g.lineWidth = 2; g.strokeStyle = css("--chosen"); g.strokeRect(x, y, floor.side, floor.side);
     }
     rampKey(g, floorX(run, floor.columns) + 18, 6, text(top), field == "used_bytes" ? "0 bytes" : "0", words);
     $("floor-map").setAttribute("aria-label", "map of the tiles by " + words + "; arrow keys choose one");

@@ -21,7 +21,7 @@ async function showRun(run, want) {
     if (want.zoom && state.step >= 0) Object.assign(timeView, { from: all[state.step].starts, to: all[state.step].ends });
     if (all.length) drawTime(run);
     await Promise.all([drawStep(run), loadTile(run), loadLiveness(run)]);
-    if (traffic.seen) await loadTraffic(run);
+    if (traffic.seen) loadTraffic(run);
     if (want.live == "tile" && run.program.length) { liveView.whole = false; drawLiveness(run); }
 }
 
@@ -54,18 +54,28 @@ async function begin() {
         choice("runs", runs.map(r => "show " + r.letter + ": " + titleOf(r)), want.run == "B" ? 1 : 0, i => showRun(runs[i], {}).then(navigation));
     }
     if (want.view) document.querySelectorAll("section").forEach(s => s.style.display = s.id == want.view ? "" : "none");
-    // All exchanges together are many numbers: they are added up when somebody comes near the view.
-    new IntersectionObserver((list, watch) => {
-        if (!list.some(x => x.isIntersecting)) return;
-        watch.disconnect(); traffic.seen = true; loadTraffic(state.run);
-    }, { rootMargin: "300px" }).observe($("traffic"));
     await showRun(runs[want.run == "B" && runs[1] ? 1 : 0], want);
     if (want.view && (!$(want.view) || $(want.view).hidden)) { // this run has no such view
         document.querySelectorAll("section").forEach(s => s.style.display = "");
         drawAgain();
     }
     navigation();
-    document.documentElement.dataset.ready = Math.round(performance.now()); // for tests: all views are drawn
+    document.documentElement.dataset.ready = Math.round(performance.now()); // for tests: all views but the last are drawn
+    // All exchanges together are many numbers: they are added up behind everything else.
+    await new Promise(done => setTimeout(done));
+    traffic.seen = true;
+    await loadTraffic(state.run);
+    document.documentElement.dataset.whole = Math.round(performance.now());
 }
+// Other colours: those of a dark screen, or of paper, which is light.
+function recolour() {
+    shades.clear(); readRamp();
+    drawAgain();
+}
+const onPaper = is => () => { document.documentElement.toggleAttribute("data-paper", is); recolour(); };
 addEventListener("resize", drawAgain);
+addEventListener("beforeprint", onPaper(true));
+addEventListener("afterprint", onPaper(false));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+readRamp();
 begin();

@@ -3,17 +3,29 @@
 const memoryView = { order: 0, tiles: [] };
 const CAPACITY = "memory of a tile";
 
+// What the height of a picture stands for: what a tile has, and what is used beyond that; where little of it is used, the use
+// fills the height, and the line of what a tile has stands above a break.
+function bytesScale(capacity, used) {
+    const broken = used > 0 && used < 0.5 * capacity;
+    return { capacity, broken, top: broken ? used * 1.3 : Math.max(capacity, used) * 1.06 };
+}
+
 // The line of what a tile has, and marks of bytes to its left.
-function bytesAxis(g, w, base, left, top, capacity) {
-    const y = v => base - (base - 8) * v / top;
+function bytesAxis(g, w, base, left, scale) {
+    const high = scale.broken ? 34 : 8, y = v => base - (base - high) * v / scale.top, line = scale.broken ? 10 : y(scale.capacity);
     g.textAlign = "right"; g.strokeStyle = css("--line"); g.lineWidth = 1;
-    for (const v of ticks(top, 4, 2)) {
-        if (Math.abs(y(v) - y(capacity)) < 12) continue;
+    for (const v of ticks(scale.top, 4, 2)) {
+        if (Math.abs(y(v) - line) < 12) continue;
         g.fillStyle = css("--soft"); g.fillText(v ? kib(v) : "0", left - 6, y(v) + 4);
         g.beginPath(); g.moveTo(left, y(v)); g.lineTo(w, y(v)); g.stroke();
     }
-    g.fillStyle = css("--ink"); g.fillText(kib(capacity), left - 6, y(capacity) + 4); g.textAlign = "left";
-    return y;
+    g.fillStyle = css("--ink"); g.fillText(kib(scale.capacity), left - 6, line + 4); g.textAlign = "left";
+    if (scale.broken) {
+        g.strokeStyle = css("--soft"); g.beginPath(); g.moveTo(left, 20);
+        for (let x = left, i = 1; x < w; i++) g.lineTo(x = Math.min(x + 8, w), i % 2 ? 25 : 20);
+        g.stroke();
+    }
+    return Object.assign(y, { line });
 }
 function capacityLine(g, w, left, y) {
     g.strokeStyle = css("--ink"); g.lineWidth = 1.5; g.setLineDash([6, 4]);
@@ -22,9 +34,9 @@ function capacityLine(g, w, left, y) {
 
 function drawMemory(run) {
     const [g, w, h] = canvas("memory-bars", 250), left = 78, base = h - 20, need = t => run.unfit ? (run.need.get(t.tile) || { need_bytes: 0 }).need_bytes : t.used_bytes;
-    const top = Math.max(run.memory, most(run.tiles.map(t => Math.max(t.used_bytes, need(t))))) * 1.06;
+    const scale = bytesScale(run.memory, most(run.tiles.map(t => Math.max(t.used_bytes, need(t)))));
     memoryView.tiles = run.tiles.slice().sort((a, b) => memoryView.order ? a.tile - b.tile : need(b) - need(a) || a.tile - b.tile);
-    const bar = (w - left) / memoryView.tiles.length, y = bytesAxis(g, w, base, left, top, run.memory);
+    const bar = (w - left) / memoryView.tiles.length, y = bytesAxis(g, w, base, left, scale);
     memoryView.tiles.forEach((t, i) => {
         let at = 0;
         t.categories.forEach((n, k) => {
@@ -32,10 +44,10 @@ function drawMemory(run) {
             g.fillStyle = categoryColour(run.categories[k], k);
             g.fillRect(left + i * bar, y(at + n), Math.max(bar - (bar > 4 ? 1 : 0), 0.6) + (bar > 4 ? 0 : 0.3), y(at) - y(at + n)); at += n;
         });
-        if (need(t) > at) { g.fillStyle = "#0002"; g.fillRect(left + i * bar, y(need(t)), Math.max(bar, 0.9), y(at) - y(need(t))); }
-        if (t.tile == state.tile) { g.fillStyle = "#e69f00"; g.fillRect(left + i * bar - 1, base, Math.max(bar, 3), 5); }
+        if (need(t) > at) { g.fillStyle = css("--gap"); g.fillRect(left + i * bar, y(need(t)), Math.max(bar, 0.9), y(at) - y(need(t))); }
+        if (t.tile == state.tile) { g.fillStyle = css("--chosen"); g.fillRect(left + i * bar - 1, base, Math.max(bar, 3), 5); }
     });
-    capacityLine(g, w, left, y(run.memory));
+    capacityLine(g, w, left, y.line);
     g.fillStyle = css("--soft"); g.fillText((memoryView.order ? "tile " : "fullest: tile ") + memoryView.tiles[0].tile, left, h - 3);
     g.textAlign = "right"; g.fillText(plural(memoryView.tiles.length, "tile") + (memoryView.order ? "" : ", emptiest: tile " + memoryView.tiles[memoryView.tiles.length - 1].tile), w, h - 3); g.textAlign = "left";
     const chosen = run.tiles[run.tileAt.get(state.tile)];
@@ -46,8 +58,8 @@ function drawMemory(run) {
 function resetMemory(run) {
     const sums = run.categories.map((c, k) => ({ category: c, bytes: sumOf(run.tiles, t => t.categories[k]), most: most(run.tiles.map(t => t.categories[k])), tiles: run.tiles.filter(t => t.categories[k]).length }));
     memoryView.order = 0;
-    $("memory-text").textContent = "Bytes by category; the broken line is what a tile has, " + kib(run.memory) + (run.unfit ? "; grey on top: gaps, and what other moments add to what the tile needs" : "") + ".";
-    legend("memory-key", run.categories.map((c, k) => [c, categoryColour(c, k)]));
+    $("memory-text").textContent = "Bytes by category; the dashed line is what a tile has, " + kib(run.memory) + (bytesScale(run.memory, most(run.tiles.map(t => t.used_bytes))).broken && !run.unfit ? ": it stands above a break of the scale, for little of it is used" : "") + (run.unfit ? "; grey on top: gaps, and what other moments add to what the tile needs" : "") + ".";
+    legend("memory-key", run.categories.map((c, k) => [c, categoryVariable(c, k)]));
     choice("memory-buttons", ["fullest first", "by number"], 0, i => { memoryView.order = i; drawMemory(state.run); });
     fillTable("memory-table", [["category", "category", "text"], ["bytes", "on all tiles"], ["mean", "mean of a tile"], ["most", "most on a tile"], ["tiles", "tiles"]], sums,
         (field, r) => field == "category" ? r.category : field == "tiles" ? group(r.tiles) : kib(Math.round(field == "mean" ? r.bytes / run.tiles.length : r[field])));
@@ -85,17 +97,17 @@ function codeBytes(run, tile) {
 function drawLiveness(run) {
     const [g, w, h] = canvas("liveness-curve", 230), left = 78, base = h - 22, n = run.program.length, whole = liveView.whole;
     const value = p => whole ? p.fullest_bytes : liveView.use[p.step];
-    const top = Math.max(run.memory, most(run.program.map(value))) * 1.06, y = bytesAxis(g, w, base, left, top, run.memory), bar = (w - left) / n;
-    g.fillStyle = "#9bb3a8";
+    const scale = bytesScale(run.memory, most(run.program.map(value))), y = bytesAxis(g, w, base, left, scale), bar = (w - left) / n;
+    g.fillStyle = css("--passing");
     run.program.forEach((p, i) => g.fillRect(left + i * bar, y(value(p)), Math.max(bar, 0.6) + 0.3, base - y(value(p))));
-    if (!whole) { g.fillStyle = "#2f5d4c"; g.fillRect(left, y(liveView.floor), w - left, base - y(liveView.floor)); }
-    capacityLine(g, w, left, y(run.memory));
+    if (!whole) { g.fillStyle = css("--always"); g.fillRect(left, y(liveView.floor), w - left, base - y(liveView.floor)); }
+    capacityLine(g, w, left, y.line);
     const x = left + (liveView.step + 0.5) * bar;
-    g.strokeStyle = g.fillStyle = "#e69f00"; g.lineWidth = 1; g.strokeRect(x - Math.max(bar, 5) / 2, 8, Math.max(bar, 5), base - 8);
+    g.strokeStyle = g.fillStyle = css("--chosen"); g.lineWidth = 1; g.strokeRect(x - Math.max(bar, 5) / 2, 8, Math.max(bar, 5), base - 8);
     g.beginPath(); g.moveTo(x - 6, 0); g.lineTo(x + 6, 0); g.lineTo(x, 8); g.fill();
     g.fillStyle = css("--soft"); g.fillText("step 0", left, h - 4); g.textAlign = "right"; g.fillText("step " + group(n - 1), w, h - 4); g.textAlign = "left";
-    legend("liveness-key", whole ? [["in use on the tile that is fullest at that step", "#9bb3a8"], ["chosen step", "#e69f00"]] :
-        [["all the time: " + kib(liveView.floor), "#2f5d4c"], ["for some steps", "#9bb3a8"], ["chosen step", "#e69f00"]]);
+    legend("liveness-key", whole ? [["in use on the tile that is fullest at that step", "--passing"], ["chosen step", "--chosen"]] :
+        [["all the time: " + kib(liveView.floor), "--always"], ["for some steps", "--passing"], ["chosen step", "--chosen"]]);
     choice("liveness-buttons", ["the fullest tile at each step", "tile " + state.tile], whole ? 0 : 1, i => { liveView.whole = !i; drawLiveness(state.run); });
     const p = run.program[liveView.step], use = liveView.use[p.step];
     $("liveness-says").textContent = "Step " + group(liveView.step) + ", " + p.kind + " " + p.name + " (superstep " + p.superstep + "): fullest is tile " + p.fullest_tile + " with " + kib(p.fullest_bytes) +

@@ -28,12 +28,12 @@ function drawOom(run) {
     list.forEach(([name, bytes]) => {
         g.fillStyle = categoryColour(name, run.categories.indexOf(name)); g.fillRect(x, 20, bytes * scale, 24); x += bytes * scale;
     });
-    g.fillStyle = "#0002"; g.fillRect(x, 20, Math.max(worst.need_bytes - peak, 0) * scale, 24); // gaps
+    g.fillStyle = css("--gap"); g.fillRect(x, 20, Math.max(worst.need_bytes - peak, 0) * scale, 24); // gaps
     g.strokeStyle = css("--ink"); g.lineWidth = 2; g.setLineDash([5, 3]); g.beginPath();
     g.moveTo(run.memory * scale, 20); g.lineTo(run.memory * scale, 52); g.stroke(); g.setLineDash([]);
     const text = "memory of a tile: " + kib(run.memory);
     g.fillStyle = css("--ink"); g.textAlign = run.memory * scale > g.measureText(text).width ? "right" : "left"; g.fillText(text, run.memory * scale, 66); g.textAlign = "left";
-    legend("oom-key", list.map(([name, bytes]) => [name + " " + kib(bytes), categoryColour(name, run.categories.indexOf(name))]).concat([["gaps, and what other moments add", "#0002"]]));
+    legend("oom-key", list.map(([name, bytes]) => [name + " " + kib(bytes), categoryVariable(name, run.categories.indexOf(name))]).concat([["gaps, and what other moments add", "--gap"]]));
     $("oom-says").textContent = oomText(run);
     $("oom-owners-title").textContent = "Largest consumers on tile " + worst.tile + " at " + momentText(run, worst.tile);
     fillTable("oom-owners", [["bytes", "bytes"], ["share", "of the memory"], ["category", "category", "text"], ["owner", "what", "long"]], owners.slice(0, 20),

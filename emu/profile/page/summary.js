@@ -36,7 +36,7 @@ function drawParts(run) {
     for (const [key] of PARTS) {
         const d = w * run.sum[key] / (run.all || 1);
         g.fillStyle = colours[key]; g.fillRect(x, 0, d, h);
-        g.fillStyle = key == "imbalance" ? css("--ink") : "#fff";
+        g.fillStyle = onColour(colours[key]);
         if (d > 48) g.fillText(percent(run.sum[key], run.all), x + 6, 21);
         x += d;
     }
@@ -63,8 +63,7 @@ function drawSummary(run) {
     $("machine").textContent = group(run.machine.tiles) + " tiles of " + kib(run.memory) + " at " + run.machine.clock_mhz + " MHz; superstep " +
         run.meta.program_version + (run.meta.engine ? "; " + run.meta.engine + " engine" : "");
     $("verdict").textContent = run.unfit ? "It does not fit and has not run: " + oomText(run) :
-        group(run.meta.cycles) + " cycles, " + secondsText(+run.meta.seconds) + " on the chip" + (run.meta.status == "ok" ? ". " : "; it ended with: " + run.meta.status + ". ") +
-        boundText(run) + " The fullest tile uses " + kib(fullest) + ", " + percent(fullest, run.memory) + " of its memory.";
+        group(run.meta.cycles) + " cycles, " + secondsText(+run.meta.seconds) + " on the chip" + (run.meta.status == "ok" ? ". " + boundText(run) : ", then it stopped: " + run.meta.status + ". What ran until then is shown.") + " The fullest tile uses " + kib(fullest) + ", " + percent(fullest, run.memory) + " of its memory.";
     $("notes").replaceChildren(...notesOf(run).map(text => {
         const p = document.createElement("p");
         p.className = "warn"; p.textContent = text;
@@ -72,9 +71,9 @@ function drawSummary(run) {
     }));
     $("cycles-part").hidden = !run.steps.length;
     if (!run.steps.length) return;
-    legend("parts-key", PARTS.map(([key, words, colour]) => [words + ": " + group(run.sum[key]), css(colour)]));
+    legend("parts-key", PARTS.map(([key, words, colour]) => [words + ": " + group(run.sum[key]), colour]));
     drawParts(run);
-    $("bill").replaceChildren();
-    if (run.meta.bsp_g !== undefined)
+    $("bill-part").hidden = run.meta.bsp_g === undefined || run.meta.status != "ok"; // supersteps that did not end have no bill
+    if (!$("bill-part").hidden)
         fillTable("bill", [["0", "part", "text"], ["1", "sum over all supersteps"]], billRows(run), (field, r) => r[field]);
 }

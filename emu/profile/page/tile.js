@@ -33,7 +33,7 @@ async function loadTile(run) {
 // The memory in rows, each of the same length.
 function drawTile(run) {
     const view = tileView.view, [g, w, h] = canvas("tile-map", MAP_ROWS * 20 + 4), left = 74, per = (view.to - view.from) / MAP_ROWS, width = w - left;
-    g.fillStyle = "#eceff3"; g.fillRect(left, 0, width, MAP_ROWS * 20 - 3);
+    g.fillStyle = css("--empty"); g.fillRect(left, 0, width, MAP_ROWS * 20 - 3);
     const strip = (a, b, colour, outline) => { // bytes a .. b
         for (let row = Math.max(Math.floor((a - view.from) / per), 0); row < MAP_ROWS && view.from + row * per < b; row++) {
             const x0 = clamp((a - view.from) / per - row, 0, 1) * width, x1 = clamp((b - view.from) / per - row, 0, 1) * width;
@@ -47,14 +47,14 @@ function drawTile(run) {
     if (view.to - view.from < 40000)
         tileView.map.forEach(r => strip(r.address - tileView.base, r.address - tileView.base + r.bytes, "#fff6", 1));
     const chosen = tileView.map[tileView.chosen];
-    if (chosen) strip(chosen.address - tileView.base, chosen.address - tileView.base + chosen.bytes, "#e69f00", 1);
+    if (chosen) strip(chosen.address - tileView.base, chosen.address - tileView.base + chosen.bytes, css("--chosen"), 1);
     g.fillStyle = css("--soft"); g.font = "12px ui-monospace, monospace";
     for (let row = 0; row < MAP_ROWS; row++) g.fillText("0x" + Math.round(tileView.base + view.from + row * per).toString(16).padStart(5, "0"), 0, row * 20 + 13);
     const bytes = new Map();
     tileView.map.forEach(r => bytes.set(r.category, (bytes.get(r.category) || 0) + r.bytes));
     const used = sumOf([...bytes.values()], n => n);
-    legend("tile-key", [...bytes].sort((a, b) => b[1] - a[1]).map(([c, n]) => [c + " " + kib(n), categoryColour(c, run.categories.indexOf(c))])
-        .concat([["free or gap " + kib(Math.max(run.memory - used, 0)), "#eceff3"]]));
+    legend("tile-key", [...bytes].sort((a, b) => b[1] - a[1]).map(([c, n]) => [c + " " + kib(n), categoryVariable(c, run.categories.indexOf(c))])
+        .concat([["free or gap " + kib(Math.max(run.memory - used, 0)), "--empty"]]));
 }
 
 function sayOwner(i) {
@@ -87,12 +87,12 @@ async function drawTileTime(run) {
         const x0 = (s.starts - view.from) * scale, x1 = (s.ends - view.from) * scale, e = exchange[s.at + k], c = compute[s.at + k];
         busy += e + c; all += s.ends - s.starts;
         if (x1 < 0 || x0 > w) continue;
-        g.fillStyle = css("--wait"); g.globalAlpha = 0.35; g.fillRect(x0, 8, Math.max(x1 - x0, 0.3), base - 8); g.globalAlpha = 1;
+        g.fillStyle = css("--wait"); g.fillRect(x0, 8, Math.max(x1 - x0, 0.3), base - 8);
         g.fillStyle = css("--exchange"); g.fillRect(x0, 8, e * scale, base - 8);
         g.fillStyle = css("--compute"); g.fillRect(x0 + e * scale, 8, c * scale, base - 8);
     }
     timeAxis(g, w, h, 0, view.from, view.to);
-    legend("tile-time-key", [["exchanges", css("--exchange")], ["computes", css("--compute")], ["waits, sync included", "#eed3e1"]]);
+    legend("tile-time-key", [["exchanges", "--exchange"], ["computes", "--compute"], ["waits, sync included", "--wait"]]);
     const s = run.supersteps[state.step];
     $("tile-time-says").textContent = "Busy in " + percent(busy, all) + " of its supersteps' cycles." + (s && s.sync_group == tile.sync_group ?
         " In superstep " + s.number + ": exchanges " + group(exchange[s.at + k]) + ", computes " + group(compute[s.at + k]) + " of " + group(s.ends - s.starts) + " cycles." : "");

@@ -22,7 +22,7 @@ function drawTime(run) {
     g.fillStyle = css("--ink");
     names.forEach(n => { if (n.x1 - n.x0 > 30) textWithin(g, n.name, Math.max(n.x0, 0) + 2, 11, n.x1 - Math.max(n.x0, 0) - 4); });
     const s = run.supersteps[state.step];
-    if (s && !s.sync_group) { g.strokeStyle = "#e69f00"; g.lineWidth = 2; g.strokeRect((s.starts - v.from) * scale, 15, Math.max((s.ends - s.starts) * scale, 2), base - 16); }
+    if (s && !s.sync_group) { g.strokeStyle = css("--chosen"); g.lineWidth = 2; g.strokeRect((s.starts - v.from) * scale, 15, Math.max((s.ends - s.starts) * scale, 2), base - 16); }
     timeAxis(g, w, h, 0, v.from, v.to);
     drawLanes(run);
 }
@@ -32,7 +32,7 @@ function drawLanes(run) {
     const lanes = run.groups.map((tiles, n) => ({ n, tiles })).filter(x => x.n && x.tiles), streams = run.streams;
     $("time-lanes").hidden = $("lanes-key").hidden = !lanes.length && !streams.length;
     if ($("time-lanes").hidden) return;
-    legend("lanes-key", streams.length ? [["a transfer, from its request to its end; darker where several are under way", "#4c5a2a"]] : []);
+    legend("lanes-key", streams.length ? [["a transfer, from its request to its end; darker where several are under way", "--host"]] : []);
     const [g, w] = canvas("time-lanes", (lanes.length + streams.length) * 30 + 4), v = timeView, scale = w / (v.to - v.from);
     let y = 4;
     for (const lane of lanes) {
@@ -49,7 +49,7 @@ function drawLanes(run) {
     for (const stream of streams) {
         for (const t of run.transfers) {
             if (t.stream != stream.stream) continue;
-            g.fillStyle = "#4c5a2a"; g.globalAlpha = 0.45;
+            g.fillStyle = css("--host"); g.globalAlpha = 0.45;
             g.fillRect((t.issued - v.from) * scale, y + 14, Math.max((t.arrived - t.issued) * scale, 1), 11); g.globalAlpha = 1;
         }
         g.fillStyle = css("--ink");
@@ -83,10 +83,10 @@ async function drawStep(run) {
         const e = exchange[s.at + k], c = compute[s.at + k], x = left + k * bar, wide = Math.max(bar - (bar > 4 ? 1 : 0), 0.9);
         g.fillStyle = css("--exchange"); g.fillRect(x, y(e), wide, base - y(e));
         g.fillStyle = css("--compute"); g.fillRect(x, y(e + c), wide, y(e) - y(e + c));
-        if (tiles[k] == s.slowest_tile || tiles[k] == state.tile) { g.fillStyle = tiles[k] == state.tile ? "#e69f00" : css("--ink"); g.fillRect(x - 1, base, Math.max(bar, 3), 5); }
+        if (tiles[k] == s.slowest_tile || tiles[k] == state.tile) { g.fillStyle = tiles[k] == state.tile ? css("--chosen") : css("--ink"); g.fillRect(x - 1, base, Math.max(bar, 3), 5); }
     }
     g.fillStyle = css("--soft"); g.fillText("tile " + tiles[0], left, h - 2); g.textAlign = "right"; g.fillText("tile " + tiles[tiles.length - 1], w, h - 2); g.textAlign = "left";
-    legend("step-key", [["exchanges", css("--exchange")], ["computes, from the end of its own exchange (cycles)", css("--compute")], ["mark: slowest tile", css("--ink")], ["mark: chosen tile", "#e69f00"]]);
+    legend("step-key", [["exchanges", "--exchange"], ["computes, from the end of its own exchange (cycles)", "--compute"], ["mark: slowest tile", "--ink"], ["mark: chosen tile", "--chosen"]]);
     const k = run.place.get(s.slowest_tile);
     $("step-says").textContent = "Every tile in this superstep. Tile " + s.slowest_tile + ", the slowest, exchanges " + group(exchange[s.at + k]) + " and computes " + group(compute[s.at + k]) +
         " cycles; the mean tile computes " + group(s.mean_compute) + ".";
@@ -104,7 +104,7 @@ function resetTime(run) {
     $("time").hidden = !run.supersteps.length;
     timeView.from = 0;
     timeView.to = timeView.end = Math.max(most(run.supersteps.map(s => s.ends)), 1);
-    legend("time-key", PARTS.map(p => [p[1], css(p[2])]).concat([["chosen superstep", "#e69f00"]]));
+    legend("time-key", PARTS.map(p => [p[1], p[2]]).concat([["chosen superstep", "--chosen"]]));
 }
 
 function setUpTime() {

@@ -53,10 +53,10 @@ function cellsOf(run) {
 
 function drawTraffic(run) {
     if (!traffic.pairs) return; // they are on their way
-    const width = $("traffic-matrix").clientWidth, few = traffic.tiles <= FEW_TILES, left = 70, side = Math.min(560, (few ? width / 2 : width - 160) - left);
+    const width = $("traffic-matrix").clientWidth, few = traffic.tiles <= FEW_TILES, left = 70, narrow = width < 560, side = Math.min(560, (narrow ? width - 4 : few ? width / 2 : width - 160) - left);
     const [g, w, h] = canvas("traffic-matrix", side + 40), { cells, per, sum } = cellsOf(run), cell = side / cells, top = Math.max(most(sum), 1);
     traffic.cell = cell; traffic.per = per; traffic.cells = cells; traffic.sums = sum; traffic.left = left;
-    g.fillStyle = "#eceff3"; g.fillRect(left, 20, side, side);
+    g.fillStyle = css("--empty"); g.fillRect(left, 20, side, side);
     for (let y = 0; y < cells; y++) {
         for (let x = 0; x < cells; x++) {
             if (!sum[y * cells + x]) continue;
@@ -64,7 +64,7 @@ function drawTraffic(run) {
             g.fillRect(left + x * cell, 20 + y * cell, cell - (cell > 5 ? 0.7 : 0), cell - (cell > 5 ? 0.7 : 0));
         }
     }
-    g.strokeStyle = "#e69f00"; g.lineWidth = 2; g.strokeRect(left + traffic.column * cell, 20 + traffic.row * cell, cell, cell);
+    g.strokeStyle = css("--chosen"); g.lineWidth = 2; g.strokeRect(left + traffic.column * cell, 20 + traffic.row * cell, cell, cell);
     g.fillStyle = css("--soft");
     for (let i = 0; i <= 4; i++) {
         const k = Math.min(Math.floor(cells * i / 4), cells - 1);
@@ -73,9 +73,11 @@ function drawTraffic(run) {
     }
     g.textAlign = "center"; g.fillText("to tile", left + side / 2, side + 36);
     g.save(); g.translate(12, 20 + side / 2); g.rotate(-Math.PI / 2); g.fillText("from tile", 0, 0); g.restore(); g.textAlign = "left";
-    rampKey(g, left + side + 18, 24, group(top), "1 word", per > 1 ? "words of a cell" : "words");
-    g.fillStyle = css("--soft"); g.fillText("(logarithmic)", left + side + 18, 150);
-    if (few) drawArrows(run, g, left + side + 130, 20, Math.min(w - left - side - 140, side), side);
+    if (!narrow) {
+        rampKey(g, left + side + 18, 24, group(top), "1 word", per > 1 ? "words of a cell" : "words");
+        g.fillStyle = css("--soft"); g.fillText("(logarithmic)", left + side + 18, 150);
+    }
+    if (few && !narrow) drawArrows(run, g, left + side + 130, 20, Math.min(w - left - side - 140, side), side);
     const s = run.supersteps[state.step];
     $("traffic-text").textContent = "Rows send, columns receive; a cell is " + (per > 1 ? "a block of " + Math.ceil(per) + " × " + Math.ceil(per) + " tiles" : "a pair of tiles") +
         ". A word to many tiles counts at each of them. + and − or the wheel zoom, arrows move, a click names a cell.";
@@ -89,7 +91,7 @@ function drawArrows(run, g, x0, y0, w, h) {
     const p = traffic.pairs, top = Math.max(most(p.words), 1);
     for (const t of run.tiles) {
         const [x, y] = at(t.tile);
-        g.fillStyle = "#eceff3"; g.fillRect(x - unit * 0.3, y - unit * 0.3, unit * 0.6, unit * 0.6);
+        g.fillStyle = css("--empty"); g.fillRect(x - unit * 0.3, y - unit * 0.3, unit * 0.6, unit * 0.6);
         g.fillStyle = css("--ink"); g.textAlign = "center"; if (unit > 26) g.fillText(t.tile, x, y + 4);
     }
     g.textAlign = "left"; g.strokeStyle = g.fillStyle = css("--exchange");
