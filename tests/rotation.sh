@@ -25,7 +25,7 @@ table() {
     row 1 1 "" "" tests/long/weights.sh
     row 1 5 "" "" tests/long/stream.sh
     row 1 5 "" "" tests/long/stream_curves.sh
-    row 1 4 "" "" tests/long/matrix.sh
+    row 1 4 "" "PART=10 SEED=$count" tests/long/matrix.sh
     row 2 10 "$clang" "" tests/long/races.sh
     row 2 15 "$clang" "" tests/long/compilers.sh
     row 2 2 "" "" tests/long/stream_ends.sh

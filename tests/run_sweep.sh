@@ -135,6 +135,12 @@ check "a sweep with a dead worker ends well" [ $? -eq 0 ]
 points "$tmp/worker.db" >"$tmp/worker.csv"
 check "a dead worker's points are done by others" same whole.csv worker.csv
 
+# A point for which the host has no memory keeps none of the others from being done.
+(ulimit -v 500000 && sweep efficientnet-b0 --resolution 32 --set tiles=128 -q --vary batch=1024,1 -j 1 -o "$tmp/host.db")
+check "a sweep with a point that is too large for the host ends" [ $? -eq 3 ]
+check "says why" grep -q 'batch=1024: .*out of host memory.*: given up' "$tmp/messages"
+check "the point after it is there" equals "$(value host.db '[.points[] | .batch + " " + .status] | join(",")')" "1 ok"
+
 # ---- many machines
 
 if [ -n "$mpi" ]; then

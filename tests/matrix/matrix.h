@@ -35,8 +35,9 @@ enum source { SOURCE_DRAWN, SOURCE_FILES, SOURCE_PICTURE, SOURCES };
 struct matrix {
     const char *program; /* absolute path */
     char folder[PATH_BYTES];
-    unsigned per_mille; /* of the combinations that are run */
-    uint64_t seed;      /* which ones */
+    unsigned networks; /* all inputs, outputs and batches */
+    unsigned share;    /* so many of them for each row of the tables */
+    uint64_t seed;     /* which ones */
     struct totals *totals;
 };
 
@@ -44,7 +45,7 @@ struct group {
     const struct matrix *m;
     const struct small_input *in;
     const struct small_output *out;
-    unsigned batch;
+    unsigned batch, network_index; /* below matrix.networks */
     enum source source;
     char folder[PATH_BYTES], network[PATH_BYTES];
     uint32_t combination;                 /* the next number */
@@ -81,7 +82,9 @@ void ended_free(struct ended *e);
 void say_wrong(const struct group *g, enum wrong kind, const struct words *w, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Whether the next combination is one of those that are run. */
+/* Whether the next combination is one of those that are run: a row of the tables is run with as
+ * many networks as matrix.share says, and if these are not all, one row in four with numbers from
+ * files or a picture, too. */
 int is_picked(struct group *g);
 
 /* ---- checks (matrix_check.c) ---- */

@@ -111,9 +111,13 @@ void say_wrong(const struct group *g, enum wrong kind, const struct words *w, co
 
 int is_picked(struct group *g)
 {
-    uint64_t h = g->m->seed;
+    const struct matrix *m = g->m;
+    uint64_t h = hash_mix(hash_mix(m->seed * SOURCES + g->source) + g->combination++);
+    unsigned first = (unsigned)(h >> 8) % m->networks;
 
-    for (const char *c = g->folder + strlen(g->m->folder); *c; c++)
-        h = hash_mix(h + (unsigned char)*c);
-    return hash_mix(h + g->combination++) % 1000 < g->m->per_mille;
+    if (m->share >= m->networks)
+        return 1;
+    if (g->source != SOURCE_DRAWN && h % 4)
+        return 0;
+    return (g->network_index + m->networks - first) % m->networks < m->share;
 }

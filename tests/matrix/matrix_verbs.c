@@ -131,7 +131,7 @@ enum cache { CACHE_OFF, CACHE_COLD, CACHE_WARM, CACHES };
 
 static void add_machine(struct words *w, const struct group *g)
 {
-    words_add(w, "%s --set tiles=16 -q", g->network);
+    words_add(w, "%s -m toy16 -q", g->network);
     if (g->batch > 1)
         words_add(w, "-b %u", g->batch);
 }
@@ -358,8 +358,11 @@ static void find_truth(struct group *g)
     for (const char *c = g->out->output; g->truth.known && *c; c++) {
         char name[] = { *c, '.', 'n', 'p', 'y', '\0' };
 
-        if (*c != ',' && !read_numbers(g, name, &g->truth.value[outputs++])) {
-            say_wrong(g, WRONG_LOST, &w, "%s is not there", name);
+        if (*c == ',')
+            continue;
+        if (!read_numbers(g, name, &g->truth.value[outputs]) ||
+            g->truth.value[outputs++].shape.rank != (*c == 'y' ? 2 : 3)) {
+            say_wrong(g, WRONG_LOST, &w, "%s is not that output", name);
             g->truth.known = 0;
         }
     }
@@ -554,7 +557,7 @@ static void train_verb(struct group *g)
             add_machine(&w, g);
             if (g->batch == 1) /* the default is more than there are pictures */
                 words_add(&w, "-b 2");
-            words_add(&w, "--io-tiles 0 -e 1 %s",
+            words_add(&w, "--set sram=256K --io-tiles 0 -e 1 %s",
                       timing ? "--engine timing" : "--data ../pictures");
             add_row(&w, g, r);
             text = run_for_text(g, &w, r, &p);

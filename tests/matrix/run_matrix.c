@@ -1,9 +1,10 @@
-/* run_matrix.c - run_matrix SUPERSTEP [PER-MILLE [SEED]]: runs all combinations of tests/matrix.h,
- * or that share of them, as many groups at a time as there are cores, and prints how many there
- * were and what was wrong. */
+/* run_matrix.c - run_matrix SUPERSTEP [NETWORKS [SEED]]: runs all combinations, or those of so many
+ * networks for each row of the tables, as many groups at a time as there are cores, and prints how
+ * many there were and what was wrong. */
 #include "tests/matrix/matrix.h"
 
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,15 +151,16 @@ static void wait_for(const struct matrix *m, unsigned *running, unsigned below)
 static void run_groups(const struct matrix *m)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned running = 0, n = cores < 1 ? 1 : (unsigned)cores;
+    unsigned running = 0, index = 0, n = cores < 1 ? 1 : (unsigned)cores;
 
     for (const struct small_input *in = small_inputs; in->name; in++) {
-        for (const struct small_output *out = small_outputs; out->name; out++) {
+        for (const struct small_output *out = small_outputs; out->name; out++, index += 2) {
             for (unsigned k = 0; k < 2 * SOURCES; k++) {
                 struct group g = { .m = m,
                                    .in = in,
                                    .out = out,
                                    .batch = batches[k % 2],
+                                   .network_index = index + k % 2,
                                    .source = (enum source)(k / 2) };
 
                 wait_for(m, &running, n);
@@ -173,6 +175,17 @@ static void run_groups(const struct matrix *m)
 
 /* ---- the whole ---- */
 
+static unsigned count_networks(void)
+{
+    unsigned inputs = 0, outputs = 0;
+
+    while (small_inputs[inputs].name)
+        inputs++;
+    while (small_outputs[outputs].name)
+        outputs++;
+    return inputs * outputs * (sizeof(batches) / sizeof(*batches));
+}
+
 static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
 {
     (void)s;
@@ -183,14 +196,15 @@ static int remove_one(const char *path, const struct stat *s, int kind, struct F
 
 int main(int argc, char **argv)
 {
-    struct matrix m = { .per_mille = argc > 2 ? (unsigned)atoi(argv[2]) : 1000,
+    struct matrix m = { .networks = count_networks(),
+                        .share = argc > 2 ? (unsigned)atoi(argv[2]) : UINT_MAX,
                         .seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
                         .folder = "/tmp/superstep_matrix_XXXXXX" };
     struct totals *t =
         mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     unsigned wrong = 0;
 
-    must(argc > 1, "run_matrix SUPERSTEP [PER-MILLE [SEED]]");
+    must(argc > 1, "run_matrix SUPERSTEP [NETWORKS [SEED]]");
     must(t != MAP_FAILED && mkdtemp(m.folder) && (m.program = realpath(argv[1], NULL)), argv[1]);
     m.totals = t;
     setenv("OMP_NUM_THREADS", "1", 1);

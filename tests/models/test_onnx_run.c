@@ -154,6 +154,8 @@ static void absent_first_results(void **state)
         assert_int_equal(SUPERSTEP("run", path, "--compare-layers"), 0);
         assert_int_equal(SUPERSTEP("run", path, "--report", "--plan"), 0);
     }
+    assert_int_equal(SUPERSTEP("train", network("split", NULL), "-b", "4", "--engine", "timing"),
+                     0);
 }
 
 static int points_with(const char *db, const char *status)
