@@ -44,7 +44,7 @@ END
 
 tile good 'ld32 $m1, $m0, 0\n' '"u32": [7]'
 tile race 'st32 $mzero, $m0, 0\n' '"u32": [7]'
-tile unwritten 'ld32 $m1, $m0, 0\n' '"bytes": 4'
+tile unwritten 'ld32 $m1, $m0, 0\nbrnz $m1, used\nused:\n' '"bytes": 4'
 # a source without a case: from its first label, as .worker or .supervisor before it says
 printf '/* .supervisor */\n.worker\nfirst: setzi $m0, 5\n add $m1, $m0, 7\n exitz $mzero\n.supervisor\nsecond: br $m10\n' >"$tmp/worker.S"
 printf '  .supervisor\nstart: setzi $m1, 7\n ld32 $m2, $m15, 3\n.worker\nother: exitz $mzero\n' >"$tmp/supervisor.S"
@@ -73,10 +73,19 @@ ends 1 "ran past the end of e (asm:4): exitz missing?" tile "$tmp/no_exitz.json"
 
 # ---- a machine
 
-manifest unwritten 'setzi $m0, MEM_BASE + 60000\nld32 $m1, $m0, $mzero, 0\nsync SYNC_HOST'
+manifest dropped 'setzi $m0, MEM_BASE + 60000\nld32 $m1, $m0, $mzero, 0\nsync SYNC_HOST'
+ends 0 "status ok" run --check "$tmp/dropped.bsp.json"
+manifest unwritten 'setzi $m0, MEM_BASE + 60000\nld32 $m1, $m0, $mzero, 0\nbrnz $m1, used\nused:\nsync SYNC_HOST'
 ends 0 "status ok" run "$tmp/unwritten.bsp.json"
 ends 1 "status check" run --check "$tmp/unwritten.bsp.json"
 ends 1 "checks[0].name UNWRITTEN" run --check "$tmp/unwritten.bsp.json"
+
+# a vertex that writes behind its field of 5 words
+printf '\t.section .text.beyond, "ax"\n\t.globl beyond\n\t.type beyond, @function\n\t.worker\nbeyond:\n\tget $m0, $WSR\n\tand $m0, $m0, 7\n\tld32 $m2, $mvertex_base, $mzero, 0\n\tstm32 $m0, $m2, $m0\n\texitz $mzero\n\t.size beyond, . - beyond\n' >"$tmp/beyond.S"
+printf 'superstep-graph 1\nmachine toy4\ncodelet beyond multi from "beyond.S"\n  out y u32\nvariable out u32 [5] kept\n    [0:5] on tile 1\ncompute set five\n  vertex beyond on tile 1\n    y = out\nprogram\n  execute five\n' >"$tmp/beyond.graph"
+ends 0 "status ok" run "$tmp/beyond.graph"
+ends 1 ".name OUTSIDE" run --check "$tmp/beyond.graph"
+ends 1 "(out+0x14)" run --check "$tmp/beyond.graph"
 
 manifest deadlock '.if TILE == 2\nsync SYNC_HOST\n.else\nsync SYNC_CHIP\n.endif'
 ends 1 "status deadlock" run "$tmp/deadlock.bsp.json"

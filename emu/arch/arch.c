@@ -115,7 +115,7 @@ static const char *const clash_names[ARCH_CLASH_COUNT] = {
 
 const struct arch *arch_preset(const char *name)
 {
-    for (size_t i = 0; i < EMU_COUNT_OF(presets); i++)
+    for (size_t i = 0; name && i < EMU_COUNT_OF(presets); i++)
         if (strcmp(presets[i].name, name) == 0)
             return &presets[i];
     return NULL;
@@ -128,19 +128,17 @@ size_t arch_preset_count(void)
 
 const char *arch_preset_name(size_t i)
 {
-    EMU_ASSERT(i < EMU_COUNT_OF(presets));
-    return presets[i].name;
+    return i < EMU_COUNT_OF(presets) ? presets[i].name : NULL;
 }
 
 const struct arch_field *arch_field_at(size_t i)
 {
-    EMU_ASSERT(i < ARCH_FIELD_COUNT);
-    return &fields[i];
+    return i < ARCH_FIELD_COUNT ? &fields[i] : NULL;
 }
 
 const struct arch_field *arch_field_find(const char *name)
 {
-    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
+    for (size_t i = 0; name && i < ARCH_FIELD_COUNT; i++)
         if (strcmp(fields[i].name, name) == 0)
             return &fields[i];
     return NULL;
@@ -164,7 +162,7 @@ int arch_type_is_written(enum arch_type type)
 
 const char *arch_field_nearest(const char *name)
 {
-    size_t length = strlen(name), best = SIZE_MAX;
+    size_t length = name ? strlen(name) : 0, best = SIZE_MAX;
     const char *nearest = NULL;
 
     if (length < 3 || length > ARCH_TEXT_MAX)
@@ -201,7 +199,8 @@ uint64_t arch_field_number(const struct arch *a, size_t i)
     uint64_t v64 = 0;
     uint32_t v32;
 
-    EMU_ASSERT(i < ARCH_FIELD_COUNT);
+    if (!a || i >= ARCH_FIELD_COUNT)
+        return 0;
     switch (fields[i].type) {
     case ARCH_TYPE_text:
         break;
@@ -224,6 +223,10 @@ void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
     uint64_t v = arch_field_number(a, i);
     uint32_t words;
 
+    if (!a || i >= ARCH_FIELD_COUNT) {
+        snprintf(out, bytes, "%s", "");
+        return;
+    }
     switch (fields[i].type) {
     case ARCH_TYPE_text:
         snprintf(out, bytes, "%s", (const char *)field_pointer(a, i));
@@ -251,8 +254,8 @@ static int field_same(const struct arch *a, const struct arch *b, size_t i)
 
 int arch_equal(const struct arch *a, const struct arch *b)
 {
-    if (strcmp(a->base, b->base) != 0)
-        return 0;
+    if (!a || !b || strcmp(a->base, b->base) != 0)
+        return a == b;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
         if (!field_same(a, b, i))
             return 0;
@@ -261,6 +264,8 @@ int arch_equal(const struct arch *a, const struct arch *b)
 
 int arch_compiles_equal(const struct arch *a, const struct arch *b)
 {
+    if (!a || !b)
+        return a == b;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
         if (fields[i].stage == ARCH_STAGE_C && !field_same(a, b, i))
             return 0;
@@ -269,10 +274,11 @@ int arch_compiles_equal(const struct arch *a, const struct arch *b)
 
 char arch_field_mark(const struct arch *a, size_t i)
 {
-    const struct arch *base = arch_preset(a->base);
+    const struct arch *base = a ? arch_preset(a->base) : NULL;
     size_t column = base ? (size_t)(base - presets) : COLUMN_toy;
 
-    EMU_ASSERT(i < ARCH_FIELD_COUNT);
+    if (!a || i >= ARCH_FIELD_COUNT)
+        return MARK_A;
     if (fields[i].type == ARCH_TYPE_text)
         return fields[i].mark;
     if (!base || !field_same(a, base, i))
@@ -294,11 +300,11 @@ int arch_field_changed(const struct arch *a, size_t i)
 
 struct arch_title arch_title(const struct arch *a)
 {
-    const struct arch *base = arch_preset(a->base);
+    const struct arch *base = a ? arch_preset(a->base) : NULL;
     struct arch_title t;
     char value[ARCH_TEXT_MAX];
     unsigned changed = 0;
-    size_t n = (size_t)snprintf(t.at, sizeof(t.at), "%s", a->name);
+    size_t n = (size_t)snprintf(t.at, sizeof(t.at), "%s", a ? a->name : "");
 
     if (!base || strcmp(a->name, base->name) != 0)
         return t;
@@ -451,15 +457,19 @@ static enum emu_status set_sram(struct arch *a, const char *text)
 
 enum emu_status arch_set(struct arch *a, const char *field_equals_value)
 {
-    const char *equals = strchr(field_equals_value, '='), *value;
+    const char *equals = field_equals_value ? strchr(field_equals_value, '=') : NULL, *value;
     char name[ARCH_TEXT_MAX], hint[ARCH_TEXT_MAX + 32], expected[160];
     const struct arch_field *f;
     size_t i, length;
     uint64_t v;
     int bad;
 
+    if (!a)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
     if (!equals)
-        return FAIL(BAD_MACHINE, "--set '%.80s': expected field=value", field_equals_value);
+        return FAIL(BAD_MACHINE, "--set '%.80s': expected field=value",
+                    field_equals_value ? field_equals_value : "");
     length = (size_t)(equals - field_equals_value);
     if (length >= sizeof(name))
         length = sizeof(name) - 1;
@@ -513,8 +523,11 @@ static void print_field(const struct arch *a, const struct arch *base, size_t i,
 
 void arch_print(const struct arch *a, FILE *f)
 {
-    const struct arch *base = arch_preset(a->base);
+    const struct arch *base;
 
+    if (!a)
+        return;
+    base = arch_preset(a->base);
     fprintf(f, "%-24s  %-17s  %-12s  -  the preset this machine was made from\n", "base", a->base,
             "-");
 #define GROUP(title) fputs("# " title "\n", f);
@@ -541,26 +554,28 @@ static uint64_t per_second(const struct arch *a, uint64_t per_tile_and_cycle)
 
 uint64_t arch_f16_ops_per_s(const struct arch *a)
 {
-    return per_second(a, 2u * a->f16_macs_f16);
+    return a ? per_second(a, 2u * a->f16_macs_f16) : 0;
 }
 
 uint64_t arch_f32_ops_per_s(const struct arch *a)
 {
-    return per_second(a, 2u * a->f32_macs);
+    return a ? per_second(a, 2u * a->f32_macs) : 0;
 }
 
 uint64_t arch_mem_bytes_per_s(const struct arch *a)
 {
-    return per_second(a, a->mem_peak_bytes);
+    return a ? per_second(a, a->mem_peak_bytes) : 0;
 }
 
 uint64_t arch_exchange_bytes_per_s(const struct arch *a)
 {
-    return per_second(a, a->exchange_bytes);
+    return a ? per_second(a, a->exchange_bytes) : 0;
 }
 
 uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns)
 {
+    if (!a)
+        return 0;
     return ns / 1000 * a->clock_mhz + (ns % 1000 * a->clock_mhz + 999) / 1000;
 }
 
@@ -569,7 +584,8 @@ uint64_t arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mb
 {
     uint64_t whole, rest;
 
-    EMU_ASSERT(mbytes_per_s > 0);
+    if (!a || !mbytes_per_s)
+        return 0;
     whole = bytes / mbytes_per_s;
     rest = bytes % mbytes_per_s;
     return whole * a->clock_mhz + (rest * a->clock_mhz + mbytes_per_s - 1) / mbytes_per_s;

@@ -247,6 +247,9 @@ enum emu_status arch_check(const struct arch *a)
 {
     struct arch_problem p;
 
+    if (!a)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
     if (arch_find_problem(a, &p))
         return FAIL(BAD_MACHINE, "machine %s: %s: %s", a->name, arch_field_at(p.field)->name,
                     p.why);

@@ -131,6 +131,8 @@ enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *ou
     char names[160];
     FILE *f;
 
+    if (!name_or_path)
+        return FAIL(BAD_MACHINE, "a machine without a name: name_or_path is NULL");
     if (preset) {
         *out = *preset;
         return EMU_OK;
@@ -160,7 +162,7 @@ static int append(json_t *root, const struct arch *a, size_t i)
 
 char *arch_to_json(const struct arch *a)
 {
-    json_t *root = json_object();
+    json_t *root = a ? json_object() : NULL;
     char *dumped = NULL, *text = NULL;
     int bad = !root || json_object_set_new(root, "base", json_string(a->base));
 
@@ -177,7 +179,7 @@ char *arch_to_json(const struct arch *a)
 
 json_t *arch_changes(const struct arch *a)
 {
-    json_t *list = json_array();
+    json_t *list = a ? json_array() : NULL;
     char value[ARCH_TEXT_MAX];
     int bad = !list;
 

@@ -302,7 +302,8 @@ static inline int supervisor_issue(struct barrel *b, struct tile *t, const struc
         return 0;
     if (EMU_UNLIKELY(b->replay != NULL) && w->flags & WORD_STARTS)
         retire_workers(b, t, cycle);
-    if (EMU_UNLIKELY(w->exec(t, LANE_SUPER, &w->in) != FAULT_NONE))
+    if (EMU_UNLIKELY((t->check ? exec_checked(t, LANE_SUPER, &w->in, NULL)
+                               : w->exec(t, LANE_SUPER, &w->in)) != FAULT_NONE))
         return 0;
     b->issued[LANE_SUPER]++;
     b->instructions[LANE_SUPER]++;

@@ -118,7 +118,9 @@ static void item_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
         if (b->options.trace_issue)
             b->options.trace_issue(b->options.trace_ctx, t, lane, t->cycle, &s->main,
                                    s->is_bundle ? &s->aux : NULL);
-        if (s->is_bundle)
+        if (t->check)
+            exec_checked(t, lane, &s->main, s->is_bundle ? &s->aux : NULL);
+        else if (s->is_bundle)
             exec_bundle(t, lane, &s->main, &s->aux);
         else
             exec_table[s->main.op](t, lane, &s->main);

@@ -43,4 +43,9 @@ enum fault exec_bundle(struct tile *t, unsigned lane, const struct insn *main,
 struct fp_env fp_env_begin(struct tile *t, unsigned lane, int draws_f16);
 enum fault fp_env_end(struct tile *t, unsigned lane, const struct fp_env *env);
 
+/* exec_check.c: the same in the checking mode (emu/tile/tile_check.h), with the second half or
+ * NULL. Reports what depends on bytes that nothing has written. */
+enum fault exec_checked(struct tile *t, unsigned lane, const struct insn *main,
+                        const struct insn *aux);
+
 #endif

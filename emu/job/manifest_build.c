@@ -344,6 +344,8 @@ enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messa
     enum emu_status s = EMU_OK;
 
     *out = NULL;
+    if (!m)
+        return FAIL(BAD_FILE, "there is no manifest: manifest_read() has failed");
     if (m->tile_case)
         return FAIL(BAD_FILE,
                     "%s: expected a manifest; this is a case of one tile: superstep tile FILE",

@@ -523,7 +523,8 @@ static char *directory_of(const char *path)
 static enum emu_status read_tree(json_t *root, const char *name, const struct manifest_options *o,
                                  struct manifest **out)
 {
-    struct manifest_reading reading = { emu_alloc(1, sizeof(*reading.m)), o };
+    static const struct manifest_options plain;
+    struct manifest_reading reading = { emu_alloc(1, sizeof(*reading.m)), o ? o : &plain };
     const struct json_reader r = { name, &reading };
     struct manifest *m = reading.m;
     enum emu_status s;
@@ -533,7 +534,7 @@ static enum emu_status read_tree(json_t *root, const char *name, const struct ma
         return FAIL(NO_MEMORY, "a manifest");
     }
     m->root = root;
-    m->raw = o->raw;
+    m->raw = reading.o->raw;
     m->path = emu_strdup(name);
     m->directory = directory_of(name);
     s = m->path && m->directory ? read_all(&r) : FAIL(NO_MEMORY, "a manifest");
@@ -561,6 +562,8 @@ enum emu_status manifest_read_text(const char *text, size_t bytes, const char *n
     json_t *root;
 
     *out = NULL;
+    if (!text || !name)
+        return FAIL(BAD_FILE, "a manifest without its text or its name");
     TRY(json_read_text(text, bytes, name, &root));
     TRY(read_tree(root, name, o, out));
     find_lines(*out, text, bytes);
@@ -575,6 +578,8 @@ enum emu_status manifest_read(const char *path, const struct manifest_options *o
     char *text;
 
     *out = NULL;
+    if (!path)
+        return FAIL(BAD_FILE, "a manifest without the name of its file");
     s = json_read_file(path, &text, &bytes);
     if (s == EMU_OK)
         s = manifest_read_text(text, bytes, path, o, out);

@@ -204,6 +204,10 @@ enum emu_status run_check(struct run *r, const struct manifest *m, int own_machi
     struct run_expect x = { .r = r, .m = m };
     enum emu_status s;
 
+    *list = NULL;
+    *total = *checked = 0;
+    if (!r || !m)
+        return FAIL(BAD_PROGRAM, "there is no run, or no manifest to compare it with");
     x.d = (struct differences){ .list = json_array(),
                                 .listed_max = RUN_MAX_DIFFERENCES,
                                 .file = m->path };

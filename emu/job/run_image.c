@@ -6,6 +6,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/json_read.h"
 #include "emu/job/run_in_memory.h"
+#include "emu/tile/tile_check.h"
 
 static size_t find_stream(const struct image *im, uint32_t id)
 {
@@ -14,6 +15,34 @@ static size_t find_stream(const struct image *im, uint32_t id)
     while (i < image_stream_count(im) && image_stream_at(im, i)->id != id)
         i++;
     return i;
+}
+
+/* What no context of a compiled program writes: code, constants, states of vertices. */
+static bool is_written(const struct image *im, const struct image_range *range)
+{
+    const char *category = image_text(im, range->category);
+
+    return !strstr(category, "code") && !strstr(category, "constant") &&
+           strcmp(category, "vertex state") != 0;
+}
+
+/* The compiler says of all bytes of its programs what they are for; those of others may use memory
+ * that no range stands for. */
+static enum emu_status own_memory(struct run *r)
+{
+    if (!image_note(r->im, "numbers") && !image_note(r->im, "depends"))
+        return EMU_OK;
+    for (size_t i = 0; i < image_tile_count(r->im); i++) {
+        const struct image_tile *t = image_tile_at(r->im, i);
+        size_t n;
+        const struct image_range *range = image_map_of(r->im, t->map, &n);
+
+        for (size_t k = 0; k < n; k++)
+            if (is_written(r->im, &range[k]))
+                TRY(tile_check_own(machine_tile(r->machine, t->tile), range[k].addr,
+                                   range[k].bytes));
+    }
+    return EMU_OK;
 }
 
 static enum emu_status run_open(struct run *r)
@@ -37,6 +66,8 @@ static enum emu_status run_open(struct run *r)
     mo.replay = r->replay;
     TRY(machine_new(a, &mo, &r->machine));
     TRY(image_load(r->im, r->machine));
+    if (r->options.check)
+        TRY(own_memory(r));
     if (!image_stream_count(r->im))
         return EMU_OK;
     r->data = emu_alloc(image_stream_count(r->im), sizeof(*r->data));
@@ -49,14 +80,18 @@ static enum emu_status run_open(struct run *r)
 
 enum emu_status run_new(const struct image *im, const struct run_options *o, struct run **out)
 {
-    struct run *r = emu_alloc(1, sizeof(*r));
+    const struct run_options plain = { .threads = 0 };
+    struct run *r;
     enum emu_status s;
 
     *out = NULL;
+    if (!im)
+        return FAIL(BAD_IMAGE, "there is no image: im is NULL, as of a program that does not fit");
+    r = emu_alloc(1, sizeof(*r));
     if (!r)
         return FAIL(NO_MEMORY, "a run");
     r->im = im;
-    r->options = *o;
+    r->options = o ? *o : plain;
     s = run_open(r);
     if (s != EMU_OK) {
         run_free(r);
@@ -84,13 +119,13 @@ void run_free(struct run *r)
 
 enum run_engine run_engine(const struct run *r, const char **why)
 {
-    *why = r->options.engine == ENGINE_TIMING ? image_timing_obstacle(r->im) : NULL;
-    return r->replay ? ENGINE_TIMING : ENGINE_VALUES;
+    *why = r && r->options.engine == ENGINE_TIMING ? image_timing_obstacle(r->im) : NULL;
+    return r && r->replay ? ENGINE_TIMING : ENGINE_VALUES;
 }
 
 int run_has_values(const struct run *r)
 {
-    return !r->replay;
+    return r && !r->replay;
 }
 
 void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
@@ -143,6 +178,8 @@ enum emu_status run_stream_file(struct run *r, uint32_t id, const char *path, in
     const struct image_stream *s;
     uint32_t depth;
 
+    if (!r)
+        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
     TRY(stream_of(r, id, &s));
     depth = s->depth ? s->depth : 1;
     if (s->direction == STREAM_TO_HOST)
@@ -157,9 +194,15 @@ enum emu_status run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint6
                                 int repeat)
 {
     const struct image_stream *s;
-    size_t i = find_stream(r->im, id);
-    enum emu_status st = stream_of(r, id, &s);
+    enum emu_status st;
+    size_t i;
 
+    if (!r) {
+        emu_free(data);
+        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
+    }
+    i = find_stream(r->im, id);
+    st = stream_of(r, id, &s);
     if (st != EMU_OK || s->direction != STREAM_TO_TILES || r->data[i]) {
         emu_free(data);
         return st != EMU_OK ? st : FAIL(USAGE, "stream %u takes no values", id);
@@ -213,6 +256,8 @@ static enum emu_status manifest_streams(struct run *r, const struct manifest *m,
 
 enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
 {
+    if (!r)
+        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
     return manifest_streams(r, m, run_stream_file);
 }
 
@@ -225,11 +270,13 @@ enum emu_status run_manifest_streams_in_memory(struct run *r, const struct manif
 
 int run_ended(const struct run *r)
 {
-    return r->stop == MACHINE_HOST;
+    return r && r->stop == MACHINE_HOST;
 }
 
 enum emu_status run_execute(struct run *r)
 {
+    if (!r)
+        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
     r->stop = machine_run(r->machine, r->options.max_cycles);
     while (r->stop == MACHINE_HOST && r->runs < r->options.runs) {
         machine_release_host(r->machine);
@@ -250,5 +297,7 @@ enum emu_status run_execute(struct run *r)
 
 enum emu_status run_commit(struct run *r)
 {
+    if (!r)
+        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
     return r->host ? host_commit(r->host) : EMU_OK;
 }

@@ -55,6 +55,8 @@ enum emu_status run_input_file(struct run *r, const char *name, const char *path
     enum emu_status s;
     FILE *f;
 
+    if (!r || !name)
+        return FAIL(BAD_PROGRAM, "there is no run, or no name of an input");
     TRY(find_input(r->im, name, &in));
     f = fopen(path, "rb");
     if (!f)
@@ -84,6 +86,8 @@ enum emu_status run_input_write(struct run *r, const char *name, const void *dat
     const struct image_input *in;
     const uint8_t *at = data;
 
+    if (!r || !name)
+        return FAIL(BAD_PROGRAM, "there is no run, or no name of an input");
     TRY(find_input(r->im, name, &in));
     TRY(check_size(r->im, in, bytes));
     for (uint32_t i = 0; i < in->parts; i++) {
@@ -107,6 +111,8 @@ static void read_parts(const struct run *r, const struct image_input *out, uint8
 
 enum emu_status run_output_read(const struct run *r, const char *name, void *data, uint64_t bytes)
 {
+    if (!r || !name)
+        return FAIL(BAD_PROGRAM, "there is no run, or no name of an output");
     for (size_t i = 0; i < image_output_count(r->im); i++) {
         const struct image_input *out = image_output_at(r->im, i);
 

@@ -164,10 +164,10 @@ int run_reached_limit(const struct run *r)
 
 char *run_stop_text(const struct run *r)
 {
-    json_t *fault = r->stop == MACHINE_FAULT ? fault_json(r) : NULL;
+    json_t *fault = r && r->stop == MACHINE_FAULT ? fault_json(r) : NULL;
     char *text = NULL, *copy;
     size_t bytes = 0;
-    FILE *f = open_memstream(&text, &bytes);
+    FILE *f = r ? open_memstream(&text, &bytes) : NULL;
 
     if (f) {
         if (fault)
@@ -444,9 +444,11 @@ static int put_figures(const struct run *r, json_t *o)
 json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
                    uint64_t checked)
 {
-    json_t *o = json_object();
+    json_t *o = r ? json_object() : NULL;
     int ok = o && put(o, "status", json_string(status));
 
+    if (!o)
+        return NULL;
     if (r->error)
         ok = ok && put(o, "message", json_text(r->error));
     if (r->stop == MACHINE_FAULT)

@@ -686,6 +686,8 @@ static enum emu_status read_file(const char *path, int for_timing, struct image 
     struct stat st;
 
     *out = NULL;
+    if (!path)
+        return FAIL(IO, "an image without the name of its file");
     r.src.fd = open(path, O_RDONLY | O_CLOEXEC);
     if (r.src.fd < 0)
         return FAIL(IO, "%.200s: %s", path, strerror(errno));

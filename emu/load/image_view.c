@@ -4,7 +4,7 @@
 
 const struct arch *image_arch(const struct image *im)
 {
-    return &im->arch;
+    return im ? &im->arch : NULL;
 }
 
 size_t image_tile_count(const struct image *im)

@@ -488,6 +488,8 @@ enum emu_status image_write(const struct image *im, const char *path)
 {
     struct output_file *out;
 
+    if (!im || !path)
+        return FAIL(BAD_IMAGE, "there is no image, or no name for its file");
     TRY(output_open(path, &out));
     return output_end(out, image_write_to(im, out));
 }

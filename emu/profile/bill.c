@@ -11,15 +11,20 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 size_t bill_step_count(const struct record *r)
 {
-    return record_count(r);
+    return r ? record_count(r) : 0;
 }
 
 struct bill bill_of_step(const struct record *r, size_t i)
 {
-    const struct record_step *s = record_at(r, i);
-    struct bill b = { .host = s->host_cycles, .sync = s->sync_cycles };
     uint64_t arrived = 0, computed = 0, mean, tile_exchange;
+    const struct record_step *s;
+    struct bill b = { 0 };
 
+    if (i >= bill_step_count(r))
+        return b;
+    s = record_at(r, i);
+    b.host = s->host_cycles;
+    b.sync = s->sync_cycles;
     for (uint32_t k = 0; k < s->tiles; k++) {
         uint32_t tile;
         struct tile_step t = record_tile_at(r, i, k, &tile);
@@ -62,7 +67,7 @@ struct bill bill_of_group(const struct record *r, unsigned group)
 {
     struct bill sum = { 0 }, b;
 
-    for (size_t i = 0; i < record_count(r); i++) {
+    for (size_t i = 0; i < bill_step_count(r); i++) {
         if (record_at(r, i)->group != group)
             continue;
         b = bill_of_step(r, i);
@@ -73,7 +78,7 @@ struct bill bill_of_group(const struct record *r, unsigned group)
 
 uint32_t bill_slowest_tile(const struct record *r, size_t i)
 {
-    uint32_t tiles = record_at(r, i)->tiles, slowest = 0, latest = 0;
+    uint32_t tiles = i < bill_step_count(r) ? record_at(r, i)->tiles : 0, slowest = 0, latest = 0;
 
     for (uint32_t k = 0; k < tiles; k++) {
         uint32_t tile;
@@ -89,8 +94,8 @@ uint32_t bill_slowest_tile(const struct record *r, size_t i)
 
 struct bill_name bill_name_of_step(const struct record *r, size_t i, const struct image *im)
 {
-    const struct record_step *s = record_at(r, i);
-    const struct image_tile *t = image_find_tile(im, 0, s->tile);
+    const struct record_step *s = im && i < bill_step_count(r) ? record_at(r, i) : NULL;
+    const struct image_tile *t = s ? image_find_tile(im, 0, s->tile) : NULL;
     const struct image_range *range = t ? image_range_at(im, t, s->pc) : NULL;
     uint32_t scope = range ? image_scope_of(im, range->owner) : 0;
 

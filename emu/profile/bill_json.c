@@ -62,7 +62,7 @@ json_t *bill_steps_json(const struct record *r, const struct image *im, const ui
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < record_count(r); i++) {
+    for (size_t i = 0; list && i < bill_step_count(r); i++) {
         if (json_array_append_new(list, step_json(r, i, im, tile, tiles))) {
             json_decref(list);
             return NULL;

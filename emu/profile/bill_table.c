@@ -56,7 +56,7 @@ void bill_print_steps(const struct record *r, const struct image *im, FILE *f)
     fprintf(f, "%5s %9s %12s %10s %10s %10s %10s %10s %10s %8s %10s %10s %9s\n", "group",
             "superstep", "starts", "cycles", "exchange", "compute", "wait", "sync", "imbalance",
             "slowest", "w", "mean_w", "h_words");
-    for (size_t i = 0; i < record_count(r); i++)
+    for (size_t i = 0; i < bill_step_count(r); i++)
         print_step(r, i, im, f);
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
         print_sum(r, g, f);
@@ -77,7 +77,7 @@ void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles
     fprintf(f, "cycles and words of every tile; a superstep lasts exchange + compute + wait\n");
     fprintf(f, "%5s %9s %12s %6s %10s %10s %10s %10s %10s\n", "group", "superstep", "starts",
             "tile", "exchange", "compute", "wait", "words_in", "words_out");
-    for (size_t i = 0; i < record_count(r); i++) {
+    for (size_t i = 0; i < bill_step_count(r); i++) {
         for (size_t k = 0; k < tiles; k++) {
             struct tile_step t = record_tile(r, i, tile[k]);
 

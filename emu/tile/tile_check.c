@@ -12,9 +12,11 @@
 struct tile_check {
     struct tile_observer observer; /* without functions: there is none */
     uint64_t *written; /* owned: bit per byte; NULL, like the next three: only the observer looks */
+    uint64_t *owned;   /* owned: bit per byte, what belongs to something; NULL: all does */
     uint8_t *readers;  /* owned: lane mask per byte */
     uint8_t *writers;  /* owned: lane mask per byte */
     uint8_t *touched;  /* owned: 1 per dirty page with a mask that is not 0 */
+    struct tile_shadow shadow;
     int running;
     uint32_t stack_low[TILE_LANES], stack_high[TILE_LANES];
     struct tile_check_report report[TILE_CHECK_MAX];
@@ -75,6 +77,7 @@ void tile_check_free(struct tile *t)
     if (!c)
         return;
     emu_free(c->written);
+    emu_free(c->owned);
     emu_free(c->readers);
     emu_free(c->writers);
     emu_free(c->touched);
@@ -102,6 +105,30 @@ void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high
     t->check->stack_high[lane] = high;
 }
 
+static void set_bits(uint64_t *bits, uint32_t off, uint32_t bytes)
+{
+    for (uint32_t i = off; i < off + bytes;) {
+        uint32_t bit = i % 64, n = 64 - bit < off + bytes - i ? 64 - bit : off + bytes - i;
+        uint64_t mask = n == 64 ? UINT64_MAX : (((uint64_t)1 << n) - 1) << bit;
+
+        bits[i / 64] |= mask;
+        i += n;
+    }
+}
+
+enum emu_status tile_check_own(struct tile *t, uint32_t low, uint32_t bytes)
+{
+    struct tile_check *c = t->check;
+
+    EMU_ASSERT(c && tile_has(t, low - t->mem_base, bytes));
+    if (!c->owned)
+        c->owned = emu_alloc(t->mem_bytes / 64 + 1, sizeof(*c->owned));
+    if (!c->owned)
+        return FAIL(NO_MEMORY, "shadow memory of tile %u", t->id);
+    set_bits(c->owned, low - t->mem_base, bytes);
+    return EMU_OK;
+}
+
 size_t tile_check_count(const struct tile *t)
 {
     return t->check ? t->check->count : 0;
@@ -118,14 +145,13 @@ uint64_t tile_check_dropped(const struct tile *t)
     return t->check ? t->check->dropped : 0;
 }
 
-/* Adds r, whose pc, cycle and count are filled in here, or counts it where its (kind, pc) is known.
- */
-static void add_report(struct tile *t, struct tile_check_report r)
+/* Adds r, or counts it where its (kind, pc) is known. */
+static void add_report_at(struct tile *t, struct tile_check_report r, uint32_t pc, uint64_t cycle)
 {
     struct tile_check *c = t->check;
 
-    r.pc = t->pc[r.lane];
-    r.cycle = t->cycle;
+    r.pc = pc;
+    r.cycle = cycle;
     r.count = 1;
     for (size_t i = 0; i < c->count; i++)
         if (c->report[i].kind == r.kind && c->report[i].pc == r.pc) {
@@ -136,6 +162,11 @@ static void add_report(struct tile *t, struct tile_check_report r)
         c->report[c->count++] = r;
     else
         c->dropped++;
+}
+
+static void add_report(struct tile *t, struct tile_check_report r)
+{
+    add_report_at(t, r, t->pc[r.lane], t->cycle);
 }
 
 static void report_access(struct tile *t, enum tile_check_kind kind, unsigned lane, unsigned other,
@@ -178,21 +209,43 @@ static unsigned note_access(struct tile *t, unsigned lane, uint32_t off, uint32_
     return others & ~(1u << lane);
 }
 
+/* Bit n: nothing has written byte n. */
+static uint32_t unwritten(const struct tile_check *c, uint32_t off, uint32_t bytes)
+{
+    uint32_t mask = 0;
+
+    for (uint32_t k = 0; k < bytes; k++)
+        mask |= (uint32_t)(~c->written[(off + k) / 64] >> (off + k) % 64 & 1) << k;
+    return mask;
+}
+
+/* exec_check.c waits for the use of what was loaded; without it the load counts as one. */
+static void note_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
+{
+    struct tile_shadow *s = &t->check->shadow;
+    uint32_t mask = unwritten(t->check, addr - t->mem_base, bytes);
+
+    if (s->mode == SHADOW_COLLECT && s->loads < EMU_COUNT_OF(s->load))
+        s->load[s->loads++] =
+            (struct tile_shadow_access){ .addr = addr, .bytes = bytes, .mask = mask };
+    else if (mask)
+        report_access(t, TILE_CHECK_UNWRITTEN, lane, TILE_CHECK_NOBODY, addr, bytes);
+}
+
 void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
     struct tile_check *c = t->check;
     uint32_t off = addr - t->mem_base;
     unsigned others;
 
+    if (c->shadow.mode == SHADOW_MUTE)
+        return;
+
     if (c->observer.access)
         c->observer.access(c->observer.ctx, t, lane, addr, bytes, 0);
     if (!c->written)
         return;
-    for (uint32_t i = off; i < off + bytes; i++)
-        if (!(c->written[i / 64] >> i % 64 & 1)) {
-            report_access(t, TILE_CHECK_UNWRITTEN, lane, TILE_CHECK_NOBODY, addr, bytes);
-            break;
-        }
+    note_load(t, lane, addr, bytes);
     if (!c->running)
         return;
     others = note_access(t, lane, off, bytes, 0);
@@ -220,15 +273,48 @@ static unsigned stack_crossed(const struct tile *t, unsigned lane, uint32_t addr
     return TILE_CHECK_NOBODY;
 }
 
+/* Whether a store changes bytes that belong to nothing. */
+static bool leaves_owned(const struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
+{
+    const struct tile_check *c = t->check;
+
+    for (uint32_t k = 0; k < bytes; k++) {
+        uint32_t i = addr - t->mem_base + k;
+
+        if (!(c->owned[i / 64] >> i % 64 & 1) &&
+            (c->shadow.mode != SHADOW_COLLECT || !tile_check_put_back(t, lane, k)))
+            return true;
+    }
+    return false;
+}
+
+void tile_check_storing(struct tile *t, uint32_t addr, uint32_t bytes)
+{
+    struct tile_shadow *s = &t->check->shadow;
+    uint32_t off = addr - t->mem_base;
+
+    if (s->mode != SHADOW_COLLECT)
+        return;
+    s->stores = 1;
+    s->store = (struct tile_shadow_access){ .addr = addr, .bytes = bytes };
+    s->store.mask = unwritten(t->check, off, bytes);
+    memcpy(s->store.before, t->mem + off, bytes);
+}
+
 void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
     const struct tile_observer *o = &t->check->observer;
     unsigned others, owner;
 
+    if (t->check->shadow.mode == SHADOW_MUTE)
+        return;
+
     if (o->access)
         o->access(o->ctx, t, lane, addr, bytes, 1);
     if (!t->check->written)
         return;
+    if (t->check->owned && leaves_owned(t, lane, addr, bytes))
+        report_access(t, TILE_CHECK_OUTSIDE, lane, TILE_CHECK_NOBODY, addr, bytes);
     owner = stack_crossed(t, lane, addr, bytes);
     if (owner != TILE_CHECK_NOBODY)
         report_access(t, TILE_CHECK_STACK, lane, owner, addr, bytes);
@@ -254,15 +340,41 @@ void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t
 
 void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes)
 {
-    uint64_t *written = t->check->written;
+    if (t->check->written)
+        set_bits(t->check->written, off, bytes);
+}
 
-    for (uint32_t i = off; written && i < off + bytes;) {
-        uint32_t bit = i % 64, n = 64 - bit < off + bytes - i ? 64 - bit : off + bytes - i;
-        uint64_t mask = n == 64 ? UINT64_MAX : (((uint64_t)1 << n) - 1) << bit;
+struct tile_shadow *tile_check_shadow(struct tile *t)
+{
+    return t->check && t->check->written ? &t->check->shadow : NULL;
+}
 
-        written[i / 64] |= mask;
-        i += n;
-    }
+void tile_check_used(struct tile *t, unsigned lane, const struct tile_shadow_origin *o)
+{
+    add_report_at(t,
+                  (struct tile_check_report){ .kind = TILE_CHECK_UNWRITTEN,
+                                              .lane = (uint8_t)lane,
+                                              .other = TILE_CHECK_NOBODY,
+                                              .addr = o->addr,
+                                              .bytes = o->bytes },
+                  o->pc, o->cycle);
+}
+
+/* Outside a run nobody notes who reads. */
+bool tile_check_put_back(const struct tile *t, unsigned lane, unsigned byte)
+{
+    const struct tile_check *c = t->check;
+    const struct tile_shadow_access *s = &c->shadow.store;
+    uint32_t off = s->addr - t->mem_base + byte;
+
+    return t->mem[off] == s->before[byte] && (!c->running || c->readers[off] >> lane & 1);
+}
+
+void tile_check_unwrite(struct tile *t, uint32_t addr)
+{
+    uint32_t off = addr - t->mem_base;
+
+    t->check->written[off / 64] &= ~((uint64_t)1 << off % 64);
 }
 
 void tile_check_launch(struct tile *t)

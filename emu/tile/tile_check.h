@@ -1,5 +1,10 @@
 /* tile_check.h - checking mode: what a real tile lets pass, but a program should not do.
  *
+ * Bytes that nothing has written may be loaded, moved about and dropped, or put back where they
+ * came from: kernels load words with what lies beside an element, and vectors beyond an end. They
+ * are reported when something depends on them; emu/exec/exec_check.c finds out, by the shadow of
+ * the registers kept here.
+ *
  * Shadow state beside a tile's memory sees every access and keeps a bounded list of reports. It
  * raises no faults and changes no result, cycle or register. Off (t->check == NULL) it costs one
  * predictable branch per access.
@@ -12,6 +17,7 @@
 #ifndef EMU_TILE_CHECK_H
 #define EMU_TILE_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "emu/tile/tile.h"
@@ -60,6 +66,11 @@ void tile_check_free(struct tile *t); /* switches it off; does nothing when it i
  * judged: the base register of an access is not known here. */
 void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high);
 
+/* Declares [low, low + bytes) to be memory that the program writes. From the first such call on a
+ * store of a context to bytes that belong to nothing is reported, unless it puts back what the
+ * context has read there. EMU_NO_MEMORY. */
+enum emu_status tile_check_own(struct tile *t, uint32_t low, uint32_t bytes) EMU_MUST_CHECK;
+
 /* Reports in order of first occurrence, i < tile_check_count(); borrowed until tile_check_free().
  */
 size_t tile_check_count(const struct tile *t); /* 0 when the mode is off */
@@ -88,6 +99,41 @@ struct tile_observer {
  * It has nothing to do with the checking mode, which may be on or off. EMU_NO_MEMORY. */
 enum emu_status tile_observe(struct tile *t, const struct tile_observer *o) EMU_MUST_CHECK;
 
+/* ---- bytes that mean nothing, in registers ---- */
+
+enum { SHADOW_AUX = 16, SHADOW_REGISTERS = 32 /* $m0.. $m15, then $a0.. $a15 */ };
+
+/* Where such bytes came from: the first load of them. */
+struct tile_shadow_origin {
+    uint32_t pc, addr, bytes;
+    uint64_t cycle;
+};
+
+/* An access of the instruction that executes. Bit n of mask: byte n means nothing; of a store, that
+ * it meant nothing before. */
+struct tile_shadow_access {
+    uint32_t addr, bytes, mask;
+    uint8_t before[16]; /* stores: what was there */
+};
+
+struct tile_shadow {
+    /* exec_check.c collects accesses: nothing is reported, or not even collected. */
+    enum { SHADOW_OFF, SHADOW_COLLECT, SHADOW_MUTE } mode;
+    uint8_t unknown[SHADOW_REGISTERS][TILE_LANES]; /* bit n: byte n of the register */
+    struct tile_shadow_origin origin[SHADOW_REGISTERS][TILE_LANES]; /* of those with such bytes */
+    unsigned loads, stores;
+    struct tile_shadow_access load[3], store;
+};
+
+/* NULL: the mode is off. Borrowed until tile_check_free(). */
+struct tile_shadow *tile_check_shadow(struct tile *t);
+/* Reports that something depends on bytes of that origin, or on those of a load. */
+void tile_check_used(struct tile *t, unsigned lane, const struct tile_shadow_origin *o);
+/* Whether the last store left a byte as the lane had read it in this run. */
+bool tile_check_put_back(const struct tile *t, unsigned lane, unsigned byte);
+/* A byte of the last store still means nothing. */
+void tile_check_unwrite(struct tile *t, uint32_t addr);
+
 /* Hooks of tile_memory.c, tile_code_written() and the barrel; t->check is not NULL. Accesses have
  * passed alignment and bounds.
  *
@@ -96,6 +142,7 @@ enum emu_status tile_observe(struct tile *t, const struct tile_observer *o) EMU_
  *   idle     a sync LOCAL is over: the run ends
  *   arrived  bytes came from another tile or from the host */
 void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
+void tile_check_storing(struct tile *t, uint32_t addr, uint32_t bytes); /* is about to */
 void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
 void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
 void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes);

@@ -75,10 +75,13 @@ static enum emu_status cycles_of(const struct compiled *c, const struct call *k,
 
 enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t index, uint64_t *cycles)
 {
-    const struct step *step = &c->lowered->step.at[index];
+    const struct step *step;
     uint64_t sum = 0;
 
     *cycles = 0;
+    if (!c || index >= c->lowered->step.count)
+        return FAIL(BAD_PROGRAM, "step %u: the program has none of this number", index);
+    step = &c->lowered->step.at[index];
     if (step->kind != STEP_CALLS)
         return EMU_OK;
     for (uint64_t i = 0; i < step->count; i++) { /* sorted by tile */

@@ -56,9 +56,13 @@ static void visit_call(const struct result_walk *r, const struct call *k)
 enum emu_status compiled_step_results(const struct compiled *c, uint32_t index, enum elem elem,
                                       result_visit *visit, void *ctx)
 {
-    const struct step *step = &c->lowered->step.at[index];
-    struct result_walk r = { .l = c->lowered, .elem = elem, .visit = visit, .ctx = ctx };
+    struct result_walk r = { .elem = elem, .visit = visit, .ctx = ctx };
+    const struct step *step;
 
+    if (!c || index >= c->lowered->step.count)
+        return FAIL(BAD_PROGRAM, "step %u: the program has none of this number", index);
+    r.l = c->lowered;
+    step = &c->lowered->step.at[index];
     if (step->kind != STEP_CALLS)
         return EMU_OK;
     r.seen = emu_alloc(c->lowered->object.count + 1, 1);

@@ -221,6 +221,7 @@ enum emu_status graph_compile_with(struct graph *g, const struct compile_options
     enum emu_status s;
 
     *out = NULL;
+    TRY(graph_status(g));
     k.threads = parallel_threads(k.o.threads);
     k.c = emu_alloc(1, sizeof(*k.c));
     if (!k.c)
@@ -275,7 +276,7 @@ void compiled_free(struct compiled *c)
 
 int compiled_fits(const struct compiled *c)
 {
-    return c->place.fits;
+    return c && c->place.fits;
 }
 
 int compiled_given_up(const struct compiled *c)
@@ -285,26 +286,31 @@ int compiled_given_up(const struct compiled *c)
 
 uint64_t compiled_need_bytes(const struct compiled *c)
 {
-    return c->place.tiles ? c->place.tile[c->place.fullest].need_bytes : 0;
+    return c && c->place.tiles ? c->place.tile[c->place.fullest].need_bytes : 0;
 }
 
 uint64_t compiled_code_bytes(const struct compiled *c)
 {
-    return c->place.tiles ? c->place.tile[c->place.longest].code_need : 0;
+    return c && c->place.tiles ? c->place.tile[c->place.longest].code_need : 0;
 }
 
 const struct image *compiled_image(const struct compiled *c)
 {
-    return c->image;
+    return c ? c->image : NULL;
 }
 
 enum emu_status compiled_set_arch(struct compiled *c, const struct arch *arch)
 {
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+    if (!arch)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
     return c->image ? image_set_arch(c->image, arch)
                     : FAIL(USAGE, "the program does not fit: there is no image");
 }
 
 const struct graph *compiled_graph(const struct compiled *c)
 {
-    return c->graph;
+    return c ? c->graph : NULL;
 }

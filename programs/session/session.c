@@ -69,6 +69,8 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
                             struct session **out)
 {
     *out = NULL;
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image to run");
     return new_session(c, c->image, o, out);
@@ -192,11 +194,15 @@ static enum emu_status transport(struct session *s, struct tensor t, uint8_t *da
 
 enum emu_status session_write(struct session *s, struct tensor t, const void *data)
 {
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
     return transport(s, t, (uint8_t *)(uintptr_t)data, 1);
 }
 
 enum emu_status session_read(struct session *s, struct tensor t, void *data)
 {
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
     return transport(s, t, data, 0);
 }
 
@@ -250,16 +256,22 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
 enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
                                    const void *data)
 {
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
     return add_tensor(c, t, name, data, image_add_input);
 }
 
 enum emu_status compiled_fill_input(struct compiled *c, const char *name, const void *data)
 {
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
     return image_fill_input(c->image, name, data);
 }
 
 enum emu_status compiled_add_output(struct compiled *c, struct tensor t, const char *name)
 {
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
     return add_tensor(c, t, name, NULL, image_add_output);
 }
 
@@ -267,6 +279,8 @@ enum emu_status compiled_add_note(struct compiled *c, const char *name, const ch
 {
     struct image_note n;
 
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image");
     TRY(image_string(c->image, name, &n.name));
@@ -289,7 +303,10 @@ static enum emu_status add_variable(struct session *s, struct compiled *c, uint3
 
 enum emu_status session_image_inputs(struct session *s, struct compiled *c)
 {
-    EMU_ASSERT(s->c == c);
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+    if (!c || s->c != c)
+        return FAIL(BAD_PROGRAM, "the session is not one of this compiled program");
     for (uint32_t i = 0; i < c->graph->variable.count; i++) {
         const struct variable *v = &c->graph->variable.at[i];
         enum emu_status st;
@@ -326,9 +343,12 @@ static enum emu_status check_inputs(struct session *s)
 
 enum emu_status session_run(struct session *s)
 {
-    struct run *r = s->run;
+    struct run *r;
     char *text;
 
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+    r = s->run;
     if (s->stopped)
         return FAIL(FAULT, "run %" PRIu64 ": the machine has stopped before", s->runs);
     TRY(check_inputs(s));
@@ -347,20 +367,20 @@ enum emu_status session_run(struct session *s)
 
 uint64_t session_cycles(const struct session *s)
 {
-    return machine_cycles(s->run->machine);
+    return s ? machine_cycles(s->run->machine) : 0;
 }
 
 const struct record *session_record(const struct session *s)
 {
-    return s->run->record;
+    return s ? s->run->record : NULL;
 }
 
 struct run *session_run_image(struct session *s)
 {
-    return s->run;
+    return s ? s->run : NULL;
 }
 
 struct graph *session_graph(const struct session *s)
 {
-    return s->c->graph;
+    return s ? s->c->graph : NULL;
 }

@@ -90,6 +90,8 @@ void session_close_streams(struct session *s)
 
 static enum emu_status find_stream(const struct session *s, uint32_t stream, enum stream_way way)
 {
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
     if (stream >= s->c->graph->stream.count || s->c->graph->stream.at[stream].way != way)
         return FAIL(USAGE, "stream %u: expected one that goes %s the program", stream,
                     way == STREAM_IN ? "into" : "out of");
@@ -233,9 +235,12 @@ static enum emu_status store_bytes(void *ctx, const uint8_t *data, uint32_t n,
 
 enum emu_status session_connect(struct session *s, uint32_t stream, const struct session_calls *c)
 {
-    const struct graph *g = s->c->graph;
+    const struct graph *g;
     struct session_stream *x;
 
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+    g = s->c->graph;
     if (stream >= g->stream.count || s->stream[stream].session || s->stream[stream].link)
         return FAIL(USAGE, "stream %u: expected one that is not used yet", stream);
     x = &s->stream[stream];

@@ -99,8 +99,8 @@ static void look_for_overflow(struct session *s, const struct machine_superstep 
 
 const uint32_t *session_overflow_tiles(const struct session *s, size_t *supersteps)
 {
-    *supersteps = s->overflow_steps;
-    return s->overflow_tiles;
+    *supersteps = s ? s->overflow_steps : 0;
+    return s ? s->overflow_tiles : NULL;
 }
 
 /* ---- ranges ---- */
@@ -158,14 +158,13 @@ enum emu_status session_watch_ranges(struct session *s)
 
 const struct session_range *session_ranges(const struct session *s, size_t *steps)
 {
-    *steps = s->range ? s->steps : 0;
-    return s->range;
+    *steps = s && s->range ? s->steps : 0;
+    return s ? s->range : NULL;
 }
 
 uint64_t session_range_superstep(const struct session *s, size_t step)
 {
-    EMU_ASSERT(step < s->steps);
-    return s->trace[step].superstep;
+    return s && step < s->steps ? s->trace[step].superstep : 0;
 }
 
 /* ---- after every superstep ---- */
@@ -183,5 +182,5 @@ void session_watch(void *ctx, const struct machine_superstep *step)
 
 struct session_overflow session_overflow(const struct session *s)
 {
-    return s->overflow;
+    return s ? s->overflow : (struct session_overflow){ 0 };
 }

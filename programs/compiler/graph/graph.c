@@ -36,6 +36,8 @@ void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...)
     char why[1024];
     va_list ap;
 
+    if (!g)
+        return;
     if (g->status != EMU_OK)
         return;
     va_start(ap, fmt);
@@ -47,12 +49,16 @@ void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...)
 
 void graph_fail_memory(struct graph *g, const char *what)
 {
+    if (!g)
+        return;
     graph_fail(g, EMU_NO_MEMORY, "a graph of %zu variables, %zu views, %zu vertices: %s",
                g->variable.count, g->view.count, g->vertex.count, what);
 }
 
 enum emu_status graph_status(const struct graph *g)
 {
+    if (!g)
+        return FAIL(BAD_PROGRAM, "there is no graph: graph_new() or graph_read() has failed");
     if (g->status == EMU_OK)
         return EMU_OK;
     return emu_fail(g->status, "%s", g->error ? g->error : emu_status_text(g->status));
@@ -72,6 +78,11 @@ enum emu_status graph_new(const struct arch *arch, const struct codelet_library 
     struct graph *g;
 
     *out = NULL;
+    if (!arch)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
+    if (!library)
+        return FAIL(BAD_PROGRAM, "a graph without a library of codelets: library is NULL");
     g = emu_alloc(1, sizeof(*g));
     if (!g)
         return FAIL(NO_MEMORY, "a graph");
@@ -121,7 +132,7 @@ void graph_free(struct graph *g)
 
 const struct arch *graph_arch(const struct graph *g)
 {
-    return &g->arch;
+    return g ? &g->arch : NULL;
 }
 
 /* ---- scopes ---- */
@@ -129,10 +140,11 @@ const struct arch *graph_arch(const struct graph *g)
 uint32_t graph_push(struct graph *g, const char *name)
 {
     const char *path = graph_works(g) ? graph_path(g, name) : NULL;
-    uint32_t id = g->open_scope + 1;
+    uint32_t id;
 
     if (!path)
         return 0;
+    id = g->open_scope + 1;
     if (g->open_scope && path == g->scope.at[g->open_scope].path) {
         g->scope.at[g->open_scope].again++;
         return g->open_scope;
@@ -162,19 +174,17 @@ void graph_pop(struct graph *g)
 
 uint32_t graph_scopes(const struct graph *g)
 {
-    return (uint32_t)g->scope.count;
+    return g ? (uint32_t)g->scope.count : 0;
 }
 
 uint32_t graph_scope_parent(const struct graph *g, uint32_t scope)
 {
-    EMU_ASSERT(scope < g->scope.count);
-    return g->scope.at[scope].parent;
+    return scope < graph_scopes(g) ? g->scope.at[scope].parent : 0;
 }
 
 const char *graph_scope_path(const struct graph *g, uint32_t scope)
 {
-    EMU_ASSERT(scope < g->scope.count);
-    return g->scope.at[scope].path;
+    return scope < graph_scopes(g) ? g->scope.at[scope].path : "";
 }
 
 /* The name that the open scope has within its parent. */
@@ -205,29 +215,31 @@ const char *graph_path(struct graph *g, const char *name)
 
 void graph_set_nan_on_overflow(struct graph *g)
 {
-    g->nan_on_overflow = 1;
+    if (graph_works(g))
+        g->nan_on_overflow = 1;
 }
 
 int graph_has_nan_on_overflow(const struct graph *g)
 {
-    return g->nan_on_overflow;
+    return g && g->nan_on_overflow;
 }
 
 void graph_take_turns(struct graph *g)
 {
-    g->takes_turns = 1;
+    if (graph_works(g))
+        g->takes_turns = 1;
 }
 
 int graph_takes_turns(const struct graph *g)
 {
-    return g->takes_turns;
+    return g && g->takes_turns;
 }
 
 uint32_t graph_first_tile(struct graph *g, uint32_t count)
 {
-    uint32_t first = g->turn;
+    uint32_t first = g ? g->turn : 0;
 
-    if (g->takes_turns)
+    if (graph_takes_turns(g))
         g->turn = (uint32_t)(((uint64_t)g->turn + count) % graph_compute_tiles(g));
     return first;
 }
@@ -249,6 +261,8 @@ uint32_t graph_compute_tiles(const struct graph *g)
 {
     uint32_t tiles = 0;
 
+    if (!g)
+        return 0;
     while (tiles < g->arch.tiles && !g->group[tiles])
         tiles++;
     return tiles;
@@ -444,12 +458,11 @@ void graph_input(struct graph *g, struct tensor t)
 uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,
                       uint32_t depth, const char *name)
 {
-    struct stream s = {
-        .scope = g->open_scope, .way = way, .elem = e, .elements = elements, .depth = depth
-    };
+    struct stream s = { .way = way, .elem = e, .elements = elements, .depth = depth };
 
     if (!graph_works(g))
         return GRAPH_NONE;
+    s.scope = g->open_scope;
     s.name = graph_path(g, name);
     if (!s.name)
         return GRAPH_NONE;

@@ -6,6 +6,8 @@
 
 const struct codelet *graph_codelet(const struct graph *g, const char *name)
 {
+    if (!g)
+        return NULL;
     for (size_t i = 0; i < g->own.count; i++) {
         if (!strcmp(g->own.at[i]->name, name))
             return g->own.at[i];

@@ -478,6 +478,8 @@ void graph_dump(const struct graph *g, FILE *f)
 {
     struct dump d = { .g = g, .f = f };
 
+    if (!g)
+        return;
     (void)dump_all(&d); /* an error is in the text */
 }
 
@@ -485,6 +487,7 @@ enum emu_status graph_write(const struct graph *g, FILE *f)
 {
     struct dump d = { .g = g, .f = f, .contents = 1 };
 
+    TRY(graph_status(g));
     fprintf(f, "%s %d\n", GRAPH_FILE_WORD, GRAPH_FILE_VERSION);
     TRY(dump_all(&d));
     return ferror(f) ? FAIL(IO, "a graph file could not be written") : EMU_OK;

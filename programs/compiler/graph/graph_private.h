@@ -1,7 +1,8 @@
 /* graph_private.h - what the files of the builder share, for this folder only.
  *
- * Every builder function begins with graph_works(): after the first error it does nothing.
- * Functions that return a view id give GRAPH_NONE after recording an error.
+ * Every builder function begins with graph_works(): after the first error it does nothing, and
+ * without a graph neither. Functions that return a view id give GRAPH_NONE after recording an
+ * error.
  */
 #ifndef PROGRAMS_GRAPH_PRIVATE_H
 #define PROGRAMS_GRAPH_PRIVATE_H
@@ -15,7 +16,7 @@
 
 static inline int graph_works(const struct graph *g)
 {
-    return g->status == EMU_OK;
+    return g && g->status == EMU_OK;
 }
 
 void graph_fail_memory(struct graph *g, const char *what);

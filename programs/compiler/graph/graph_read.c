@@ -581,6 +581,8 @@ enum emu_status graph_read(const struct graph_source *source, const struct arch 
 int graph_port(const struct graph *g, size_t n, struct graph_port *out)
 {
     *out = (struct graph_port){ .stream = GRAPH_NONE, .tensor = { GRAPH_NONE } };
+    if (!g)
+        return 0;
     if (n < g->variable.count) {
         const struct variable *v = &g->variable.at[n];
 

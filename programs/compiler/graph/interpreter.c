@@ -421,6 +421,8 @@ static enum emu_status run_node(struct interpreter *p, uint32_t number)
 
 enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps)
 {
+    if (!p)
+        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
     p->steps = 0;
     p->max_steps = max_steps;
     return p->g->program == GRAPH_NONE ? EMU_OK : run_node(p, p->g->program);
@@ -430,12 +432,16 @@ enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps)
 
 enum emu_status interpreter_write(struct interpreter *p, struct tensor t, const void *data)
 {
+    if (!p)
+        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
     TRY(graph_host_view(p->g, t, 1));
     return scatter(p, t.view, data);
 }
 
 enum emu_status interpreter_read(struct interpreter *p, struct tensor t, void *data)
 {
+    if (!p)
+        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
     TRY(graph_host_view(p->g, t, 0));
     return gather(p, t.view, data);
 }
@@ -445,6 +451,8 @@ enum emu_status interpreter_feed(struct interpreter *p, uint32_t stream, const v
 {
     struct feed f = { data, transfers };
 
+    if (!p)
+        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
     if (stream >= p->g->stream.count || p->g->stream.at[stream].way != STREAM_IN)
         return FAIL(USAGE, "stream %" PRIu32 " takes no data", stream);
     if (VEC_PUSH(&p->stream[stream].feed, f) != EMU_OK)
@@ -454,7 +462,7 @@ enum emu_status interpreter_feed(struct interpreter *p, uint32_t stream, const v
 
 const void *interpreter_output(struct interpreter *p, uint32_t stream, uint64_t *transfers)
 {
-    if (stream >= p->g->stream.count || p->g->stream.at[stream].way != STREAM_OUT) {
+    if (!p || stream >= p->g->stream.count || p->g->stream.at[stream].way != STREAM_OUT) {
         *transfers = 0;
         return NULL;
     }

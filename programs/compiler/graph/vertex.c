@@ -5,10 +5,11 @@
 
 uint32_t graph_compute_set(struct graph *g, const char *name)
 {
-    struct compute_set c = { .scope = g->open_scope };
+    struct compute_set c = { .name = NULL };
 
     if (!graph_works(g))
         return GRAPH_NONE;
+    c.scope = g->open_scope;
     c.name = graph_path(g, name);
     if (!c.name)
         return GRAPH_NONE;
@@ -75,6 +76,8 @@ uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct cod
 
 uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
 {
+    if (!graph_works(g))
+        return GRAPH_NONE;
     return add_vertex(g, compute_set, graph_codelet(g, codelet), codelet, tile);
 }
 

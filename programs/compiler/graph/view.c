@@ -90,7 +90,7 @@ static const struct view *view_or_scalar(const struct graph *g, struct tensor t)
     static const uint32_t ones[TENSOR_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     static const struct view scalar = { .elem = ELEM_F32, .shape = ones, .elements = 1 };
 
-    return t.view < g->view.count ? &g->view.at[t.view] : &scalar;
+    return g && t.view < g->view.count ? &g->view.at[t.view] : &scalar;
 }
 
 enum elem tensor_elem(const struct graph *g, struct tensor t)
@@ -740,5 +740,5 @@ static int view_repeats(const struct graph *g, uint32_t view)
 
 int tensor_repeats(const struct graph *g, struct tensor t)
 {
-    return t.view != NO_VIEW && view_repeats(g, t.view);
+    return g && t.view < g->view.count && view_repeats(g, t.view);
 }

@@ -377,9 +377,13 @@ static enum emu_status count_tiles(const struct memory_report *a)
 
 enum emu_status memory_report_list(const struct compiled *c, struct memory_report *out)
 {
-    size_t objects = c->lowered->object.count;
+    size_t objects;
 
-    *out = (struct memory_report){ .c = c, .tiles = c->lowered->used_tiles };
+    *out = (struct memory_report){ .c = c };
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+    objects = c->lowered->object.count;
+    out->tiles = c->lowered->used_tiles;
     out->tile = emu_alloc((size_t)out->tiles + 1, sizeof(*out->tile));
     out->first = emu_alloc((size_t)out->tiles + 2, sizeof(*out->first));
     out->object = emu_alloc(objects + 1, sizeof(*out->object));

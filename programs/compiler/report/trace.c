@@ -209,12 +209,16 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
 static enum emu_status trace(const struct compiled *c, int zeros, struct trace_step **out,
                              size_t *steps)
 {
-    const struct lowered_function *f = &c->lowered->function.at[0];
     struct tracer t = { .c = c, .call = UINT32_MAX, .zeros = zeros };
-    enum emu_status s = fullness_init(c, &t.full);
+    const struct lowered_function *f;
+    enum emu_status s;
 
     *out = NULL;
     *steps = 0;
+    if (!c)
+        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+    f = &c->lowered->function.at[0];
+    s = fullness_init(c, &t.full);
     if (s == EMU_OK)
         s = trace_range(&t, f->first, f->first + f->count);
     fullness_free(&t.full);
@@ -362,7 +366,7 @@ enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void 
 
     if (s == EMU_OK)
         s = merged_steps_init(c, &h.merged);
-    for (uint32_t t = 0; t < c->lowered->used_tiles && s == EMU_OK; t++) {
+    for (uint32_t t = 0; s == EMU_OK && t < c->lowered->used_tiles; t++) {
         if (c->image)
             visit_code(&h, c->lowered->used_tile[t]);
         visit_objects(&h, &a, t);

@@ -109,6 +109,9 @@ enum emu_status conv_check(const struct arch *a, const struct conv_shape *s,
     const struct codelet *c;
     char kernel[40];
 
+    if (!a)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
     TRY(check_shape(s));
     kernel_of(s, kernel);
     c = codelet_find(kernel);
@@ -359,6 +362,9 @@ static enum emu_status begin(const struct arch *a, const struct conv_shape *s, u
 static enum emu_status begin_conv(const struct arch *a, const struct conv_shape *s,
                                   uint32_t first_tile, uint32_t tiles, struct conv_plan *p)
 {
+    if (!a)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
     TRY(begin(a, s, first_tile, tiles, p));
     p->method = conv_method_of(s);
     return check_shape(s);
@@ -428,6 +434,8 @@ enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *
 
 void conv_choice_free(struct conv_choice *c)
 {
+    if (!c)
+        return;
     emu_free(c->plan);
     *c = (struct conv_choice){ .plan = NULL };
 }

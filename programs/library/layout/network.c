@@ -7,9 +7,13 @@
 enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes, struct nn **out)
 {
     uint32_t shape[2] = { graph_compute_tiles(g), NN_ZEROS };
-    uint16_t *zero = emu_alloc((size_t)shape[0] * shape[1], sizeof(*zero));
-    struct nn *nn = emu_alloc(1, sizeof(*nn));
+    uint16_t *zero;
+    struct nn *nn;
 
+    *out = NULL;
+    TRY(graph_status(g));
+    zero = emu_alloc((size_t)shape[0] * shape[1], sizeof(*zero));
+    nn = emu_alloc(1, sizeof(*nn));
     *out = nn;
     if (!zero || !nn) {
         emu_free(zero);
@@ -44,15 +48,19 @@ void nn_free(struct nn *nn)
 
 struct program nn_continue_in(struct nn *nn, struct program seq)
 {
-    struct program before = nn->seq;
+    struct program before = seq;
 
-    nn->seq = seq;
+    if (nn) {
+        before = nn->seq;
+        nn->seq = seq;
+    }
     return before;
 }
 
 void nn_set_price(struct nn *nn, uint32_t kib_price)
 {
-    nn->kib_price = kib_price;
+    if (nn)
+        nn->kib_price = kib_price;
 }
 
 struct activation nn_activation(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,

@@ -84,6 +84,8 @@ static void cost(const struct arch *a, struct matmul_plan *p)
 
 void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
 {
+    if (!a)
+        return;
     p->exchange_latency = plan_exchange_latency(a);
     cost(a, p);
 }
@@ -115,6 +117,9 @@ static int is_large(uint64_t rows, uint64_t columns)
 
 enum emu_status plan_matmul_check(const struct arch *a, const struct matmul_plan *p)
 {
+    if (!a)
+        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
+                                 "a name that it does not know");
     if (!p->m || !p->n || !p->k || p->n % BLOCK || p->k % BLOCK)
         return FAIL(USAGE,
                     "a matrix product with m %u, n %u, k %u: expected sizes above 0, n and k "

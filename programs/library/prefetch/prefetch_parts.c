@@ -31,8 +31,10 @@ struct tensor prefetch_buffer(struct graph *g, enum elem e, uint32_t n, uint32_t
 
 enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options *o)
 {
-    uint32_t all = graph_arch(g)->tiles, least = o->depth ? o->depth : 1;
+    uint32_t all, least = o->depth ? o->depth : 1;
 
+    TRY(graph_status(g));
+    all = graph_arch(g)->tiles;
     if (o->depth > PREFETCH_MAX_DEPTH)
         return FAIL(USAGE, "a prefetch depth of %u: expected at most %d", o->depth,
                     PREFETCH_MAX_DEPTH);
