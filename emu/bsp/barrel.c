@@ -291,6 +291,17 @@ static int show_issue(const struct barrel *b, struct tile *t, const struct insn 
     return !port || !port->fetch || port->fetch(port, t) == FAULT_NONE;
 }
 
+/* What the timing engine does before an instruction that starts workers, or branches: no predicate
+ * has been computed, so one that is usually 0 is. */
+static void prepare_replay(struct barrel *b, struct tile *t, const struct code_word *w,
+                           uint64_t cycle)
+{
+    if (w->flags & WORD_STARTS)
+        retire_workers(b, t, cycle);
+    else if (replay_is_rare(b->replay, t->pc[LANE_SUPER]))
+        tile_set_m(t, LANE_SUPER, w->in.a, 0);
+}
+
 /* Issues one supervisor instruction at `cycle`; next: the address after it. Returns 0 when
  * barrel_run must stop: fault or outer sync. */
 static inline int supervisor_issue(struct barrel *b, struct tile *t, const struct code_word *w,
@@ -300,8 +311,8 @@ static inline int supervisor_issue(struct barrel *b, struct tile *t, const struc
     t->npc[LANE_SUPER] = next;
     if (EMU_UNLIKELY(b->watched) && !show_issue(b, t, &w->in))
         return 0;
-    if (EMU_UNLIKELY(b->replay != NULL) && w->flags & WORD_STARTS)
-        retire_workers(b, t, cycle);
+    if (EMU_UNLIKELY(b->replay != NULL) && w->flags & (WORD_STARTS | WORD_TESTS))
+        prepare_replay(b, t, w, cycle);
     if (EMU_UNLIKELY((t->check ? exec_checked(t, LANE_SUPER, &w->in, NULL)
                                : w->exec(t, LANE_SUPER, &w->in)) != FAULT_NONE))
         return 0;

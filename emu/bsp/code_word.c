@@ -28,7 +28,7 @@ static uint8_t flags_of(unsigned op)
     case COST_JUMP:
         return op == INSN_call ? WORD_JUMPS | WORD_STARTS : WORD_JUMPS;
     case COST_BRANCH:
-        return WORD_JUMPS;
+        return op == INSN_brz || op == INSN_brnz ? WORD_JUMPS | WORD_TESTS : WORD_JUMPS;
     case COST_RUN:
         return WORD_STARTS;
     default:

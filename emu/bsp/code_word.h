@@ -16,7 +16,8 @@ enum { CODE_WORD_BITS = 10, CODE_WORDS = 1 << CODE_WORD_BITS };
 enum code_word_flags {
     WORD_JUMPS = 1,  /* set npc */
     WORD_STARTS = 2, /* start workers, or call code that does */
-    WORD_SYNCS = 4   /* set sync_zone */
+    WORD_SYNCS = 4,  /* set sync_zone */
+    WORD_TESTS = 8   /* jump if a register is 0, or if it is not */
 };
 
 /* All zero it is an entry that holds nothing. */

@@ -290,6 +290,13 @@ int replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc)
     return 1;
 }
 
+int replay_is_rare(struct replay_tile *t, uint32_t pc)
+{
+    const struct replay_site *s = find_site(t, pc);
+
+    return s && t->all->key[s->key] == REPLAY_RARE;
+}
+
 const struct replay_launch *replay_take(struct replay_tile *t, const struct barrel *b,
                                         uint8_t workers)
 {

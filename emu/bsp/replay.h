@@ -25,8 +25,9 @@ struct barrel;
 
 struct replay_key {
     uint32_t addr; /* of the site; ascending */
-    uint64_t key;
+    uint64_t key;  /* REPLAY_RARE: the site is a branch on a register that is usually 0 */
 };
+enum { REPLAY_RARE = 1 };
 
 /* What the workers of one launch do. */
 struct replay_launch {
@@ -64,6 +65,8 @@ struct replay_counts replay_counts(const struct replay *r);
 /* The supervisor has issued at pc an instruction that launches or calls. Returns whether that is a
  * site. */
 int replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc);
+/* Whether the branch at pc is one on a register that is usually 0. */
+int replay_is_rare(struct replay_tile *t, uint32_t pc);
 /* It has launched `workers`, a bit for each, whose first issues are in cycles b->next[]: what they
  * cost; NULL when they have to run. */
 const struct replay_launch *replay_take(struct replay_tile *t, const struct barrel *b,

@@ -94,8 +94,10 @@ void run_free(struct run *r); /* NULL allowed */
 enum run_engine run_engine(const struct run *r, const char **why);
 /* Whether memory holds values: not with the timing engine. */
 int run_has_values(const struct run *r);
-/* What a report says when the timing engine was asked for; "" when it was not. */
+/* What every answer says: the engine that ran, and why if another one was asked for. */
 enum { RUN_ENGINE_TEXT = 640 };
+/* Of that only why, or which branch was not looked at; "" if there is nothing to say. */
+void run_engine_note(const struct run *r, char text[RUN_ENGINE_TEXT]);
 void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT]);
 
 /* Connects a stream of the image: to a file (path; NULL: memory that grows, only for a stream to

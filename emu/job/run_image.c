@@ -128,15 +128,27 @@ int run_has_values(const struct run *r)
     return r && !r->replay;
 }
 
-void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
+void run_engine_note(const struct run *r, char text[RUN_ENGINE_TEXT])
 {
-    const char *why;
+    const char *why, *usual = image_note(r->im, IMAGE_NOTE_USUAL);
 
     *text = '\0';
-    if (run_engine(r, &why) == ENGINE_TIMING)
-        snprintf(text, RUN_ENGINE_TEXT, "timing");
+    if (run_engine(r, &why) == ENGINE_TIMING && usual)
+        snprintf(text, RUN_ENGINE_TEXT, "takes the usual side of %s", usual);
     else if (why)
-        snprintf(text, RUN_ENGINE_TEXT, "values (cycles depend on %s)", why);
+        snprintf(text, RUN_ENGINE_TEXT, "cycles depend on %s", why);
+}
+
+void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
+{
+    char note[RUN_ENGINE_TEXT - 16];
+    const char *why;
+
+    snprintf(text, RUN_ENGINE_TEXT, "%s",
+             run_engine(r, &why) == ENGINE_TIMING ? "timing" : "values");
+    run_engine_note(r, note);
+    if (*note)
+        snprintf(text + strlen(text), RUN_ENGINE_TEXT - strlen(text), " (%s)", note);
 }
 
 /* ---- streams ---- */

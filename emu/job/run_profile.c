@@ -19,7 +19,7 @@ static void add_end(struct profile *p, const struct run *r)
 {
     const struct arch *a = image_arch(r->im);
     uint64_t cycles = machine_cycles(r->machine);
-    char digest[33];
+    char digest[33], note[RUN_ENGINE_TEXT];
 
     PROFILE_ROW(p, "meta", PROFILE_T("status"), PROFILE_T(status_text(r)));
     PROFILE_ROW(p, "meta", PROFILE_T("cycles"), PROFILE_I(cycles));
@@ -27,6 +27,9 @@ static void add_end(struct profile *p, const struct run *r)
                 PROFILE_R((double)cycles / ((double)a->clock_mhz * 1e6)));
     PROFILE_ROW(p, "meta", PROFILE_T("supersteps_left_out"), PROFILE_I(record_left_out(r->record)));
     PROFILE_ROW(p, "meta", PROFILE_T("engine"), PROFILE_T(run_has_values(r) ? "values" : "timing"));
+    run_engine_note(r, note);
+    if (*note)
+        PROFILE_ROW(p, "meta", PROFILE_T("engine_note"), PROFILE_T(note));
     if (!run_has_values(r))
         return;
     hash128_text(machine_digest(r->machine), digest);

@@ -437,7 +437,7 @@ static int put_figures(const struct run *r, json_t *o)
            put_number(o, "tiles_used", image_tile_count(r->im)) &&
            put(o, "groups", groups_json(r)) && put_number(o, "host_answers", r->runs) &&
            put_number(o, "cycles", cycles) && put(o, "seconds", json_real(seconds)) &&
-           put_words(r, o) && (!*engine || put(o, "engine", json_string(engine))) &&
+           put_words(r, o) && put(o, "engine", json_string(engine)) &&
            (!run_has_values(r) || put(o, "digest", json_string(digest)));
 }
 

@@ -109,6 +109,11 @@ struct image_note {
     uint32_t name, text; /* string ids, not 0 */
 };
 
+/* The key of a branch on a register that is usually 0: the timing engine takes that side. */
+#define IMAGE_KEY_RARE 1
+/* The note of programs that have such branches, one of them in words. */
+#define IMAGE_NOTE_USUAL "usual"
+
 /* Notes of programs with keys: categories of memory that no control flow depends on, separated by
  * commas; or where control flow depends on data. */
 #define IMAGE_NOTE_NUMBERS "numbers"

@@ -636,8 +636,8 @@ static int sum_of_gradients(struct lowering *l, struct tensor *sum)
     return found;
 }
 
-/* What is done only if all gradients are numbers; 1 means that one is none, so that the timing
- * engine, which has no values, does it. */
+/* What is done only if all gradients are numbers; 1 means that one is none, which is rare: the
+ * timing engine, which has no values, does it. */
 static struct program guarded(struct lowering *l, int has_sum, struct tensor sum, struct program p)
 {
     if (!has_sum)
@@ -646,7 +646,7 @@ static struct program guarded(struct lowering *l, int has_sum, struct tensor sum
     sum = op_scalar_binary(l->g, l->seq, BINARY_SUB, 1,
                            op_binary(l->g, l->seq, BINARY_EQUAL, sum, sum, "finite"), "finite");
     sum = op_cast(l->g, l->seq, sum, ELEM_I32, "finite");
-    return program_if(l->g, tensor_index(l->g, sum, 0), program_sequence(l->g), p);
+    return program_if_rare(l->g, tensor_index(l->g, sum, 0), program_sequence(l->g), p);
 }
 
 /* Whether a state becomes something else than what an update in place has made of it. */

@@ -429,14 +429,13 @@ static enum emu_status print_answer(struct streaming *x)
     run_engine_text(run, engine);
     if (!x->q->json) {
         stream_report(&a, f);
-        if (*engine)
-            fprintf(f, "engine      %s\n", engine);
+        fprintf(f, "engine      %s\n", engine);
         if (x->q->report)
             compiled_report(stream_compiled(x->stream), f);
         return EMU_OK;
     }
     o = stream_report_json(&a);
-    if (!o || (*engine && json_object_set_new(o, "engine", json_string(engine)))) {
+    if (!o || json_object_set_new(o, "engine", json_string(engine))) {
         json_decref(o);
         return FAIL(NO_MEMORY, "the answer");
     }

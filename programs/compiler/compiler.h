@@ -295,6 +295,10 @@ struct program program_while(struct graph *g, struct program condition, struct t
                              struct program body);
 struct program program_if(struct graph *g, struct tensor predicate, struct program then_part,
                           struct program else_part);
+/* The same for a predicate that is usually 0, a guard: the timing engine, which has no values,
+ * takes the usual side and says so, where a branch by program_if() needs the values engine. */
+struct program program_if_rare(struct graph *g, struct tensor predicate, struct program rare,
+                               struct program usual);
 /* Code that is stored once and called from several places; no recursion. */
 uint32_t graph_function(struct graph *g, struct program body, const char *name);
 struct program program_call(struct graph *g, uint32_t function);

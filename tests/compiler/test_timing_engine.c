@@ -388,6 +388,39 @@ static void branches_on_data_need_values(void **state)
     timing_trial_free(&t);
 }
 
+/* A guard has a usual side, which the timing engine takes whatever its memory holds: no words
+ * move, so the flag stays 1 there. */
+static void guards_take_their_usual_side(void **state)
+{
+    const uint32_t one = 1, none = 0;
+    struct timing_trial t;
+    char text[RUN_ENGINE_TEXT];
+    struct session *values, *timing;
+    struct tensor zero;
+    const char *why;
+
+    (void)state;
+    timing_trial_new(&t);
+    graph_set_initial(t.g, t.flag, &one);
+    zero = graph_variable(t.g, ELEM_U32, 1, &one, "zero");
+    graph_map(t.g, zero, 1);
+    graph_set_initial(t.g, zero, &none);
+    program_add(t.g, t.main, program_copy(t.g, zero, t.flag));
+    program_add(t.g, t.main, program_if_rare(t.g, t.flag, relu_of_each(&t), rotate(&t)));
+    program_add(t.g, t.main, program_if_rare(t.g, t.flag, program_sequence(t.g), relu_of_each(&t)));
+    timing_trial_compile(&t);
+    values = run_with(&t, 2, 0);
+    expect_same(&t, values, 1);
+    expect_same(&t, values, 3);
+    timing = run_with(&t, 1, 1);
+    assert_int_equal(run_engine(session_run_image(timing), &why), ENGINE_TIMING);
+    run_engine_text(session_run_image(timing), text);
+    assert_non_null(strstr(text, "timing (takes the usual side of a branch in step"));
+    session_free(timing);
+    session_free(values);
+    timing_trial_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +434,7 @@ int main(void)
         cmocka_unit_test(exchanges_are_whole_and_one),
         cmocka_unit_test(memory_has_no_values),
         cmocka_unit_test(branches_on_data_need_values),
+        cmocka_unit_test(guards_take_their_usual_side),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

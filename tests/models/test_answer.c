@@ -130,7 +130,7 @@ static void test_head(void **state)
     assert_int_equal(arch_set(&a, "tiles=256"), EMU_OK);
     assert_string_equal(text(o, "network"), "efficientnet-b0");
     assert_string_equal(text(o, "machine"), "mk2");
-    assert_string_equal(text(o, "engine"), "fast");
+    assert_string_equal(text(o, "engine"), "values");
     assert_int_equal(number(o, "batch"), 2);
     assert_int_equal(number(o, "resolution"), 32);
     assert_int_equal(number(o, "parameters"), 5288548);

@@ -12,6 +12,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/bsp/record.h"
+#include "emu/job/run_file.h"
 #include "models/train/train_bill.h"
 #include "tests/fixtures/train_fixture.h"
 
@@ -163,6 +164,7 @@ static void one_timing(const struct arch *a, void (*network)(void), const char *
                        uint32_t parts, unsigned passes)
 {
     struct pair values, times;
+    const char *why;
     double loss;
 
     trial.batches = parts;
@@ -188,6 +190,8 @@ static void one_timing(const struct arch *a, void (*network)(void), const char *
             train_chip_step(&values.chip, &values.data, &values.targets, 0.05, &loss, NULL),
             EMU_OK);
     }
+    assert_int_equal(run_engine(session_run_image(values.chip.session), &why), ENGINE_VALUES);
+    assert_int_equal(run_engine(session_run_image(times.chip.session), &why), ENGINE_TIMING);
     same_record(session_record(values.chip.session), session_record(times.chip.session));
     check_bill(&values.chip, passes);
     check_bill(&times.chip, passes);

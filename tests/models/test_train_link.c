@@ -12,6 +12,7 @@
 #include "emu/arch/arch.h"
 #include "emu/base/random.h"
 #include "emu/bsp/record.h"
+#include "emu/job/run_file.h"
 #include "models/picture/picture_recipe.h"
 #include "models/train/train_bill.h"
 #include "models/train/train_chip.h"
@@ -341,6 +342,13 @@ static void same_record(const struct record *a, const struct record *b)
     }
 }
 
+static void ran_by(const struct linked *l, enum run_engine engine)
+{
+    const char *why;
+
+    assert_int_equal(run_engine(session_run_image(l->chip.session), &why), engine);
+}
+
 /* The timing engine gives the cycles of a step exactly; passes add up to them; what crosses the
  * link meanwhile costs less than when the compute tiles wait for it. */
 static void cycles(void **state)
@@ -356,6 +364,9 @@ static void cycles(void **state)
     linked_step(&values, 1);
     assert_int_equal(train_chip_time(&times.chip), EMU_OK);
     assert_int_equal(train_chip_time(&direct.chip), EMU_OK);
+    ran_by(&values, ENGINE_VALUES);
+    ran_by(&times, ENGINE_TIMING);
+    ran_by(&direct, ENGINE_TIMING);
     same_record(session_record(values.chip.session), session_record(times.chip.session));
     assert_int_equal(train_bill_of(&values.chip, &b), EMU_OK);
     assert_int_equal(train_bill_of(&direct.chip, &d), EMU_OK);

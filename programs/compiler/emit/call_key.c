@@ -94,10 +94,21 @@ void call_key_depends(const struct lowered *l, char text[CALL_KEY_TEXT])
         if (c)
             snprintf(text, CALL_KEY_TEXT, "the time of codelet %.200s in step '%.200s'", c->name,
                      name);
-        else if (s->kind == STEP_IF || s->kind == STEP_BREAK)
+        else if ((s->kind == STEP_IF && !s->rare) || s->kind == STEP_BREAK)
             snprintf(text, CALL_KEY_TEXT, "a branch in step '%.200s'", name);
         else
             continue;
         return;
+    }
+}
+
+void call_key_usual(const struct lowered *l, char text[CALL_KEY_TEXT])
+{
+    *text = '\0';
+    for (size_t i = 0; i < l->step.count && !*text; i++) {
+        const struct step *s = &l->step.at[i];
+
+        if (s->kind == STEP_IF && s->rare)
+            snprintf(text, CALL_KEY_TEXT, "a branch in step '%.200s'", l->strings.text[s->name]);
     }
 }

@@ -21,5 +21,8 @@ uint64_t call_key(const struct emit_index *p, uint64_t base, uint32_t call);
  */
 enum { CALL_KEY_TEXT = 512 };
 void call_key_depends(const struct lowered *l, char text[CALL_KEY_TEXT]);
+/* The first branch whose usual side the timing engine takes, as a sentence; "" when there is none.
+ */
+void call_key_usual(const struct lowered *l, char text[CALL_KEY_TEXT]);
 
 #endif

@@ -28,10 +28,11 @@ struct code_fix {
     uint32_t word, label;
 };
 
-/* A word that launches workers or calls a codelet. */
+/* A word that launches workers or calls a codelet, or a branch with a usual side. */
+enum { CODE_RARE = UINT32_MAX };
 struct code_call {
     uint32_t word;
-    uint32_t call; /* index in lowered.call */
+    uint32_t call; /* index in lowered.call; CODE_RARE: a branch */
 };
 
 /* The first word of the code of an exchange. */
@@ -72,7 +73,8 @@ void code_insn(struct code_buffer *b, const struct insn *in);
 /* The same with the address of a label as operand: setzi, a branch, a call, send. */
 void code_insn_label(struct code_buffer *b, struct insn in, uint32_t label);
 
-/* The next word launches or calls what a call of the program needs. */
+/* The next word launches or calls what a call of the program needs, or, CODE_RARE, is a branch on a
+ * predicate that is usually 0. */
 void code_call(struct code_buffer *b, uint32_t call);
 
 /* The next words are what a tile does in an exchange. */

@@ -396,15 +396,16 @@ static void put_test(struct walk *w, const struct step *step, enum insn_op branc
 
     if (step->consensus) {
         put_consensus(w, step);
-        writer_branch(&w->out, branch, M_SCRATCH, label);
-        return;
+    } else {
+        writer_prepare(&w->out);
+        use_control(w, step->name);
+        writer_address(&w->out, M_SCRATCH, object);
+        writer_settle(&w->out);
+        use_control(w, step->name);
+        writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
     }
-    writer_prepare(&w->out);
-    use_control(w, step->name);
-    writer_address(&w->out, M_SCRATCH, object);
-    writer_settle(&w->out);
-    use_control(w, step->name);
-    writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
+    if (step->rare)
+        code_call(w->out.b, CODE_RARE);
     writer_branch(&w->out, branch, M_SCRATCH, label);
 }
 

@@ -111,7 +111,7 @@ static enum emu_status list_keys(const struct emit_index *p, uint64_t key_base,
 {
     for (size_t i = 0; i < t->code.call.count; i++) {
         const struct code_call *c = &t->code.call.at[i];
-        uint64_t key = call_key(p, key_base, c->call);
+        uint64_t key = c->call == CODE_RARE ? IMAGE_KEY_RARE : call_key(p, key_base, c->call);
         struct image_key k = { code_base(p) + ISA_WORD_BYTES * c->word, (uint32_t)key,
                                (uint32_t)(key >> 32) };
 
@@ -407,6 +407,12 @@ static enum emu_status add_note(struct emission *e)
     call_key_depends(e->p->l, depends);
     TRY(image_string(e->im, *depends ? IMAGE_NOTE_DEPENDS : IMAGE_NOTE_NUMBERS, &note.name));
     TRY(image_string(e->im, *depends ? depends : category_name(CATEGORY_CONSTANT), &note.text));
+    TRY(image_add_note(e->im, &note));
+    call_key_usual(e->p->l, depends);
+    if (!*depends)
+        return EMU_OK;
+    TRY(image_string(e->im, IMAGE_NOTE_USUAL, &note.name));
+    TRY(image_string(e->im, depends, &note.text));
     return image_add_note(e->im, &note);
 }
 

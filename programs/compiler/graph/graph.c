@@ -550,6 +550,7 @@ struct graph_text node_text(const struct graph *g, uint32_t node)
                                          [NODE_REPEAT] = "repeat",
                                          [NODE_WHILE] = "while",
                                          [NODE_IF] = "if",
+                                         [NODE_RARE] = "rare",
                                          [NODE_CALL] = "call",
                                          [NODE_TOGETHER] = "together",
                                          [NODE_STREAM] = "stream",

@@ -123,6 +123,7 @@ enum node_kind {
     NODE_REPEAT,       /* child[0], a times */
     NODE_WHILE,        /* child[0], predicate view a, child[1] */
     NODE_IF,           /* predicate view a, child[0], child[1] */
+    NODE_RARE,         /* the same; the predicate is usually 0 */
     NODE_CALL,         /* function a */
     NODE_TOGETHER,     /* child[k] for groups[k] */
     NODE_STREAM,       /* stream a, view b */

@@ -323,12 +323,12 @@ static void dump_branch(struct dump *d, const struct node *n, size_t k, const ch
 
 static void dump_children(struct dump *d, const struct node *n, struct dump_depth at)
 {
-    const char *const test[2] = { n->kind == NODE_IF ? "then" : "condition",
-                                  n->kind == NODE_IF ? "else" : "body" };
+    const char *const test[2] = { n->kind == NODE_WHILE ? "condition" : "then",
+                                  n->kind == NODE_WHILE ? "body" : "else" };
     char group[32];
 
     for (size_t k = 0; k < n->child.count; k++) {
-        if (n->kind == NODE_IF || n->kind == NODE_WHILE) {
+        if (n->kind == NODE_IF || n->kind == NODE_RARE || n->kind == NODE_WHILE) {
             dump_branch(d, n, k, test[k & 1], at);
         } else if (n->kind == NODE_TOGETHER && n->groups) {
             snprintf(group, sizeof(group), "group %u", n->groups[k]);
@@ -365,6 +365,7 @@ static void dump_operands(struct dump *d, const struct node *n)
         break;
     case NODE_WHILE:
     case NODE_IF:
+    case NODE_RARE:
         dump_view(d, n->a);
         break;
     case NODE_CALL:

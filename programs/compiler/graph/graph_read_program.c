@@ -247,10 +247,11 @@ static enum emu_status read_test(struct graph_reader *r, enum node_kind kind, st
 {
     struct program first, second;
 
-    TRY(read_branch(r, indent, kind == NODE_IF ? "then" : "condition", scope, &first));
-    TRY(read_branch(r, indent, kind == NODE_IF ? "else" : "body", scope, &second));
-    *out = (kind == NODE_IF ? program_if(r->g, t, first, second)
-                            : program_while(r->g, first, t, second));
+    TRY(read_branch(r, indent, kind == NODE_WHILE ? "condition" : "then", scope, &first));
+    TRY(read_branch(r, indent, kind == NODE_WHILE ? "body" : "else", scope, &second));
+    *out = kind == NODE_WHILE ? program_while(r->g, first, t, second)
+           : kind == NODE_IF  ? program_if(r->g, t, first, second)
+                              : program_if_rare(r->g, t, first, second);
     return EMU_OK;
 }
 
@@ -318,6 +319,7 @@ static enum emu_status read_operands(struct graph_reader *r, enum node_kind kind
         return token_u32(&r->lex, "how often", &o->number);
     case NODE_WHILE:
     case NODE_IF:
+    case NODE_RARE:
         return read_view(r, &o->a);
     case NODE_CALL:
         return read_reference(r, NAME_FUNCTION, &o->number);
@@ -347,6 +349,7 @@ static enum emu_status read_below(struct graph_reader *r, enum node_kind kind,
         return read_together(r, indent, scope, out);
     case NODE_WHILE:
     case NODE_IF:
+    case NODE_RARE:
         return read_test(r, kind, o->a, indent, scope, out);
     case NODE_REPEAT:
         TRY(read_only(r, indent, scope, &body));

@@ -8,10 +8,10 @@
 #include <string.h>
 
 const char *const node_words[NODE_WORDS] = {
-    [NODE_SEQUENCE] = "sequence",  [NODE_EXECUTE] = "execute",   [NODE_COPY] = "copy",
-    [NODE_REPEAT] = "repeat",      [NODE_WHILE] = "while",       [NODE_IF] = "if",
-    [NODE_CALL] = "call",          [NODE_TOGETHER] = "together", [NODE_STREAM] = "stream",
-    [NODE_STREAM_BEGIN] = "begin", [NODE_STREAM_END] = "end"
+    [NODE_SEQUENCE] = "sequence", [NODE_EXECUTE] = "execute",    [NODE_COPY] = "copy",
+    [NODE_REPEAT] = "repeat",     [NODE_WHILE] = "while",        [NODE_IF] = "if",
+    [NODE_RARE] = "rare",         [NODE_CALL] = "call",          [NODE_TOGETHER] = "together",
+    [NODE_STREAM] = "stream",     [NODE_STREAM_BEGIN] = "begin", [NODE_STREAM_END] = "end"
 };
 
 const char *const view_words[VIEW_WORDS] = { [VIEW_CONCAT] = "concat",

@@ -406,6 +406,7 @@ static enum emu_status run_node(struct interpreter *p, uint32_t number)
     case NODE_WHILE:
         return run_while(p, n);
     case NODE_IF:
+    case NODE_RARE:
         return run_if(p, n);
     case NODE_CALL:
         return run_node(p, p->g->function.at[n->a].body);

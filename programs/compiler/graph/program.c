@@ -130,6 +130,12 @@ struct program program_if(struct graph *g, struct tensor predicate, struct progr
     return node_add_test(g, NODE_IF, predicate, then_part, else_part, "program_if");
 }
 
+struct program program_if_rare(struct graph *g, struct tensor predicate, struct program rare,
+                               struct program usual)
+{
+    return node_add_test(g, NODE_RARE, predicate, rare, usual, "program_if_rare");
+}
+
 uint32_t graph_function(struct graph *g, struct program body, const char *name)
 {
     struct function f = { NULL, body.node };

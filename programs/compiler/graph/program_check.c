@@ -229,6 +229,7 @@ static enum emu_status check_node(struct program_check *p, uint32_t node, unsign
         return check_together(p, node, group);
     case NODE_WHILE:
     case NODE_IF:
+    case NODE_RARE:
         TRY(check_view_group(p, n->a, group, node_text(p->g, node).text));
         return check_children(p, node, group);
     default:

@@ -134,6 +134,7 @@ static enum emu_status walk_if(struct lowering *w, const struct node *n, uint64_
     uint32_t action;
 
     TRY(predicate_action(w, n, STEP_IF, groups, &action));
+    w->action.at[action].step[PHASE_CONTROL].rare = n->kind == NODE_RARE;
     TRY(action_emit(w, action, groups));
     TRY(walk_body(w, n->child.at[0], groups));
     TRY(add_step(w, n, (struct step){ .kind = STEP_ELSE }, groups, "if"));
@@ -200,6 +201,7 @@ static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
     case NODE_WHILE:
         return walk_while(w, n, groups);
     case NODE_IF:
+    case NODE_RARE:
         return walk_if(w, n, groups);
     case NODE_CALL:
         return walk_call(w, n, groups);

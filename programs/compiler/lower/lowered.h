@@ -136,6 +136,7 @@ struct step {
     uint64_t groups;        /* bit g: tiles of sync group g run it */
     uint8_t begins;         /* host: a later STEP_AWAIT waits for its end */
     uint8_t consensus;      /* break, if: decided by the consensus of a sync */
+    uint8_t rare;           /* if: the predicate is usually 0 */
     uint32_t name;          /* string: owner of its code in reports */
     uint32_t scope;         /* the scope of the graph in which it was made */
     uint32_t share, shares; /* in lowered.share: of copies of several scopes; else 0 */
