@@ -181,6 +181,7 @@ check-step: $(B)/superstep ## scripts of the stepper
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
 	$(Q)tests/run_json.sh $(B)/superstep
+	$(Q)tests/run_meanings.sh $(B)/superstep
 
 check-cache: $(B)/superstep ## compiled networks from the cache, damaged entries, full disks, killed processes
 	$(Q)tests/run_cache.sh $(B)/superstep

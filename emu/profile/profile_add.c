@@ -15,6 +15,7 @@ void profile_add_machine(struct profile *p, const struct arch *a)
 {
     char text[ARCH_TEXT_MAX], mark[2] = "";
 
+    PROFILE_ROW(p, "meta", PROFILE_T("machine_title"), PROFILE_T(arch_title(a).at));
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
         const struct arch_field *f = arch_field_at(i);
         int number =

@@ -30,6 +30,13 @@
     "ifnull(b, 0) - ifnull(a, 0) AS difference, "                                                  \
     "round(100.0 * (ifnull(b, 0) - ifnull(a, 0)) / nullif(a, 0), 1) AS percent"
 
+/* Cycles of machines with other clocks are no measure of time. */
+#define MICROSECONDS(db) "round(1e6 * (SELECT value FROM " db ".meta WHERE key = 'seconds'), 1)"
+#define TIME                                                                                       \
+    "SELECT 'microseconds' AS what, a, b, round(b - a, 1) AS difference, "                         \
+    "round(100.0 * (b - a) / nullif(a, 0), 1) AS percent FROM "                                    \
+    "(SELECT " MICROSECONDS("main") " AS a, " MICROSECONDS("b") " AS b) UNION ALL "
+
 /* Layers of one name are one row; those of one run alone have nothing on the other side. */
 #define LAYERS                                                                                     \
     "SELECT name, a.cycles AS cycles_a, b.cycles AS cycles_b, "                                    \
@@ -67,8 +74,8 @@ static const struct profile_section sections[] = {
       "SELECT field, a.value AS a, b.value AS b, a.unit FROM main.machine a JOIN b.machine b "
       "USING (field) WHERE a.value IS NOT b.value",
       NULL },
-    { "totals", "Cycles of sync group 0, supersteps, words, bytes",
-      "SELECT what, a, b, " DIFFERENCE " FROM (" TOTALS ")", NULL },
+    { "totals", "Time of the run, cycles of sync group 0, supersteps, words, bytes",
+      TIME "SELECT what, a, b, " DIFFERENCE " FROM (" TOTALS ")", NULL },
     { "memory", "Bytes by category, on all tiles",
       "SELECT category, a, b, " DIFFERENCE " FROM (SELECT category, sum(bytes) AS a FROM "
       "main.tile_bytes GROUP BY category) FULL JOIN (SELECT category, sum(bytes) AS b FROM "
@@ -91,15 +98,52 @@ static void print_run(const char *name, const char *path, const char *command, F
     fprintf(f, "%s  %s: %s\n", name, path, command);
 }
 
+/* "59.7 us". */
+struct duration {
+    char at[32];
+};
+
+static struct duration duration_text(double seconds)
+{
+    struct duration d;
+
+    if (seconds < 1e-3)
+        snprintf(d.at, sizeof(d.at), "%.1f us", 1e6 * seconds);
+    else if (seconds < 1)
+        snprintf(d.at, sizeof(d.at), "%.3f ms", 1e3 * seconds);
+    else
+        snprintf(d.at, sizeof(d.at), "%.3f s", seconds);
+    return d;
+}
+
+static double percent_more(double a, double b)
+{
+    return a > 0 ? 100 * (b - a) / a : 0;
+}
+
+/* Time first where clocks differ. Columns: cycles, seconds, MHz of A, then of B. */
 static enum emu_status print_heads(void *ctx, const struct profile_cursor *c)
 {
-    uint64_t a = profile_integer(c, 0), b = profile_integer(c, 1);
+    double cycles[2], seconds[2], clock[2];
 
-    if (a == b)
-        fprintf(ctx, "both take %s cycles\n", profile_text(c, 0));
+    for (unsigned k = 0; k < 2; k++) {
+        cycles[k] = profile_real(c, 3 * k);
+        seconds[k] = profile_real(c, 3 * k + 1);
+        clock[k] = profile_real(c, 3 * k + 2);
+    }
+    if (clock[0] != clock[1])
+        fprintf(ctx,
+                "A takes %s, B %s: %+.2f %% (%.0f cycles at %.0f MHz, %.0f at %.0f MHz: %+.2f "
+                "%%)\n",
+                duration_text(seconds[0]).at, duration_text(seconds[1]).at,
+                percent_more(seconds[0], seconds[1]), cycles[0], clock[0], cycles[1], clock[1],
+                percent_more(cycles[0], cycles[1]));
+    else if (cycles[0] == cycles[1])
+        fprintf(ctx, "both take %.0f cycles, %s\n", cycles[0], duration_text(seconds[0]).at);
     else
-        fprintf(ctx, "A takes %s cycles, B %s: %+.2f %%\n", profile_text(c, 0), profile_text(c, 1),
-                a ? 100.0 * ((double)b - (double)a) / (double)a : 0.0);
+        fprintf(ctx, "A takes %.0f cycles, %s, B %.0f, %s: %+.2f %%\n", cycles[0],
+                duration_text(seconds[0]).at, cycles[1], duration_text(seconds[1]).at,
+                percent_more(cycles[0], cycles[1]));
     return EMU_OK;
 }
 
@@ -114,8 +158,10 @@ enum emu_status profile_compare(struct profile *a, const struct profile *b, FILE
                       command));
     print_run("B", profile_path(b), command, f);
     TRY(profile_query(a,
-                      "SELECT a.value, b.value FROM main.meta a JOIN b.meta b USING (key) WHERE "
-                      "key = 'cycles'",
+                      "SELECT a.value, c.value, e.value, b.value, d.value, f.value FROM main.meta "
+                      "a, b.meta b, main.meta c, b.meta d, main.machine e, b.machine f WHERE "
+                      "a.key = 'cycles' AND b.key = 'cycles' AND c.key = 'seconds' AND d.key = "
+                      "'seconds' AND e.field = 'clock_mhz' AND f.field = 'clock_mhz'",
                       print_heads, f));
     return profile_print_sections(a, sections, EMU_COUNT_OF(sections), f);
 }

@@ -17,6 +17,10 @@ struct store_kind {
 };
 extern const struct store_kind store_profile, store_sweep;
 
+/* Gives queries the function reason(exchange, compute, imbalance, sync, bound, supersteps):
+ * cycles_reason(). Returns a status of SQLite. */
+int profile_reason_add(sqlite3 *db);
+
 enum { TABLES_MAX = 32 };
 
 /* A prepared INSERT. */

@@ -22,7 +22,8 @@
 #define LAYER_COLUMNS                                                                              \
     "SELECT layer, name, operation, cycles, "                                                      \
     "round(100.0 * cycles / (SELECT sum(cycles) FROM layers), 1) AS percent, exchange, compute, "  \
-    "sync, imbalance, bound, max_tile_bytes, held_bytes "                                          \
+    "sync, imbalance, bound, max_tile_bytes, held_bytes, "                                         \
+    "reason(exchange, compute, imbalance, sync, bound, supersteps) AS why "                        \
     "FROM layers WHERE cycles "
 
 static const struct profile_section sections[] = {
@@ -159,21 +160,23 @@ static enum emu_status print_machine(void *ctx, const struct profile_cursor *c)
 
 static enum emu_status print_head(struct profile *p, FILE *f)
 {
-    char text[PROFILE_META_TEXT], seconds[PROFILE_META_TEXT];
+    char text[PROFILE_META_TEXT], seconds[PROFILE_META_TEXT], note[PROFILE_META_TEXT];
 
     profile_meta(p, "command", text);
     fprintf(f, "%s\n", text);
     TRY(profile_query(
         p,
-        "SELECT a.value, b.value, c.value, d.value FROM machine a, machine b, machine "
-        "c, machine d WHERE a.field = 'name' AND b.field = 'tiles' AND c.field = "
+        "SELECT ifnull((SELECT value FROM meta WHERE key = 'machine_title'), a.value), b.value, "
+        "c.value, d.value FROM machine a, machine b, machine c, machine d WHERE a.field = 'name' "
+        "AND b.field = 'tiles' AND c.field = "
         "'mem_bytes' AND d.field = 'clock_mhz'",
         print_machine, f));
     profile_meta(p, "program_version", text);
     fprintf(f, "superstep %s; ", text);
     profile_meta(p, "engine", text);
+    profile_meta(p, "engine_note", note);
     if (*text)
-        fprintf(f, "engine %s; ", text);
+        fprintf(f, "engine %s%s%s%s; ", text, *note ? " (" : "", note, *note ? ")" : "");
     profile_meta(p, "status", text);
     fprintf(f, "status %s\n", text);
     if (!strcmp(text, "out_of_memory"))

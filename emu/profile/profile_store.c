@@ -65,10 +65,11 @@ enum emu_status store_new(const struct store_kind *kind, struct profile **out)
     if (!p)
         return FAIL(NO_MEMORY, "a profile");
     p->kind = kind;
-    return sqlite3_open_v2(":memory:", &p->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) ==
-                   SQLITE_OK
-               ? EMU_OK
-               : FAIL(NO_MEMORY, "a profile");
+    if (sqlite3_open_v2(":memory:", &p->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) !=
+            SQLITE_OK ||
+        profile_reason_add(p->db) != SQLITE_OK)
+        return FAIL(NO_MEMORY, "a profile");
+    return EMU_OK;
 }
 
 void profile_free(struct profile *p)

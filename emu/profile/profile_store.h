@@ -23,7 +23,7 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 3, SWEEP_VERSION = 1, SWEEP_APPLICATION = 0x73777031 };
+enum { PROFILE_VERSION = 3, SWEEP_VERSION = 2, SWEEP_APPLICATION = 0x73777031 };
 
 /* ---- writing ---- */
 

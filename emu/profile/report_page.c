@@ -129,7 +129,14 @@ static const struct {
       "imbalance, largest_compute, mean_compute, h_words, words_in, words_out, messages_in, "
       "messages_out, exchange_id, slowest_tile, text AS operation, scope, layer FROM supersteps "
       "JOIN names ON names.id = operation ORDER BY supersteps.id" },
-    { "layers", "SELECT * FROM layers ORDER BY layer" },
+    { "layers",
+      "SELECT *, reason(exchange, compute, imbalance, sync, bound, supersteps) AS why FROM layers "
+      "ORDER BY layer" },
+    { "operations",
+      "SELECT name, reason(sum(exchange), sum(compute), sum(imbalance), sum(sync), 0, count(*)) AS "
+      "why FROM (SELECT CASE WHEN scope <> '' THEN scope WHEN text <> '' THEN text ELSE "
+      "'(no name)' END AS name, exchange, compute, imbalance, sync FROM supersteps JOIN names ON "
+      "names.id = operation WHERE sync_group = 0) GROUP BY name" },
     { "faults", "SELECT * FROM faults" },
     { "saturations", "SELECT * FROM saturations ORDER BY superstep" },
     { "streams", "SELECT * FROM streams ORDER BY stream" },

@@ -1,4 +1,4 @@
--- sweep.sql - the tables of a sweep, version 1 (docs/sweep.md). A program that reads or continues a sweep compares its tables with these.
+-- sweep.sql - the tables of a sweep, version 2 (docs/sweep.md). A program that reads or continues a sweep compares its tables with these.
 -- All but the table work is the same however often a sweep was stopped, and however many processes it had.
 
 CREATE TABLE meta ( -- what is swept
@@ -15,7 +15,7 @@ CREATE TABLE definition ( -- what the same command has in common; another one do
 CREATE TABLE axes ( -- what is varied, in the order of the command line; the last one changes first from point to point
     axis INTEGER PRIMARY KEY NOT NULL,
     name TEXT NOT NULL,
-    kind TEXT NOT NULL,     -- 'field' of the machine, 'option', 'parameter' of a program
+    kind TEXT NOT NULL,     -- 'field' of the machine, 'option', 'parameter' of a program; 'fixed': a parameter with one value at all points
     unit TEXT NOT NULL,     -- '-': none
     stage TEXT NOT NULL     -- 'compile': another value is another image, 'run': the same image runs again, 'seconds': the same cycles
 ) STRICT, WITHOUT ROWID;
@@ -49,8 +49,8 @@ CREATE TABLE results ( -- of points that are done
     mem_bytes INTEGER NOT NULL, -- memory of a tile,
     tiles INTEGER NOT NULL,     -- tiles of the machine, and
     clock_mhz INTEGER NOT NULL, -- its clock
-    need_bytes INTEGER,         -- on the fullest tile
-    fullest_tile INTEGER,       -- NULL: not compiled, since far more memory is expected than there is; then need_bytes is expected
+    need_bytes INTEGER,         -- of a tile's memory, so that the program fits: in use and lost in gaps, on the tile that needs most
+    fullest_tile INTEGER,       -- with most bytes in use; NULL: not compiled, since far more memory is expected than there is; then need_bytes is expected
     used_bytes INTEGER,         -- on all tiles
     cycles INTEGER,             -- of the run; NULL without one, like what follows
     exchange INTEGER,           -- parts of all supersteps: docs/timing.md
@@ -61,6 +61,7 @@ CREATE TABLE results ( -- of points that are done
     supersteps INTEGER,
     words INTEGER,              -- that all tiles receive
     macs INTEGER,               -- multiply-adds of a network's run
+    engine TEXT,                -- that ran: 'timing', 'values', 'values (cycles depend on ..)'
     seconds REAL,               -- on the chip
     inputs_per_second REAL
 ) STRICT, WITHOUT ROWID;

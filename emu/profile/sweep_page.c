@@ -34,10 +34,11 @@ enum emu_status sweep_page_write(struct profile *p, FILE *f)
     enum emu_status s;
 
     TRY(sweep_report_json(p, &o));
-    s = profile_rows_json(p,
-                          "SELECT a.name, a.unit, a.stage, c.value, c.number FROM axes a JOIN "
-                          "choices c USING (axis) ORDER BY a.axis, c.position",
-                          &choices);
+    s = profile_rows_json(
+        p,
+        "SELECT a.name, a.kind, a.unit, a.stage, c.value, c.number FROM axes a JOIN "
+        "choices c USING (axis) ORDER BY a.axis, c.position",
+        &choices);
     if (s == EMU_OK && json_object_set_new(o, "choices", choices))
         s = FAIL(NO_MEMORY, "a page");
     if (s == EMU_OK)

@@ -12,15 +12,16 @@
 
 enum { ALL_POINTS = 48 }; /* more are not printed one by one */
 
-/* Cycles of one input, and the memory that a chip must have for the fullest tile's need. */
+/* Cycles of one input, and the memory that the chip is built with: what is left free costs as much
+ * as what is used. */
 #define PER_INPUT "(CASE WHEN r.status = 'ok' THEN r.cycles / r.inputs END)"
-#define CHIP      "(r.tiles * r.need_bytes)"
+#define CHIP      "(r.tiles * r.mem_bytes)"
 
 /* A point of which no other one is better in both without being worse in one. */
 #define FRONT                                                                                      \
     "(r.status = 'ok' AND NOT EXISTS (SELECT 1 FROM results o WHERE o.status = 'ok' AND "          \
-    "o.cycles / o.inputs <= " PER_INPUT " AND o.tiles * o.need_bytes <= " CHIP " AND "             \
-    "(o.cycles / o.inputs < " PER_INPUT " OR o.tiles * o.need_bytes < " CHIP ")))"
+    "o.cycles / o.inputs <= " PER_INPUT " AND o.tiles * o.mem_bytes <= " CHIP " AND "              \
+    "(o.cycles / o.inputs < " PER_INPUT " OR o.tiles * o.mem_bytes < " CHIP ")))"
 
 /* ---- queries of points ---- */
 
@@ -72,7 +73,8 @@ static const char short_columns[] =
     ", CASE WHEN " FRONT " THEN '*' ELSE '' END AS \"Pareto\", status, " PER_INPUT
     " AS \"cycles/input\", round(inputs_per_second, 1) AS \"inputs/s\", "
     "round(need_bytes / 1024.0, 1) AS \"KiB/tile\", mem_bytes / 1024 AS \"of KiB\", "
-    "fullest_tile AS tile, CASE WHEN image_of <> r.point AND r.status = 'no memory' OR run_of <> "
+    "CASE WHEN r.status = 'no memory' THEN ifnull(fullest_tile, 'expected') ELSE fullest_tile END "
+    "AS tile, CASE WHEN image_of <> r.point AND r.status = 'no memory' OR run_of <> "
     "r.point THEN 'as ' || CASE r.status WHEN 'no memory' THEN image_of ELSE run_of END WHEN "
     "r.status = 'no memory' THEN CASE WHEN fullest_tile IS NULL THEN 'plan' ELSE 'plan, compile' "
     "END WHEN r.status = 'refused' THEN '-' WHEN image_of = r.point THEN 'compile, run' ELSE 'run' "
@@ -81,7 +83,7 @@ static const char short_columns[] =
 static const char all_columns[] =
     ", status, message, inputs, tiles AS machine_tiles, mem_bytes, clock_mhz AS "
     "machine_clock_mhz, need_bytes, fullest_tile, used_bytes, cycles, exchange, compute, "
-    "imbalance, wait, sync, supersteps, words, macs, seconds, inputs_per_second, " FRONT
+    "imbalance, wait, sync, supersteps, words, macs, seconds, inputs_per_second, engine, " FRONT
     " AS pareto, image_of, run_of";
 
 /* ---- sections ---- */
@@ -94,7 +96,8 @@ static const struct profile_section sections[] = {
       "AS "
       "\"least KiB/tile\" FROM axes a JOIN choices c USING (axis) "
       "JOIN settings s ON s.axis = c.axis AND s.position = c.position LEFT JOIN results r ON "
-      "r.point = s.point GROUP BY a.axis, c.position ORDER BY a.axis, c.position",
+      "r.point = s.point WHERE a.kind <> 'fixed' GROUP BY a.axis, c.position ORDER BY a.axis, "
+      "c.position",
       "SELECT a.name AS axis, a.kind, a.unit, a.stage, c.value, count(r.point) AS points, "
       "sum(r.status = 'ok') AS fit, min(" PER_INPUT ") AS best_cycles_per_input, avg(" PER_INPUT
       ") AS mean_cycles_per_input, max(inputs_per_second) AS best_inputs_per_second, "
@@ -133,13 +136,30 @@ static enum emu_status print_points(struct profile *p, FILE *f)
     TRY(points_query(p, short_columns,
                      results > ALL_POINTS ? "WHERE " FRONT " ORDER BY r.point" : "ORDER BY r.point",
                      &sql));
-    s = profile_print_table(p,
-                            results > ALL_POINTS
-                                ? "The Pareto front of cycles and memory (--csv points has all)"
-                                : "Points (*: none is better in cycles and memory)",
-                            sql, f);
+    s = profile_print_table(
+        p,
+        results > ALL_POINTS
+            ? "The Pareto front of cycles and SRAM built (--csv points has all)"
+            : "Points (*: none is better in cycles and SRAM built, tiles x memory)",
+        sql, f);
     free(sql); /* allocated by open_memstream() */
     return s;
+}
+
+/* Points whose cycles another engine computed than the one that was asked for, and why. */
+static enum emu_status print_other_engine(void *ctx, const struct profile_cursor *c)
+{
+    fprintf(ctx, "%s point%s: engine %s\n", profile_text(c, 0),
+            profile_integer(c, 0) == 1 ? "" : "s", profile_text(c, 1));
+    return EMU_OK;
+}
+
+static enum emu_status print_other_engines(struct profile *p, FILE *f)
+{
+    return profile_query(p,
+                         "SELECT count(*), engine FROM results WHERE engine <> (SELECT value FROM "
+                         "meta WHERE key = 'engine') GROUP BY engine ORDER BY min(point)",
+                         print_other_engine, f);
 }
 
 static void print_head(struct profile *p, FILE *f)
@@ -193,7 +213,7 @@ static enum emu_status print_best(struct profile *p, const char *title, const ch
     fprintf(f, "%s %s, point %llu:", title, b.number, (unsigned long long)b.point);
     snprintf(settings, sizeof(settings),
              "SELECT a.name, c.value FROM settings s JOIN axes a USING (axis) JOIN choices c USING "
-             "(axis, position) WHERE s.point = %llu ORDER BY a.axis",
+             "(axis, position) WHERE s.point = %llu AND a.kind <> 'fixed' ORDER BY a.axis",
              (unsigned long long)b.point);
     TRY(profile_query(p, settings, print_setting, f));
     fputc('\n', f);
@@ -203,6 +223,7 @@ static enum emu_status print_best(struct profile *p, const char *title, const ch
 enum emu_status sweep_report(struct profile *p, FILE *f)
 {
     print_head(p, f);
+    TRY(print_other_engines(p, f));
     TRY(print_points(p, f));
     TRY(profile_print_sections(p, sections, sizeof(sections) / sizeof(sections[0]), f));
     fputc('\n', f);
@@ -214,7 +235,7 @@ enum emu_status sweep_report(struct profile *p, FILE *f)
                    "SELECT point, printf('%.1f', inputs_per_second) FROM results WHERE status = "
                    "'ok' ORDER BY inputs_per_second DESC, point LIMIT 1",
                    f));
-    return print_best(p, "Least memory, tiles times KiB of the fullest one:",
+    return print_best(p, "Least SRAM built, tiles times KiB:",
                       "SELECT point, printf('%,d', " CHIP " / 1024) FROM results r WHERE status = "
                       "'ok' ORDER BY " CHIP ", point LIMIT 1",
                       f);

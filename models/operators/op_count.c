@@ -1,4 +1,6 @@
 /* op_count.c - multiply-adds of nodes, counted as published tables do: those with padding count. */
+#include <string.h>
+
 #include "models/operators/operators.h"
 
 static uint64_t elements(const struct op_graph *g, uint32_t value)
@@ -6,12 +8,25 @@ static uint64_t elements(const struct op_graph *g, uint32_t value)
     return op_shape_count(&g->value[value].shape);
 }
 
+/* Every step multiplies its input by W and its state by R, for each direction. */
+static uint64_t recurrent_macs(const struct op_graph *g, const struct op_node *n)
+{
+    const struct op_shape *w = &g->value[n->in[1]].shape;
+    uint64_t rows = elements(g, n->in[0]) / w->dim[w->rank - 1]; /* steps x batch */
+
+    return rows * (elements(g, n->in[1]) + elements(g, n->in[2]));
+}
+
 uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n)
 {
     const struct op_shape *a = n->ins > 0 && n->in[0] != OP_NONE ? &g->value[n->in[0]].shape : NULL;
     struct op_call c = op_attrs_of(g, n);
 
-    if (!n->outs || n->out[0] == OP_NONE || !a)
+    if (!n->outs || !a)
+        return 0;
+    if (!strcmp(n->row->family->name, "recurrent"))
+        return recurrent_macs(g, n);
+    if (n->out[0] == OP_NONE)
         return 0;
     if (op_node_is(n, "Conv")) {
         const struct op_shape *w = &g->value[n->in[1]].shape;

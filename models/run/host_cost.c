@@ -36,8 +36,8 @@ void host_cost_print(const struct host_cost *c, const struct model_facts *n, dou
 {
     double all = seconds + host_cost_seconds(c);
 
-    fprintf(f, "with the host %.6f s, %.1f images/s: + %.1f us for two syncs, ", all,
-            n->batch / all, 1e6 * c->launch);
+    fprintf(f, "with the host %.6f s, %.1f %s: + %.1f us for two syncs, ", all, n->batch / all,
+            model_rate_unit(n), 1e6 * c->launch);
     fprintf(f, "%.1f us for %s bytes in, ", 1e6 * c->input, count_text(c->input_bytes).at);
     fprintf(f, "%.1f us for %s bytes out\n", 1e6 * c->output, count_text(c->output_bytes).at);
 }
@@ -46,8 +46,9 @@ json_t *host_cost_json(const struct host_cost *c, const struct model_facts *n, d
 {
     double all = seconds + host_cost_seconds(c);
 
-    return json_pack("{s:f, s:f, s:I, s:f, s:I, s:f, s:f}", "launch_seconds", c->launch,
+    return json_pack("{s:f, s:f, s:I, s:f, s:I, s:f, s:f, s:f}", "launch_seconds", c->launch,
                      "input_seconds", c->input, "input_bytes", (json_int_t)c->input_bytes,
                      "output_seconds", c->output, "output_bytes", (json_int_t)c->output_bytes,
-                     "seconds", all, "pictures_per_second", n->batch / all);
+                     "seconds", all, "inputs_per_second", n->batch / all, "pictures_per_second",
+                     n->batch / all);
 }

@@ -302,6 +302,13 @@ void layer_cycles_free(struct layer_cycles *k)
 
 /* ---- cycles ---- */
 
+void layer_reason(const struct layer_bill *b, char text[REASON_TEXT])
+{
+    cycles_reason(&(struct reason_parts){ b->exchange, b->compute, b->imbalance, b->sync, b->bound,
+                                          b->supersteps },
+                  text);
+}
+
 /* A number divided in proportion to weights, so that the parts add up to it. The sum of the weights
  * times the number must fit 64 bits. */
 struct division {

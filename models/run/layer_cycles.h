@@ -10,6 +10,7 @@
 #ifndef MODELS_LAYER_CYCLES_H
 #define MODELS_LAYER_CYCLES_H
 
+#include "emu/profile/reason.h"
 #include "programs/programs.h"
 
 enum { BILL_NONE = UINT32_MAX };
@@ -29,6 +30,9 @@ struct layer_bill {
     uint64_t held_bytes;      /* on all tiles: code and parameters, which are always there */
     uint64_t held_tile_bytes; /* the same on the tile that holds most */
 };
+
+/* Why a row takes its cycles: cycles_reason(). */
+void layer_reason(const struct layer_bill *b, char text[REASON_TEXT]);
 
 /* What a row is called. */
 enum { LAYER_OP_TEXT = 96 };

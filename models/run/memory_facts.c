@@ -35,6 +35,14 @@ void memory_facts_print(const struct memory_facts *m, FILE *f)
         fputs(json_string_value(json_object_get(m->kept, "report")), f);
 }
 
+uint64_t memory_facts_need(const struct memory_facts *m)
+{
+    const json_t *o = json_object_get(m->kept, "memory");
+
+    return m->compiled ? compiled_need_bytes(m->compiled)
+                       : (uint64_t)json_integer_value(json_object_get(o, "need_bytes"));
+}
+
 enum emu_status memory_facts_tiles(const struct memory_facts *m, tile_bytes_visit *visit, void *ctx)
 {
     unsigned n = categories();

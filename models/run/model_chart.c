@@ -298,9 +298,9 @@ static void draw_head(const struct chart *c)
     draw_text(c, LEFT, 32, "font-size=\"20\" font-weight=\"bold\"", text);
     if (!m->run)
         return;
-    n = (size_t)snprintf(text, sizeof(text), "%s cycles, %.3f ms at %u MHz, %.0f images/s",
+    n = (size_t)snprintf(text, sizeof(text), "%s cycles, %.3f ms at %u MHz, %.0f %s",
                          count_text(model_cycles(m)).at, 1e3 * model_seconds(m), m->arch.clock_mhz,
-                         m->facts.batch / model_seconds(m));
+                         m->facts.batch / model_seconds(m), model_rate_unit(&m->facts));
     if (m->scores) {
         uint32_t top[MODEL_TOP];
 

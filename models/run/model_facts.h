@@ -13,8 +13,20 @@ struct model_facts {
     uint32_t batch;                     /* inputs of a run; at least 1 */
     uint32_t classes;                   /* of each; 0: the result is no list of scores */
     uint32_t resolution;                /* of square pictures; 0: something else */
+    int takes_pictures;                 /* else an input is called just that */
     uint64_t parameters, macs;          /* macs: for one input */
     uint64_t input_bytes, output_bytes; /* of a run, as the host moves them */
 };
+
+/* What an input is called, and how many of them a second. */
+static inline const char *model_input_word(const struct model_facts *n)
+{
+    return n->takes_pictures ? "picture" : "input";
+}
+
+static inline const char *model_rate_unit(const struct model_facts *n)
+{
+    return n->takes_pictures ? "images/s" : "inputs/s";
+}
 
 #endif

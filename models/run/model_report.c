@@ -76,8 +76,8 @@ static void print_head(const struct model_answer *m, FILE *f)
     const struct model_facts *n = &m->facts;
 
     model_print_title(m, f);
-    fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, %s\n",
-            count_text(n->parameters).at, m->weights, count_text(n->macs).at,
+    fprintf(f, "  %s parameters (%s), %s multiply-adds for one %s, %s\n",
+            count_text(n->parameters).at, m->weights, count_text(n->macs).at, model_input_word(n),
             precision_text(m->request).at);
 }
 
@@ -125,11 +125,11 @@ static void print_cycles(const struct model_answer *m, FILE *f)
     uint64_t cycles = model_cycles(m);
 
     fprintf(f, "\nTime on the chip\n");
-    fprintf(f, "  %s cycles, %.6f s, %.1f images/s\n", count_text(cycles).at, seconds,
-            seconds > 0 ? m->facts.batch / seconds : 0);
-    fprintf(f, "  %s cycles a picture, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
-            count_text(cycles / m->facts.batch).at, count_text(t->supersteps).at,
-            100 * model_efficiency(m));
+    fprintf(f, "  %s cycles, %.6f s, %.1f %s\n", count_text(cycles).at, seconds,
+            seconds > 0 ? m->facts.batch / seconds : 0, model_rate_unit(&m->facts));
+    fprintf(f, "  %s cycles of one %s, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
+            count_text(cycles / m->facts.batch).at, model_input_word(&m->facts),
+            count_text(t->supersteps).at, 100 * model_efficiency(m));
     if (m->request->host) {
         struct host_cost host = host_cost_of(&m->arch, &m->facts);
 

@@ -44,8 +44,10 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
 {
     const struct layer_bill *b = &m->layers->row[row];
     json_t *o = json_object();
+    char why[REASON_TEXT];
     int good;
 
+    layer_reason(b, why);
     good = o && put(o, "name", json_text(model_bill_name(m, b))) &&
            put(o, "op", json_text(model_bill_op(m, b))) && put(o, "cycles", integer(b->cycles)) &&
            put(o, "compute", integer(b->compute)) && put(o, "exchange", integer(b->exchange)) &&
@@ -53,6 +55,7 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
            put(o, "supersteps", integer(b->supersteps)) && put(o, "macs", integer(b->macs)) &&
            put(o, "lower_bound", integer(b->bound)) && put(o, "predicted", integer(b->predicted)) &&
            put(o, "max_tile_bytes", integer(b->max_tile_bytes)) &&
+           (!m->run || put(o, "why", json_string(why))) &&
            put(o, "held_bytes", integer(b->held_bytes)) &&
            put(o, "held_max_tile_bytes", integer(b->held_tile_bytes));
     if (good && m->ranges)
@@ -165,14 +168,14 @@ static int put_run(const struct model_answer *m, json_t *o)
     char digest[33], engine[RUN_ENGINE_TEXT];
 
     run_engine_text(m->run, engine);
-    if (!*engine)
-        snprintf(engine, sizeof(engine), "%s", m->request->plain ? "plain" : "fast");
     if (run_has_values(m->run))
         hash128_text(machine_digest(m->run->machine), digest);
     return put(o, "cycles", integer(model_cycles(m))) &&
            put(o, "cycles_per_picture", integer(model_cycles(m) / m->facts.batch)) &&
            put(o, "seconds", json_real(seconds)) &&
+           put(o, "cycles_per_input", integer(model_cycles(m) / m->facts.batch)) &&
            put(o, "pictures_per_second", json_real(m->facts.batch / seconds)) &&
+           put(o, "inputs_per_second", json_real(m->facts.batch / seconds)) &&
            (!m->request->host || put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
@@ -192,6 +195,7 @@ json_t *model_report_json(const struct model_answer *m)
                put(o, "batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
                put(o, "parameters", integer(n->parameters)) &&
                put(o, "macs_per_picture", integer(n->macs)) &&
+               put(o, "macs_per_input", integer(n->macs)) &&
                put(o, "weights", json_text(m->weights));
 
     if (good && m->recipe)

@@ -18,9 +18,6 @@ enum {
     NAME_COLUMNS = 40 /* of a file's name, its end */
 };
 
-/* From these shares of a layer's cycles on, exchange, sync or imbalance is named as the reason. */
-static const double much_exchange = 0.4, much_sync = 0.3, much_imbalance = 0.3, near_bound = 0.5;
-
 static double share(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;
@@ -35,27 +32,6 @@ static const char *name_end(const char *name)
 }
 
 /* ---- slowest layers ---- */
-
-/* Why a layer takes its cycles, in words. */
-static void reason(const struct layer_bill *b, char *out, size_t bytes)
-{
-    double all = (double)b->cycles, exchange = share((double)b->exchange, all);
-    double sync = share((double)b->sync, all), imbalance = share((double)b->imbalance, all);
-    double bound = share((double)b->bound, all);
-
-    if (exchange >= much_exchange && exchange >= imbalance)
-        snprintf(out, bytes, "it moves data: exchange is %.0f %%", 100 * exchange);
-    else if (sync >= much_sync && sync >= imbalance)
-        snprintf(out, bytes, "sync is %.0f %%: %" PRIu32 " short supersteps", 100 * sync,
-                 b->supersteps);
-    else if (imbalance >= much_imbalance)
-        snprintf(out, bytes, "uneven: tiles wait %.0f %% for the slowest", 100 * imbalance);
-    else if (bound >= near_bound)
-        snprintf(out, bytes, "work: at full rate it would take %.0f %%", 100 * bound);
-    else
-        snprintf(out, bytes, "compute is %.0f %%; at full rate %.0f %%",
-                 100 * share((double)b->compute, all), 100 * bound);
-}
 
 static uint64_t weight_of(const struct model_answer *m, const struct layer_bill *b)
 {
@@ -87,9 +63,9 @@ static uint32_t pick_rows(const struct model_answer *m, const struct layer_bill 
 
 static void print_slow(const struct model_answer *m, const struct layer_bill *b, FILE *f)
 {
-    char why[96];
+    char why[REASON_TEXT];
 
-    reason(b, why, sizeof(why));
+    layer_reason(b, why);
     fprintf(f, "  %-16.16s %-19.19s %9s %5.1f %%  %.41s\n", model_bill_name(m, b),
             model_bill_op(m, b), count_text(b->cycles).at,
             100 * share((double)b->cycles, (double)m->layers->total.cycles), why);
@@ -161,6 +137,8 @@ static void print_memory(const struct model_answer *m, FILE *f)
     fprintf(f, "\nMemory: %.1f MB on %s tiles; the fullest has %s of %s bytes (%.1f %%) in use\n",
             (double)number(o, "total_bytes") / 1e6, count_text(number(o, "tiles_used")).at,
             count_text(most).at, count_text(tile).at, 100 * share((double)most, (double)tile));
+    fprintf(f, "  needs %s bytes of a tile to fit, with what is lost in gaps\n",
+            count_text(number(o, "need_bytes")).at);
     print_categories(json_object_get(o, "by_category"), f);
     json_decref(o);
 }
@@ -217,12 +195,11 @@ static void print_total(const struct model_answer *m, FILE *f)
 
         host_cost_print(&host, &m->facts, seconds, f);
     }
-    fprintf(f, "%s cycles, %.6f s on the chip, %.1f images/s, %.2f %% of the peak\n",
+    fprintf(f, "%s cycles, %.6f s on the chip, %.1f %s, %.2f %% of the peak\n",
             count_text(model_cycles(m)).at, seconds, share(m->facts.batch, seconds),
-            100 * model_efficiency(m));
+            model_rate_unit(&m->facts), 100 * model_efficiency(m));
     run_engine_text(m->run, engine);
-    if (*engine)
-        fprintf(f, "engine %s\n", engine);
+    fprintf(f, "engine %s\n", engine);
     if (!run_has_values(m->run))
         return;
     hash128_text(machine_digest(m->run->machine), digest);
@@ -234,8 +211,8 @@ void model_summary(const struct model_answer *m, FILE *f)
     const struct model_facts *n = &m->facts;
 
     model_print_title(m, f);
-    fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one picture, %s\n",
-            (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6,
+    fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one %s, %s\n",
+            (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6, model_input_word(n),
             precision_text(m->request).at);
     print_rows(m, f);
     print_memory(m, f);

@@ -46,6 +46,8 @@ static void print_head(const struct stream_answer *a, FILE *f)
             a->net->name, a->net->batch, a->net->recipe.width, a->net->recipe.height, input_name(a),
             count_text(r->batch_bytes).at);
     fprintf(f, "prepared    %s\n", picture_recipe_text(&a->net->recipe, recipe));
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(a->arch).at,
+            count_text(a->arch->tiles).at, a->arch->clock_mhz);
     fprintf(f, "tiles       %s compute", count_text(a->arch->tiles - o->tiles).at);
     if (o->tiles)
         fprintf(f, ", %u IO: %u buffer%s of %u tiles, %s bytes each", o->tiles,

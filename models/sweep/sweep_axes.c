@@ -8,6 +8,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
+#include "programs/cli/program_request.h"
 
 enum { LINE_MAX_BYTES = 65536 };
 
@@ -15,7 +16,7 @@ enum { LINE_MAX_BYTES = 65536 };
 
 const char *axis_kind_name(enum axis_kind k)
 {
-    static const char *const name[AXIS_KIND_COUNT] = { "field", "option", "parameter" };
+    static const char *const name[AXIS_KIND_COUNT] = { "field", "option", "parameter", "fixed" };
 
     return name[k];
 }
@@ -264,16 +265,77 @@ static enum emu_status read_points(const struct request *q, struct sweep_axes *o
     return s;
 }
 
+/* ---- parameters that are the same at all points ---- */
+
+static int has_axis(const struct sweep_axes *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->axes; i++) {
+        if (!strcmp(a->axis[i].name, name))
+            return 1;
+    }
+    return 0;
+}
+
+static enum emu_status add_fixed(const struct request *q, unsigned param, uint64_t value,
+                                 struct sweep_axes *out)
+{
+    const struct named_program *n = q->known;
+    const char *name = n->param[param].name;
+    char text[PROGRAM_VALUE_TEXT];
+    uint32_t number;
+
+    TRY(add_axis(q, name, strlen(name), out));
+    out->axis[out->axes - 1].kind = AXIS_FIXED;
+    program_value_text(n, param, value, text);
+    return add_choice(&out->axis[out->axes - 1], text, strlen(text), &number);
+}
+
+/* All points lie at the only choice of the axes that came after the first ones. */
+static enum emu_status widen_points(uint32_t before, struct sweep_axes *out)
+{
+    uint32_t *old = out->choice;
+
+    out->choice = emu_alloc((size_t)out->points * (out->axes + 1), sizeof(*out->choice));
+    if (!out->choice) {
+        out->choice = old;
+        return FAIL(NO_MEMORY, "a sweep");
+    }
+    for (uint32_t p = 0; p < out->points; p++)
+        memcpy(out->choice + (size_t)p * out->axes, old + (size_t)p * before,
+               before * sizeof(*old));
+    emu_free(old);
+    return EMU_OK;
+}
+
+static enum emu_status fix_parameters(const struct request *q, struct sweep_axes *out)
+{
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    const struct named_program *n = q->known;
+    uint32_t before = out->axes;
+
+    if (!n)
+        return EMU_OK;
+    TRY(program_values(q, value));
+    for (unsigned k = 0; k < n->params; k++) {
+        if (!has_axis(out, n->param[k].name))
+            TRY(add_fixed(q, k, value[k], out));
+    }
+    return widen_points(before, out);
+}
+
 /* ---- all of it ---- */
 
 enum emu_status sweep_axes_read(const struct request *q, struct sweep_axes *out)
 {
     *out = (struct sweep_axes){ .axis = NULL };
-    if (q->points)
-        return read_points(q, out);
-    for (size_t i = 0; i < q->vary.count; i++)
-        TRY(add_vary(q, q->vary.item[i], out));
-    return make_product(out);
+    if (q->points) {
+        TRY(read_points(q, out));
+    } else {
+        for (size_t i = 0; i < q->vary.count; i++)
+            TRY(add_vary(q, q->vary.item[i], out));
+        TRY(make_product(out));
+    }
+    return fix_parameters(q, out);
 }
 
 void sweep_axes_free(struct sweep_axes *a)
@@ -299,7 +361,9 @@ void sweep_point_text(const struct sweep_axes *a, uint32_t point, char *out, siz
     size_t n = 0;
 
     snprintf(out, bytes, "%s", "nothing varied");
-    for (uint32_t i = 0; i < a->axes && n < bytes; i++)
-        n += (size_t)snprintf(out + n, bytes - n, "%s%s=%s", i ? " " : "", a->axis[i].name,
-                              sweep_choice(a, point, i));
+    for (uint32_t i = 0; i < a->axes && n < bytes; i++) {
+        if (a->axis[i].kind != AXIS_FIXED)
+            n += (size_t)snprintf(out + n, bytes - n, "%s%s=%s", i ? " " : "", a->axis[i].name,
+                                  sweep_choice(a, point, i));
+    }
 }

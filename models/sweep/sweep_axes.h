@@ -10,6 +10,7 @@ enum axis_kind {
     AXIS_FIELD,     /* of the machine, or sram */
     AXIS_OPTION,    /* of compiler or network; dim.NAME is a size of an ONNX file */
     AXIS_PARAMETER, /* of a program */
+    AXIS_FIXED,     /* a parameter of a program that has one value at all points */
     AXIS_KIND_COUNT
 };
 
@@ -31,7 +32,9 @@ struct sweep_axes {
 enum { SWEEP_POINTS_MAX = 100000 };
 
 /* Reads --vary and --points of a request. Several --vary give all combinations, in which the last
- * axis changes first. Errors: EMU_USAGE names what is no name, a value that is given twice, or
+ * axis changes first. Parameters of a program that are not varied follow as axes with one choice:
+ * what -D says, else the default on the machine that nothing is varied of, so that all points ask
+ * about the same problem. Errors: EMU_USAGE names what is no name, a value that is given twice, or
  * fields that no run of a sweep reads; EMU_BAD_FILE for lines of a file; EMU_IO, EMU_NO_MEMORY.
  * Free with sweep_axes_free, also on failure. */
 enum emu_status sweep_axes_read(const struct request *q, struct sweep_axes *out) EMU_MUST_CHECK;
@@ -39,7 +42,7 @@ void sweep_axes_free(struct sweep_axes *a);
 
 /* The value of an axis at a point. */
 const char *sweep_choice(const struct sweep_axes *a, uint32_t point, uint32_t axis);
-/* "tiles=736 sram=256K"; "the machine as it is" without axes. */
+/* "tiles=736 sram=256K": what is varied; "nothing varied" without that. */
 void sweep_point_text(const struct sweep_axes *a, uint32_t point, char *out, size_t bytes);
 const char *axis_kind_name(enum axis_kind k);
 

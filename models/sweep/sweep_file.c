@@ -7,6 +7,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/disk_cache.h"
 #include "emu/cli/request_profile.h"
+#include "programs/cli/program_request.h"
 
 enum { VALUE_MAX = 4096 };
 
@@ -71,7 +72,7 @@ static void add_axis(struct definition *d, const struct sweep_axis *a)
 
     for (uint32_t i = 0; i < a->choices && n < sizeof(value); i++)
         n += (size_t)snprintf(value + n, sizeof(value) - n, "%s%s", i ? "," : "", a->choice[i]);
-    snprintf(name, sizeof(name), "--vary %s", a->name);
+    snprintf(name, sizeof(name), a->kind == AXIS_FIXED ? "the parameter %s" : "--vary %s", a->name);
     define(d, name, value);
 }
 
@@ -226,13 +227,15 @@ static enum emu_status begin_sweep(struct sweep_file *f, const struct definition
 {
     const struct sweep *s = f->sweep;
     struct profile *p = f->store;
+    struct arch base;
 
+    TRY(request_machine(s->q, "mk2", &base));
     TRY(sweep_store_begin(p));
     PROFILE_ROW(p, "meta", PROFILE_T("schema_version"), PROFILE_I(SWEEP_VERSION));
     PROFILE_ROW(p, "meta", PROFILE_T("program_version"), PROFILE_T(program_version));
     PROFILE_ROW(p, "meta", PROFILE_T("what"), PROFILE_T(s->q->what));
     PROFILE_ROW(p, "meta", PROFILE_T("engine"), PROFILE_T(s->q->engine ? "timing" : "values"));
-    PROFILE_ROW(p, "meta", PROFILE_T("machine"), PROFILE_T(s->q->machine ? s->q->machine : "mk2"));
+    PROFILE_ROW(p, "meta", PROFILE_T("machine"), PROFILE_T(arch_title(&base).at));
     for (size_t i = 0; i < d->rows; i++)
         PROFILE_ROW(p, "definition", PROFILE_I(i), PROFILE_T(d->row[i].name),
                     PROFILE_T(d->row[i].value));
@@ -299,6 +302,7 @@ static void put_result(struct profile *p, const json_t *result, uint32_t point,
                 NUMBER("fullest_tile"), NUMBER("used_bytes"), NUMBER("cycles"), NUMBER("exchange"),
                 NUMBER("compute"), NUMBER("imbalance"), NUMBER("wait"), NUMBER("sync"),
                 NUMBER("supersteps"), NUMBER("words"), NUMBER("macs"),
+                cycles ? PROFILE_T(text_of(result, "engine")) : PROFILE_N,
                 ran ? PROFILE_R(seconds) : PROFILE_N,
                 ran && seconds > 0 ? PROFILE_R(inputs / seconds) : PROFILE_N);
 #undef NUMBER

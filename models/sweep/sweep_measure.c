@@ -274,21 +274,21 @@ static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
 {
     const struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
     struct memory_sums m = { .categories = 0 };
+    struct memory_facts facts = w->entry.memory;
 
+    if (c)
+        facts = (struct memory_facts){ .compiled = c };
     while (compiled_category(m.categories))
         m.categories++;
     EMU_ASSERT(m.categories <= CATEGORIES_MAX);
-    TRY(c ? compiled_tiles(c, add_tile, &m) : memory_facts_tiles(&w->entry.memory, add_tile, &m));
+    TRY(memory_facts_tiles(&facts, add_tile, &m));
     for (unsigned k = 0; k < m.categories; k++) {
         if (m.all[k])
             json_array_append_new(json_object_get(o, "categories"),
                                   json_pack("[sII]", compiled_category(k), (json_int_t)m.all[k],
                                             (json_int_t)m.fullest[k]));
     }
-    /* What does not fit needs gaps, too, which have no category. */
-    if (c && !compiled_fits(c) && compiled_need_bytes(c) > m.most)
-        m.most = compiled_need_bytes(c);
-    return json_object_set_new(o, "need_bytes", integer(m.most)) ||
+    return json_object_set_new(o, "need_bytes", integer(memory_facts_need(&facts))) ||
                    json_object_set_new(o, "fullest_tile", integer(m.tile)) ||
                    json_object_set_new(o, "used_bytes", integer(m.used))
                ? FAIL(NO_MEMORY, "a result")
@@ -308,6 +308,15 @@ static enum emu_status put_cycles(const struct image_at_work *w, const struct re
 
     json_decref(parts);
     return bad ? FAIL(NO_MEMORY, "a result") : EMU_OK;
+}
+
+static enum emu_status put_engine(const struct run *r, json_t *o)
+{
+    char engine[RUN_ENGINE_TEXT];
+
+    run_engine_text(r, engine);
+    return json_object_set_new(o, "engine", json_string(engine)) ? FAIL(NO_MEMORY, "a result")
+                                                                 : EMU_OK;
 }
 
 /* ---- runs ---- */
@@ -378,6 +387,8 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
         st = FAIL(NO_MEMORY, "a result");
     else
         st = s ? put_cycles(w, session_record(s), *out) : EMU_OK;
+    if (s && st == EMU_OK)
+        st = put_engine(session_run_image(s), *out);
     session_free(s);
     return st;
 }

@@ -141,10 +141,14 @@ static void draw_axes(const struct panel *p)
                 p->top + PANEL + 16, s);
 }
 
+/* Steps that the strong line is the mean of. */
+static unsigned smoothed_over(const struct panel *p)
+{
+    return (unsigned)fmax(1, fmin(SMOOTHED, p->steps / 20));
+}
+
 static void draw_panel(struct panel *p)
 {
-    unsigned over = (unsigned)fmax(1, fmin(SMOOTHED, p->steps / 20));
-
     for (size_t k = 0; k < p->l->rows; k++) {
         double v = number_of(p, &p->l->row[k]);
 
@@ -154,7 +158,7 @@ static void draw_panel(struct panel *p)
         p->most = 1;
     draw_axes(p);
     draw_line(p, 0, 1, colour_light(COLOUR_step), 1);
-    draw_line(p, 0, over, colour_light(COLOUR_train), 2);
+    draw_line(p, 0, smoothed_over(p), colour_light(COLOUR_train), 2);
     draw_line(p, 1, 1, colour_light(COLOUR_test), 2);
 }
 
@@ -180,8 +184,10 @@ void train_log_svg(const struct train_log *l, const char *title, FILE *f)
     }
     fprintf(f,
             "</text>\n<text x=\"%d\" y=\"24\" text-anchor=\"end\"><tspan fill=\"%s\">"
-            "training</tspan> <tspan fill=\"%s\">test</tspan></text>\n",
-            RIGHT, colour_light(COLOUR_train), colour_light(COLOUR_test));
+            "each step</tspan> <tspan fill=\"%s\">training, mean of %u</tspan> "
+            "<tspan fill=\"%s\">test</tspan></text>\n",
+            RIGHT, colour_light(COLOUR_step), colour_light(COLOUR_train), smoothed_over(&loss),
+            colour_light(COLOUR_test));
     draw_panel(&loss);
     draw_panel(&accuracy);
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n</svg>\n",

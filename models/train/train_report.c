@@ -73,14 +73,14 @@ void training_tell_epoch(const struct training *t, double epoch)
 static void write_curve(const struct training *t, struct output_file *out)
 {
     const char *path = output_path(out);
-    char title[256];
+    char title[512];
 
     if (!strcmp(strrchr(path, '.'), ".csv")) {
         train_log_csv(&t->log, output_stream(out));
         return;
     }
     snprintf(title, sizeof(title), "%.80s: %" PRIu64 " steps of %u pictures on %s", t->q->what,
-             t->at.steps, t->source.shape.batch, t->arch.name);
+             t->at.steps, t->source.shape.batch, arch_title(&t->arch).at);
     train_log_svg(&t->log, title, output_stream(out));
 }
 
@@ -129,13 +129,21 @@ static void print_epochs(const struct training *t, FILE *f)
     }
 }
 
+static uint64_t number(const json_t *o, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
 static void print_memory(const struct training *t, FILE *f)
 {
     json_t *o = compiled_report_json(t->chip.program.compiled);
-    uint64_t most = (uint64_t)json_integer_value(json_object_get(o, "max_tile_bytes"));
+    uint64_t most = number(o, "max_tile_bytes");
 
-    fprintf(f, "memory      %s of %s bytes on the fullest tile (%.1f %%)\n", count_text(most).at,
-            count_text(t->arch.mem_bytes).at, 100.0 * (double)most / t->arch.mem_bytes);
+    fprintf(f,
+            "memory      the fullest tile has %s of %s bytes (%.1f %%) in use, and needs %s to "
+            "fit\n",
+            count_text(most).at, count_text(t->arch.mem_bytes).at,
+            100.0 * (double)most / t->arch.mem_bytes, count_text(number(o, "need_bytes")).at);
     json_decref(o);
 }
 
@@ -198,7 +206,7 @@ static void print_data(const struct training *t, FILE *f)
 static void print_text(const struct training *t, FILE *f)
 {
     const struct train_shape *s = &t->source.shape;
-    char link[LINK_TEXT];
+    char link[LINK_TEXT], engine[RUN_ENGINE_TEXT];
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
             train_format_text(t->q));
@@ -216,6 +224,8 @@ static void print_text(const struct training *t, FILE *f)
     print_data(t, f);
     fprintf(f, "link        %s\n", train_link_text(&t->link, link));
     print_memory(t, f);
+    run_engine_text(session_run_image(t->chip.session), engine);
+    fprintf(f, "engine      %s\n", engine);
     if (t->steps_run)
         fprintf(f, "a step      %s cycles, %.3f ms: %.0f pictures/s; host: %.3f s\n",
                 count_text((uint64_t)cycles_of_step(t)).at,
@@ -253,6 +263,7 @@ static json_t *pictures_json(const struct training *t)
 static enum emu_status print_json(const struct training *t, FILE *f)
 {
     json_t *epochs = json_array();
+    char engine[RUN_ENGINE_TEXT];
     json_t *o = json_pack(
         "{s:o, s:s, s:i, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f}", "network",
         json_text(t->q->what), "machine", t->arch.name, "batch", (int)t->source.shape.batch,
@@ -263,6 +274,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
         chip_rate(t), "host_seconds_per_step", per_step(t));
     int bad = !o || !epochs;
 
+    run_engine_text(session_run_image(t->chip.session), engine);
     for (double e = 1; !bad && e <= (double)t->epochs; e++) {
         if (train_log_epoch(&t->log, e, 0).pictures > 0)
             bad = json_array_append_new(epochs, json_pack("{s:i, s:o, s:o}", "epoch", (int)e,
@@ -272,6 +284,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     bad = bad || json_object_set(o, "epochs", epochs) ||
           json_object_set_new(o, "passes", passes_json(t)) ||
           json_object_set_new(o, "machine_changes", arch_changes(&t->arch)) ||
+          json_object_set_new(o, "engine", json_string(engine)) ||
           json_object_set_new(o, "prepared", pictures_json(t)) ||
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||

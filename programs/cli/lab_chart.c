@@ -323,8 +323,8 @@ enum emu_status lab_chart(const char *path, const char *name, const struct run *
         "<text x=\"20\" y=\"36\" font-size=\"18\" font-weight=\"bold\">%s on %s: %" PRIu64
         " cycles</text>\n<text x=\"20\" y=\"58\">%u tiles, %zu of them used; cycles of the tile "
         "clock, words of 4 bytes</text>\n",
-        name, image_arch(r->im)->name, machine_cycles(r->machine), image_arch(r->im)->tiles,
-        image_tile_count(r->im));
+        name, arch_title(image_arch(r->im)).at, machine_cycles(r->machine),
+        image_arch(r->im)->tiles, image_tile_count(r->im));
     draw_matrix(f, &m);
     y = draw_steps(f, r);
     if (predicted && measured)

@@ -198,20 +198,54 @@ enum emu_status program_values(const struct request *q, uint64_t *value)
     return EMU_OK;
 }
 
-static void print_param(const struct request *q, unsigned k, FILE *f)
+void program_value_text(const struct named_program *n, unsigned k, uint64_t value,
+                        char text[PROGRAM_VALUE_TEXT])
 {
-    const struct named_program *n = q->known;
+    const char *const *word = words_of(n, k);
+
+    if (word && value <= n->param[k].max)
+        snprintf(text, PROGRAM_VALUE_TEXT, "%s", word[value]);
+    else
+        snprintf(text, PROGRAM_VALUE_TEXT, "%" PRIu64, value);
+}
+
+static void print_range(const struct named_program *n, unsigned k, FILE *f)
+{
     const struct program_param *p = &n->param[k];
     const char *const *word = words_of(n, k);
 
-    fprintf(f, "  %s: %s", p->name, p->text);
-    if (word) {
-        fprintf(f, " (default %s; of", word[p->value]);
-        for (uint64_t i = 0; i <= p->max; i++)
-            fprintf(f, "%s %s", i ? "," : "", word[i]);
-    } else {
-        fprintf(f, " (default %" PRIu64 ", %" PRIu64 " to %" PRIu64, p->value, p->min, p->max);
+    if (!word) {
+        fprintf(f, ", %" PRIu64 " to %" PRIu64, p->min, p->max);
+        return;
     }
+    fprintf(f, "; of");
+    for (uint64_t i = 0; i <= p->max; i++)
+        fprintf(f, "%s %s", i ? "," : "", word[i]);
+}
+
+/* Whether the default of a parameter is another one on a machine that is much smaller than mk2. */
+static int default_follows_machine(const struct named_program *n, unsigned k)
+{
+    uint64_t value[PROGRAM_MAX_PARAMS];
+
+    for (unsigned i = 0; i < n->params; i++)
+        value[i] = n->param[i].value;
+    lab_defaults(n, arch_preset("toy4"), value);
+    return value[k] != n->param[k].value;
+}
+
+static void print_param(const struct request *q, unsigned k, uint64_t value, const char *machine,
+                        FILE *f)
+{
+    const struct named_program *n = q->known;
+    const struct program_param *p = &n->param[k];
+    char text[PROGRAM_VALUE_TEXT];
+
+    program_value_text(n, k, value, text);
+    fprintf(f, "  %s: %s (default %s", p->name, p->text, text);
+    if (default_follows_machine(n, k))
+        fprintf(f, " on %s, less on machines with less memory", machine);
+    print_range(n, k, f);
     fprintf(f, ")");
     if (option_find(p->name, strlen(p->name), q->use))
         fprintf(f, "; only with -D: --%s is an option", p->name);
@@ -221,10 +255,18 @@ static void print_param(const struct request *q, unsigned k, FILE *f)
 void program_print_parameters(const struct request *q, FILE *f)
 {
     const struct named_program *n = q->known;
+    struct request plain = *q; /* without -D: defaults */
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    struct arch a = *arch_preset("mk2");
 
     if (!n->params)
         return;
+    plain.define.count = 0;
+    if (request_arch(q, "mk2", &a) != EMU_OK || program_values(&plain, value) != EMU_OK) {
+        for (unsigned k = 0; k < n->params; k++) /* the machine is refused later, with words */
+            value[k] = n->param[k].value;
+    }
     fprintf(f, "Parameters of %s (--NAME VALUE, or -D NAME=VALUE):\n", n->name);
     for (unsigned k = 0; k < n->params; k++)
-        print_param(q, k, f);
+        print_param(q, k, value[k], arch_title(&a).at, f);
 }

@@ -66,6 +66,11 @@ void program_print_parameters(const struct request *q, FILE *f);
  * names the one that is wrong. */
 enum emu_status program_values(const struct request *q, uint64_t *value) EMU_MUST_CHECK;
 
+/* A value of parameter k as users write it: a number or a word. */
+enum { PROGRAM_VALUE_TEXT = 64 };
+void program_value_text(const struct named_program *n, unsigned k, uint64_t value,
+                        char text[PROGRAM_VALUE_TEXT]);
+
 /* Runs or compiles q->known. Returns the exit code. */
 int program_run(const struct request *q);
 

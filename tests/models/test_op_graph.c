@@ -382,6 +382,55 @@ static void numbers(void **state)
     }
 }
 
+static uint32_t block(struct op_graph *g, const char *name, uint32_t a, uint32_t b, uint32_t c)
+{
+    const struct op_shape s = { OP_TYPE_F32, 3, { a, b, c } };
+    uint32_t v;
+
+    assert_int_equal(op_value_new(g, name, OP_INPUT, &s, &v), EMU_OK);
+    assert_int_equal(op_graph_input(g, v), EMU_OK);
+    return v;
+}
+
+/* Cells multiply by W and R in every step of every sequence, in each direction. */
+static void multiply_adds_of_cells(void **state)
+{
+    static const struct {
+        const char *op;
+        uint32_t gates;
+        int64_t layout;
+        const char *direction;
+        uint32_t directions;
+    } c[] = { { "LSTM", 4, 0, "forward", 1 },
+              { "GRU", 3, 1, "reverse", 1 },
+              { "RNN", 1, 0, "bidirectional", 2 } };
+    enum { STEPS = 20, BATCH = 2, INPUTS = 64, HIDDEN = 128 };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(c); k++) {
+        struct op_graph *g = graph();
+        const uint32_t in[] = { block(g, "x", c[k].layout ? BATCH : STEPS,
+                                      c[k].layout ? STEPS : BATCH, INPUTS),
+                                block(g, "w", c[k].directions, c[k].gates * HIDDEN, INPUTS),
+                                block(g, "r", c[k].directions, c[k].gates * HIDDEN, HIDDEN) };
+        const struct op_named_attr attr[] = {
+            { "hidden_size", { .kind = OP_ATTR_INT, .i = HIDDEN } },
+            { "layout", { .kind = OP_ATTR_INT, .i = c[k].layout } },
+            { "direction", { .kind = OP_ATTR_STRING, .s = c[k].direction } }
+        };
+        const struct op_request r = {
+            .op = c[k].op, .name = "cell", .in = in, .ins = 3, .outs = 1, .attr = attr, .attrs = 3
+        };
+        uint32_t out;
+
+        if (op_node(g, &r, &out) != EMU_OK)
+            fail_msg("%s", emu_error());
+        assert_int_equal(op_graph_macs(g), (uint64_t)STEPS * BATCH * c[k].directions * c[k].gates *
+                                               HIDDEN * (INPUTS + HIDDEN));
+        op_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +444,7 @@ int main(void)
         cmocka_unit_test(the_check_finds),
         cmocka_unit_test(names),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(multiply_adds_of_cells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

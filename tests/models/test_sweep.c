@@ -21,6 +21,7 @@
 #include "emu/profile/sweep_report.h"
 #include "models/cli/commands_models.h"
 #include "models/sweep/sweep_file.h"
+#include "programs/cli/program_request.h"
 
 static char folder[] = "/tmp/test_sweep_XXXXXX";
 static char path[sizeof(folder) + 16];
@@ -216,24 +217,30 @@ static void test_points_file(void **state)
 
 /* ---- the file ---- */
 
-static json_t *result_of(uint32_t point, uint64_t cycles)
+static json_t *result_of(uint32_t point, uint64_t cycles, uint64_t mem_bytes)
 {
-    return json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:[[sii]], s:[[sf]]}",
+    return json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:[[sii]], s:[[sf]]}",
                      "point", (json_int_t)point, "status", "ok", "message", "", "inputs",
-                     (json_int_t)2, "mem_bytes", (json_int_t)1024, "tiles", (json_int_t)4, "cycles",
-                     (json_int_t)cycles, "need_bytes", (json_int_t)1000, "used_bytes",
-                     (json_int_t)4000, "fullest_tile", (json_int_t)3, "categories", "variable", 7,
-                     3, "work", "run", 0.5);
+                     (json_int_t)2, "mem_bytes", (json_int_t)mem_bytes, "tiles", (json_int_t)4,
+                     "cycles", (json_int_t)cycles, "need_bytes", (json_int_t)1000, "used_bytes",
+                     (json_int_t)4000, "fullest_tile", (json_int_t)3, "engine", "timing",
+                     "categories", "variable", 7, 3, "work", "run", 0.5);
 }
 
-static void add(struct sweep_file *f, uint32_t point, uint64_t cycles, uint32_t want)
+static void add_built(struct sweep_file *f, uint32_t point, uint64_t cycles, uint64_t mem_bytes,
+                      uint32_t want)
 {
-    json_t *o = result_of(point, cycles);
+    json_t *o = result_of(point, cycles, mem_bytes);
     uint32_t added;
 
     must(sweep_file_add(f, o, "here:1", &added));
     assert_int_equal(added, want);
     json_decref(o);
+}
+
+static void add(struct sweep_file *f, uint32_t point, uint64_t cycles, uint32_t want)
+{
+    add_built(f, point, cycles, 1024, want);
 }
 
 static const char *const clocks[] = { "vary", "tiles=4,8", "vary", "clock_mhz=1000,2000", NULL };
@@ -278,7 +285,7 @@ static void test_file(void **state)
     sweep_drop(&p, &t);
     must(sweep_of("matmul", more, &p, &t));
     assert_int_equal(sweep_file_open(&t, &f), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "without --define m=5"));
+    assert_non_null(strstr(emu_error(), "the parameter m 1024, not 5"));
     sweep_file_close(&f);
     sweep_drop(&p, &t);
     sweep_drop(&q, &s);
@@ -379,9 +386,83 @@ static void test_report(void **state)
     sweep_drop(&q, &s);
 }
 
+/* What is built counts, not what is used of it: of two points with the same cycles and the same
+ * need, the one with more memory is not on the front. */
+static void test_front(void **state)
+{
+    static const char *const option[] = { "vary", "sram=192K,384K,624K", NULL };
+    static const uint64_t cycles[] = { 5000, 4000, 4000 };
+    struct request q;
+    struct sweep s;
+    struct sweep_file f;
+    struct profile *p;
+    json_t *o;
+
+    (void)state;
+    unlink(path);
+    must(sweep_of("matmul", option, &q, &s));
+    must(sweep_file_open(&s, &f));
+    for (uint32_t i = 0; i < 3; i++)
+        add_built(&f, i + 1, cycles[i], (1 + i) * 196608, 1);
+    sweep_file_close(&f);
+    must(profile_read(path, &p));
+    must(sweep_report_json(p, &o));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(json_integer_value(json_object_get(
+                             json_array_get(json_object_get(o, "points"), i), "pareto")),
+                         i < 2);
+    json_decref(o);
+    profile_free(p);
+    sweep_drop(&q, &s);
+}
+
+/* Parameters that are not varied have one value at all points, whatever machine they have: that of
+ * the command line, else the default on its machine. */
+static void test_one_question(void **state)
+{
+    static const char *const option[] = { "vary",   "tiles=16,1472", "vary", "n=64,96",
+                                          "define", "k=48",          NULL };
+    static const char *const small[] = { "machine", "toy16", "vary", "machine=toy4,mk2", NULL };
+    static const char *const want[] = { "16", "64", "1024", "48" };
+    uint64_t value[PROGRAM_MAX_PARAMS], base[PROGRAM_MAX_PARAMS];
+    struct request q;
+    struct sweep_point p;
+    struct sweep s;
+    char text[80];
+
+    (void)state;
+    must(sweep_of("matmul", option, &q, &s));
+    assert_int_equal(s.axes.axes, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(sweep_choice(&s.axes, 0, i), want[i]);
+    assert_int_equal(s.axes.axis[2].kind, AXIS_FIXED);
+    sweep_point_text(&s.axes, 3, text, sizeof(text));
+    assert_string_equal(text, "tiles=1472 n=96");
+    for (uint32_t i = 0; i < 4; i++) {
+        must(sweep_point_new(&s, i, &p));
+        must(program_values(&p.q, value));
+        assert_int_equal(value[0], 1024);
+        assert_int_equal(value[1], i % 2 ? 96 : 64);
+        assert_int_equal(value[2], 48);
+        sweep_point_free(&s, &p);
+    }
+    sweep_drop(&q, &s);
+    must(sweep_of("matmul", small, &q, &s));
+    must(program_values(&q, base));
+    assert_true(base[0] < 1024);
+    for (uint32_t i = 0; i < 2; i++) {
+        must(sweep_point_new(&s, i, &p));
+        must(program_values(&p.q, value));
+        assert_memory_equal(value, base, 3 * sizeof(*value));
+        sweep_point_free(&s, &p);
+    }
+    sweep_drop(&q, &s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_front),       cmocka_unit_test(test_one_question),
         cmocka_unit_test(test_product),     cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_point),       cmocka_unit_test(test_refused),
         cmocka_unit_test(test_points_file), cmocka_unit_test(test_file),

@@ -6,6 +6,7 @@ const signedKib = n => (n > 0 ? "+" : n < 0 ? "−" : "±") + kib(Math.abs(n));
 function totalsOf(a, b) {
     const of = f => [f(a), f(b)], list = [];
     const add = (what, f, bytes) => { const [x, y] = of(f); list.push({ what, a: x, b: y, bytes }); };
+    list.push({ what: "time of the run", a: a.unfit ? NaN : +a.meta.seconds, b: b.unfit ? NaN : +b.meta.seconds, seconds: true });
     add("cycles of the run", r => r.unfit ? NaN : +r.meta.cycles);
     for (const [key, words] of PARTS) add(words, r => r.unfit ? NaN : r.sum[key]);
     add("supersteps", r => r.unfit ? NaN : r.steps.length);
@@ -52,12 +53,16 @@ function differenceBar(n, largest) {
 function drawCompare(a, b) {
     $("compare").hidden = !b;
     if (!b) return;
-    const ran = r => r.unfit ? "does not fit" : "takes " + group(r.meta.cycles) + " cycles", n = (b.meta.cycles - a.meta.cycles) / a.meta.cycles * 100;
-    $("compare-says").textContent = "A, " + titleOf(a) + ", " + ran(a) + "; B, " + titleOf(b) + ", " + ran(b) + (isFinite(n) ? ": " + (n > 0 ? "+" : "") + n.toFixed(2) + " %." : ".");
-    const write = (v, r) => isNaN(v) ? "not run" : r.bytes ? kib(v) : group(v);
+    const clocks = a.machine.clock_mhz != b.machine.clock_mhz; // then cycles are no measure of time
+    const cycles = r => group(r.meta.cycles) + " cycles" + (clocks ? " at " + r.machine.clock_mhz + " MHz" : "");
+    const ran = r => r.unfit ? "does not fit" : "takes " + (clocks ? secondsText(+r.meta.seconds) + " (" + cycles(r) + ")" : cycles(r) + " (" + secondsText(+r.meta.seconds) + ")");
+    const more = key => (b.meta[key] - a.meta[key]) / a.meta[key] * 100, withSign = n => (n > 0 ? "+" : "") + n.toFixed(2) + " %";
+    $("compare-says").textContent = "A, " + titleOf(a) + ", " + ran(a) + "; B, " + titleOf(b) + ", " + ran(b) +
+        (!isFinite(more("cycles")) ? "." : clocks ? ": time " + withSign(more("seconds")) + ", cycles " + withSign(more("cycles")) + "." : ": " + withSign(more("cycles")) + ".");
+    const write = (v, r) => isNaN(v) ? "not run" : r.bytes ? kib(v) : r.seconds ? secondsText(v) : group(v);
     fillTable("compare-totals", [["what", "what", "text"], ["a", "A"], ["b", "B"], ["difference", "B less A"], ["percent", "of A"]], totalsOf(a, b), (field, r) => {
         const d = r.b - r.a;
-        return field == "what" ? r.what : field == "difference" ? isNaN(d) ? "" : r.bytes ? signedKib(d) : signed(d) : field == "percent" ? isFinite(d / r.a) ? signedPercent(d, r.a) : "" : write(r[field], r);
+        return field == "what" ? r.what : field == "difference" ? isNaN(d) ? "" : r.bytes ? signedKib(d) : r.seconds ? (d < 0 ? "−" : "+") + secondsText(Math.abs(d)) : signed(d) : field == "percent" ? isFinite(d / r.a) ? signedPercent(d, r.a) : "" : write(r[field], r);
     });
     fillTable("compare-options", [["what", "what", "text"], ["a", "A", "text"], ["b", "B", "long"]], changesOf(a, b), (field, r) => r[field]);
     const layers = layerDifferences(a, b), largest = most(layers.map(r => Math.abs(r.difference)));

@@ -27,7 +27,7 @@ const rowsOf = t => t ? t.rows.map(r => Object.fromEntries(t.columns.map((c, i) 
 // A run of the page, from what report_page.c wrote.
 function makeRun(d, letter) {
     const r = { letter, meta: d.meta, machine: d.machine, names: [""].concat(d.names), categories: d.categories, lists: d.lists };
-    for (const key of ["tiles", "supersteps", "layers", "faults", "saturations", "streams", "transfers", "program", "needs", "peaks", "advice", "options"])
+    for (const key of ["tiles", "supersteps", "layers", "operations", "faults", "saturations", "streams", "transfers", "program", "needs", "peaks", "advice", "options"])
         r[key] = rowsOf(d[key]);
     r.lifetimes = {};
     for (const l of rowsOf(d.lifetimes)) (r.lifetimes[l.lifetime] ||= []).push([l.first_step, l.last_step]);

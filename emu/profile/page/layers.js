@@ -1,26 +1,12 @@
-// layers.js - layers of a network, or operations of another program, with a reason in words beside each.
+// layers.js - layers of a network, or operations of another program, with a reason in words beside each (emu/profile/reason.c).
 
 const layerSort = { by: "cycles", down: true };
 
-// Why a row takes so long, from its parts.
-function whyText(l) {
-    const c = l.cycles || 1, shared = l.compute - l.imbalance;
-    const list = [[l.exchange, "exchange"], [l.imbalance, "imbalance"], [l.sync, "sync"], [shared, "compute"]].sort((a, b) => b[0] - a[0]);
-    const part = percent(list[0][0], c).replace(/\.\d/, "");
-    if (l.bound > 0.6 * c) return "it is near its bound: at full rate it would take " + percent(l.bound, c).replace(/\.\d/, "") + " of these cycles";
-    switch (list[0][1]) {
-    case "exchange": return "it moves data: exchange is " + part;
-    case "imbalance": return "uneven: " + part + " is waiting for the slowest tile";
-    case "sync": return "short steps: sync is " + part + " of " + plural(l.supersteps, "superstep");
-    default: return "compute is " + part + (l.bound ? "; at full rate it would be " + percent(l.bound, c).replace(/\.\d/, "") : "");
-    }
-}
-
 // Supersteps that begin with the same operation, of programs without layers.
 function operationsOf(run) {
-    const rows = new Map();
+    const rows = new Map(), why = new Map(run.operations.map(o => [o.name, o.why]));
     for (const s of run.steps) {
-        const name = s.scope || s.operation || "(no name)", r = rows.get(name) || { name, operation: s.operation, supersteps: 0, cycles: 0, exchange: 0, compute: 0, sync: 0, imbalance: 0, wait: 0, bound: 0, words: 0 };
+        const name = s.scope || s.operation || "(no name)", r = rows.get(name) || { name, operation: s.operation, supersteps: 0, cycles: 0, exchange: 0, compute: 0, sync: 0, imbalance: 0, wait: 0, bound: 0, words: 0, why: why.get(name) };
         r.supersteps++; r.words += s.words_out; r.wait += s.wait + s.host; r.cycles += s.exchange + s.compute + s.sync;
         for (const k of ["exchange", "compute", "sync", "imbalance"]) r[k] += s[k];
         rows.set(name, r);
@@ -40,7 +26,6 @@ function drawLayers(run) {
     if (network) columns.push(["max_tile_bytes", "fullest tile"], ["held_bytes", "held"]);
     layerSort.again = () => drawLayers(state.run);
     if (run.unfit && layerSort.by == "cycles") layerSort.by = "max_tile_bytes";
-    list.forEach(l => l.why = whyText(l));
     const by = layerSort.by;
     list.sort((a, b) => (a[by] < b[by] ? -1 : a[by] > b[by] ? 1 : 0) * (layerSort.down ? -1 : 1));
     fillTable("layers-table", columns, list, (field, l) => typeof l[field] != "number" ? l[field] : field.endsWith("bytes") ? kib(l[field]) : group(l[field]), layerSort);

@@ -3,7 +3,7 @@
 function secondsText(s) {
     return s < 1e-3 ? (1e6 * s).toFixed(1) + " µs" : s < 1 ? (1e3 * s).toFixed(3) + " ms" : s.toFixed(3) + " s";
 }
-const titleOf = run => run.meta.what + " on " + run.machine.name;
+const titleOf = run => run.meta.what + " on " + (run.meta.machine_title || run.machine.name);
 
 // The sentence that says what bounds a run.
 function boundText(run) {
@@ -56,14 +56,15 @@ function billRows(run) {
 }
 
 function drawSummary(run) {
-    const fullest = most(run.tiles.map(t => t.used_bytes));
+    const fullest = most(run.tiles.map(t => t.used_bytes)), need = most(run.needs.map(n => n.need_bytes));
     $("title").textContent = titleOf(run);
     document.title = titleOf(run) + ": " + (run.unfit ? "out of memory" : group(run.meta.cycles) + " cycles");
     $("command").textContent = run.meta.command;
     $("machine").textContent = group(run.machine.tiles) + " tiles of " + kib(run.memory) + " at " + run.machine.clock_mhz + " MHz; superstep " +
-        run.meta.program_version + (run.meta.engine ? "; " + run.meta.engine + " engine" : "");
+        run.meta.program_version + (run.meta.engine ? "; " + run.meta.engine + " engine" : "") + (run.meta.engine_note ? " (" + run.meta.engine_note + ")" : "");
     $("verdict").textContent = run.unfit ? "It does not fit and has not run: " + oomText(run) :
-        group(run.meta.cycles) + " cycles, " + secondsText(+run.meta.seconds) + " on the chip" + (run.meta.status == "ok" ? ". " + boundText(run) : ", then it stopped: " + run.meta.status + ". What ran until then is shown.") + " The fullest tile uses " + kib(fullest) + ", " + percent(fullest, run.memory) + " of its memory.";
+        group(run.meta.cycles) + " cycles, " + secondsText(+run.meta.seconds) + " on the chip" + (run.meta.status == "ok" ? ". " + boundText(run) : ", then it stopped: " + run.meta.status + ". What ran until then is shown.") +
+        " The fullest tile uses " + kib(fullest) + ", " + percent(fullest, run.memory) + " of its memory" + (need ? "; " + kib(need) + " are needed to fit." : ".");
     $("notes").replaceChildren(...notesOf(run).map(text => {
         const p = document.createElement("p");
         p.className = "warn"; p.textContent = text;

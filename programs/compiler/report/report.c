@@ -193,6 +193,19 @@ static enum emu_status print_advice(const struct memory_report *a, FILE *f)
     return s;
 }
 
+/* Of what fits: what it would fit into. */
+static void print_most(const struct memory_report *a, FILE *f)
+{
+    const struct placement *p = &a->c->place;
+
+    if (!a->over && a->tiles)
+        fprintf(f,
+                "  Tile %u needs most to fit: %s bytes, used and lost in gaps; its code takes %s "
+                "of them in region 0.\n",
+                a->c->lowered->used_tile[p->fullest], count_text(compiled_need_bytes(a->c)).at,
+                count_text(p->tile[p->fullest].code_need).at);
+}
+
 static enum emu_status print_report(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
@@ -207,6 +220,7 @@ static enum emu_status print_report(const struct memory_report *a, FILE *f)
     }
     fputc('\n', f);
     print_categories(a, f);
+    print_most(a, f);
     print_histogram(a, f);
     return print_fullest(a, f);
 }
