@@ -68,6 +68,13 @@ struct op_attr {
 
 struct op_row; /* of operators.def */
 
+/* What a node computes in where the floats of others are f16 on the chip (pass_precision()). */
+enum op_precision {
+    OP_AS_OTHERS,
+    OP_WIDE_INSIDE, /* in f32; its results are rounded */
+    OP_WIDE         /* in f32, and results stay so for what reads them in f32 */
+};
+
 struct op_node {
     const struct op_row *row; /* the newest of the operator */
     const char *name;         /* "layer1.0.conv1": as in its file, or made; never "" */
@@ -76,6 +83,7 @@ struct op_node {
     uint32_t ins, outs;
     const struct op_attr *attr; /* in the row's order */
     uint32_t attrs;
+    enum op_precision precision;
 };
 
 /* Nodes that cannot run, and why: collected, so that all are told at once. */

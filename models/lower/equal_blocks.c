@@ -180,6 +180,7 @@ static void say_node(struct wording *w, const struct op_node *n)
 static void say_group(struct wording *w, const struct node_group *group)
 {
     say(w, (uint64_t)group->nodes << 32 | (uint32_t)group->act);
+    say(w, group->precision);
     for (unsigned k = 0; k < group->nodes; k++)
         say_node(w, &w->g->node[group->node[k]]);
     say_number(w, group->bias);
@@ -200,7 +201,7 @@ static uint32_t end_of_stretch(const struct op_graph *g, const struct node_group
     const struct node_group *first = &groups->at[i];
     uint32_t end = i + 1;
 
-    while (end < groups->count && groups->at[end].real == first->real &&
+    while (end < groups->count && node_group_around(&groups->at[end]) == node_group_around(first) &&
            !strcmp(block_of(g, &groups->at[end]), block_of(g, first)))
         end++;
     return end;
@@ -269,7 +270,7 @@ static enum emu_status find_all(struct wording *w, const struct node_groups *gro
     for (uint32_t i = 0, end; i < groups->count; i = end) {
         end = end_of_stretch(w->g, groups, i);
         if (end - i < GROUPS_MIN || !*block_of(w->g, &groups->at[i]) ||
-            groups->at[i].real != groups->at[groups->count - 1].real)
+            node_group_around(&groups->at[i]) != node_group_around(&groups->at[groups->count - 1]))
             continue;
         for (uint32_t k = i; k < end; k++)
             say_group(w, &groups->at[k]);

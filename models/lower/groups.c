@@ -12,9 +12,19 @@ struct grouping {
     struct node_groups *out;
 };
 
-static enum elem real_of(const struct grouping *s, uint32_t node)
+static enum elem around(const struct grouping *s, uint32_t node)
 {
     return node < s->g->f32_nodes ? ELEM_F32 : s->real;
+}
+
+static enum op_precision precision_of(const struct grouping *s, uint32_t node)
+{
+    return around(s, node) == ELEM_F32 ? OP_AS_OTHERS : s->g->node[node].precision;
+}
+
+static enum elem real_of(const struct grouping *s, uint32_t node)
+{
+    return precision_of(s, node) == OP_AS_OTHERS ? around(s, node) : ELEM_F32;
 }
 
 /* The node that alone reads the first result of a node; NULL: there is none, or it is taken. What
@@ -26,7 +36,8 @@ static const struct op_node *sole_reader(const struct grouping *s, const struct 
     uint32_t reader = s->reader[n->out[0]];
 
     if (v->readers != 1 || reader == OP_NONE || s->is_taken[reader] ||
-        real_of(s, reader) != real_of(s, v->node))
+        around(s, reader) != around(s, v->node) ||
+        precision_of(s, reader) != precision_of(s, v->node))
         return NULL;
     if (v->twin && s->g->value[v->twin - 1].readers > 1)
         return NULL;
@@ -111,9 +122,12 @@ static void find_groups(struct grouping *s, struct node_group *of_node)
         const struct op_node *n = &s->g->node[i];
         struct dense_layer l;
 
-        *group = (struct node_group){
-            .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE, .real = real_of(s, i)
-        };
+        *group = (struct node_group){ .node = { i },
+                                      .nodes = 1,
+                                      .bias = OP_NONE,
+                                      .added = OP_NONE,
+                                      .real = real_of(s, i),
+                                      .precision = precision_of(s, i) };
         if (!s->is_taken[i] && (group->real == ELEM_F16 || op_node_is(n, "Conv")) &&
             dense_layer_of(s->g, n, &l))
             extend_dense(s, group, n, &l);

@@ -24,8 +24,15 @@ struct node_group {
     uint32_t bias;  /* a constant [channels] that a node of the group adds; OP_NONE: none */
     uint32_t added; /* a value of the result's shape that is added; OP_NONE: none */
     enum activation_function act;
-    enum elem real; /* of its floats */
+    enum elem real;              /* of its floats */
+    enum op_precision precision; /* not OP_AS_OTHERS: real is f32 while that of others is f16 */
 };
+
+/* The floats of the groups around one. */
+static inline enum elem node_group_around(const struct node_group *group)
+{
+    return group->precision == OP_AS_OTHERS ? group->real : ELEM_F16;
+}
 
 struct node_groups {
     struct node_group *at; /* owned; in the order in which they run */

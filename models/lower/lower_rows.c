@@ -126,7 +126,7 @@ static int over_channels(struct lowering *l, const struct op_node *n, uint32_t s
 
 static int of_field(struct lowering *l, const struct op_node *n, uint32_t set)
 {
-    return (op_node_is(n, "ReduceMean") || op_node_is(n, "ReduceSum")) &&
+    return l->real == ELEM_F16 && (op_node_is(n, "ReduceMean") || op_node_is(n, "ReduceSum")) &&
            lower_has_field(l, n->in[0], 1) &&
            (over_positions(l, n, set) || over_channels(l, n, set));
 }
@@ -416,13 +416,12 @@ static enum emu_status norm_field(struct lowering *l, const struct node_group *g
     return s;
 }
 
-/* The same of any other value. */
-static void norm_view(struct lowering *l, const struct node_group *group, const struct op_node *n,
-                      const struct op_tensor number[2])
+void lower_scaled(struct lowering *l, const struct node_group *group, struct tensor t,
+                  const struct op_tensor number[2], const char *name)
 {
-    const struct formula f = { l, n->name };
-    const struct op_shape *all = lower_shape(l, n->in[0]);
-    struct tensor t = lower_view(l, n->in[0]);
+    const struct formula f = { l, name };
+    uint32_t result = node_group_result(l->og, group);
+    const struct op_shape *all = lower_shape(l, result);
     enum elem e = tensor_elem(l->g, t);
 
     t = fn_two(&f, BINARY_MUL, t,
@@ -431,7 +430,7 @@ static void norm_view(struct lowering *l, const struct node_group *group, const 
                lower_broadcast(l, lower_numbers(l, e, &number[1], "shift"), all));
     if (group->act != ACT_NONE)
         t = fn(&f, group->act == ACT_RELU ? UNARY_RELU : UNARY_SWISH, t);
-    lower_set_view(l, node_group_result(l->og, group), t);
+    lower_set_view(l, result, t);
 }
 
 /* Batch norm that is not part of a convolution. */
@@ -449,7 +448,7 @@ static enum emu_status batch_norm(struct lowering *l, const struct node_group *g
     if (st == EMU_OK && lower_has_field(l, n->in[0], 1))
         st = norm_field(l, group, n, number);
     else if (st == EMU_OK)
-        norm_view(l, group, n, number);
+        lower_scaled(l, group, lower_view(l, n->in[0]), number, n->name);
     op_tensor_free(&number[0]);
     op_tensor_free(&number[1]);
     return st;

@@ -14,6 +14,7 @@
 #include "models/lower/lower_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "models/lower/lower_batches.h"
 #include "models/operators/op_update.h"
@@ -421,8 +422,34 @@ void lower_place_states(struct lowering *l)
     }
 }
 
+static int is_read_wide(const struct lowering *l, uint32_t value);
+
+/* Whether a reader of a value computes in f32, or moves it for others that all do. */
+static int reads_wide(const struct lowering *l, const struct op_node *n)
+{
+    return n->precision != OP_AS_OTHERS ||
+           (!strcmp(n->row->family->name, "view") && is_read_wide(l, n->out[0]));
+}
+
+/* Whether all that read a value compute in f32: rounding an input would lose what they are in f32
+ * for. */
+static int is_read_wide(const struct lowering *l, uint32_t value)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < l->og->nodes; i++) {
+        const struct op_node *n = &l->og->node[i];
+
+        for (uint32_t k = 0; k < n->ins; k++)
+            found += n->in[k] == value && reads_wide(l, n);
+    }
+    return found && found == l->og->value[value].readers;
+}
+
 enum elem lower_input_elem(const struct lowering *l, uint32_t value)
 {
+    enum op_type type = lower_shape(l, value)->type;
+
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         const struct op_node *n = &l->og->node[i];
 
@@ -433,7 +460,8 @@ enum elem lower_input_elem(const struct lowering *l, uint32_t value)
         if (op_node_is(n, "DropoutMask") && n->in[0] == value)
             return ELEM_U32;
     }
-    return lower_elem(l, lower_shape(l, value)->type);
+    return op_type_kind(type) == OP_KIND_FLOAT && is_read_wide(l, value) ? ELEM_F32
+                                                                         : lower_elem(l, type);
 }
 
 /* ---- gradients ---- */

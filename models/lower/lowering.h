@@ -202,6 +202,11 @@ struct tensor lower_gradient_of_blocks(struct lowering *l, const struct op_node 
 /* The weights of a convolution from their form in blocks (lower_state.c). */
 struct tensor lower_of_blocks(struct lowering *l, uint32_t state, struct tensor blocks);
 
+/* The result of a group whose first node is a norm: t times number[0] plus number[1], which
+ * broadcast to it, and the activation function of the group. */
+void lower_scaled(struct lowering *l, const struct node_group *group, struct tensor t,
+                  const struct op_tensor number[2], const char *name);
+
 /* Lowers a group of nodes. */
 enum emu_status lower_one(struct lowering *l, const struct node_group *group) EMU_MUST_CHECK;
 
@@ -216,6 +221,13 @@ void lower_narrow(struct lowering *l);
  * computes in f16 reads such a value rounded, until it is widened again. */
 void lower_narrow_value(struct lowering *l, uint32_t value);
 void lower_widen_value(struct lowering *l, uint32_t value);
+/* A value for a group in f32 among others that are f16: its view is a copy in f32 until
+ * lower_as_before(). takes_f16: the group takes f16 as it is. OP_NONE and integers: nothing is
+ * done. */
+void lower_as_wide(struct lowering *l, uint32_t value, int takes_f16, struct placed *before);
+void lower_as_before(struct lowering *l, uint32_t value, const struct placed *before);
+/* A result in f32 becomes f16. */
+void lower_round_value(struct lowering *l, uint32_t value);
 
 /* For a family whose shapes and attributes are asked for. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);

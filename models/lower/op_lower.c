@@ -488,6 +488,47 @@ static void narrow_inputs(struct lowering *l, const struct node_group *group, in
     }
 }
 
+/* Whether a reduction takes f16 as it is and adds up in f32: a copy in f32 would be as large as
+ * what is summed. */
+static int sums_f16(const struct op_node *n)
+{
+    return !strcmp(n->row->family->name, "reduce") && !op_node_is(n, "ReduceLogSumExp");
+}
+
+static enum emu_status lower_rounded(struct lowering *l, const struct node_group *group,
+                                     const struct op_node *n)
+{
+    enum emu_status s;
+
+    narrow_inputs(l, group, 0);
+    s = family_of(n)->lower(l, group, n);
+    narrow_inputs(l, group, 1);
+    return s;
+}
+
+/* A group in f32 among others in f16. */
+static enum emu_status lower_wide(struct lowering *l, const struct node_group *group,
+                                  const struct op_node *n)
+{
+    const struct op_node *last = &l->og->node[group->node[group->nodes - 1]];
+    struct placed *before = emu_alloc(n->ins + 1, sizeof(*before));
+    enum emu_status s;
+
+    if (!before)
+        return FAIL(NO_MEMORY, "%s", n->name);
+    for (uint32_t i = 0; i < n->ins; i++)
+        lower_as_wide(l, n->in[i], sums_f16(n), &before[i]);
+    l->real = ELEM_F32;
+    s = family_of(n)->lower(l, group, n);
+    l->real = ELEM_F16;
+    for (uint32_t i = n->ins; i-- > 0;)
+        lower_as_before(l, n->in[i], &before[i]);
+    for (uint32_t i = 0; group->precision == OP_WIDE_INSIDE && i < last->outs; i++)
+        lower_round_value(l, last->out[i]);
+    emu_free(before);
+    return s;
+}
+
 enum emu_status lower_one(struct lowering *l, const struct node_group *group)
 {
     const struct op_node *n = &l->og->node[group->node[0]];
@@ -501,9 +542,7 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group)
     l->out->group[l->group].scope = graph_push(l->g, n->name);
     if (weights)
         graph_push(l->g, "weights");
-    narrow_inputs(l, group, 0);
-    s = f->lower(l, group, n);
-    narrow_inputs(l, group, 1);
+    s = group->precision == OP_AS_OTHERS ? lower_rounded(l, group, n) : lower_wide(l, group, n);
     if (weights)
         graph_pop(l->g);
     if (s == EMU_OK && l->options->watch)
@@ -522,7 +561,7 @@ static enum emu_status lower_groups(struct lowering *l)
     uint32_t called;
 
     for (l->group = 0; l->group < l->groups->count; l->group += called ? called : 1) {
-        if (l->groups->at[l->group].real != l->real)
+        if (node_group_around(&l->groups->at[l->group]) != l->real)
             lower_narrow(l);
         TRY(lower_call_stretch(l, &called));
         if (!called)
@@ -537,7 +576,7 @@ static enum emu_status lower_all(struct lowering *l)
 
     lower_place_states(l);
     if (l->groups->count)
-        l->real = l->groups->at[0].real;
+        l->real = node_group_around(&l->groups->at[0]);
     add_inputs(l, 0);
     TRY(graph_status(l->g));
     TRY(lower_batches_begin(l));

@@ -161,7 +161,8 @@ static void place_constant(struct lowering *l, uint32_t value)
     }
     l->at[value].view = lower_numbers(l, lower_elem(l, v->shape.type), &t, v->name);
     l->at[value].has_view = 1;
-    new_storage(l, value);
+    if (!l->at[value].has_storage) /* it may have been made in another type */
+        new_storage(l, value);
     lower_pin(l, value);
     op_tensor_free(&t);
 }
@@ -415,9 +416,55 @@ void lower_widen_value(struct lowering *l, uint32_t value)
 {
     struct placed *p = &l->at[value];
 
-    if (p->is_narrowed)
-        p->view = p->wide;
+    if (!p->is_narrowed)
+        return;
+    p->view = p->wide;
+    p->field_is_rounded = p->has_field; /* made of what was rounded */
     p->is_narrowed = 0;
+}
+
+/* ---- groups in f32 among others ---- */
+
+static int is_float(const struct lowering *l, uint32_t value)
+{
+    return op_type_kind(lower_shape(l, value)->type) != OP_KIND_INT;
+}
+
+void lower_as_wide(struct lowering *l, uint32_t value, int takes_f16, struct placed *before)
+{
+    struct placed *p = value == OP_NONE ? NULL : &l->at[value];
+
+    if (!p || !is_float(l, value))
+        return;
+    if (!lower_is_constant(l, value))
+        lower_view(l, value);
+    *before = *p;
+    p->has_field = 0;
+    if (lower_is_constant(l, value))
+        p->has_view = 0; /* made anew, in f32 */
+    else if (tensor_elem(l->g, p->view) == ELEM_F16 && !takes_f16)
+        p->view = op_cast(l->g, l->seq, p->view, ELEM_F32, "wide");
+}
+
+void lower_as_before(struct lowering *l, uint32_t value, const struct placed *before)
+{
+    struct placed *p = value == OP_NONE ? NULL : &l->at[value];
+    uint32_t storage = p ? p->storage : 0;
+    int has_storage = p && p->has_storage;
+
+    if (!p || !is_float(l, value))
+        return;
+    *p = *before;
+    p->storage = storage;
+    p->has_storage = has_storage;
+}
+
+void lower_round_value(struct lowering *l, uint32_t value)
+{
+    struct placed *p = value == OP_NONE ? NULL : &l->at[value];
+
+    if (p && p->has_view && tensor_elem(l->g, p->view) == ELEM_F32)
+        p->view = op_cast(l->g, l->seq, p->view, ELEM_F16, l->og->value[value].name);
 }
 
 struct tensor lower_made_view(struct lowering *l, uint32_t value)

@@ -69,4 +69,6 @@ expand_op expand_function, expand_is_inf, expand_power, expand_dropout; /* expan
 expand_op expand_scatter, expand_top_k;                                 /* expand_pick.c */
 expand_op expand_einsum;                                                /* expand_einsum.c */
 
+expand_op expand_conv_transpose; /* expand_transposed.c */
+
 #endif

@@ -37,7 +37,7 @@ enum emu_status pass_expand(struct op_graph *g) EMU_MUST_CHECK;
  * of all nodes. After pass_all(), which fuses nodes. EMU_USAGE: there is no such node. */
 enum emu_status pass_widen(struct op_graph *g, const char *last) EMU_MUST_CHECK;
 
-/* Spells convolutions (not transposed ones) and pools of floats without windows: products, sums and
+/* Spells convolutions and pools of floats without windows: products, sums and
  * extremes of slices of their input. Of the nodes that compute in f32 (pass_widen()), which the
  * kernels of windows do not; after all other passes. Maxima with indices stay, and what has no
  * numbers. EMU_NO_MEMORY. */

@@ -422,25 +422,23 @@ static enum emu_status spell_global_max(struct op_pass *p, const struct op_node 
 
 /* ---- the pass ---- */
 
-static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
+struct spelling {
+    const char *op;
+    expand_op *spell;
+};
+
+static enum emu_status spell(struct op_pass *p, uint32_t node, const struct spelling *of,
+                             unsigned count, int *replaced)
 {
-    static const struct {
-        const char *op;
-        expand_op *spell;
-    } windowed[] = { { "Conv", spell_conv },
-                     { "MaxPool", spell_max },
-                     { "AveragePool", spell_mean },
-                     { "GlobalAveragePool", spell_global_mean },
-                     { "GlobalMaxPool", spell_global_max } };
     const struct op_node *n = &p->old[node];
     uint32_t by = OP_NONE;
 
     if (node >= p->f32_nodes || !n->ins || n->in[0] == OP_NONE ||
         op_type_kind(p->g->value[n->in[0]].shape.type) != OP_KIND_FLOAT)
         return EMU_OK;
-    for (unsigned k = 0; k < EMU_COUNT_OF(windowed); k++) {
-        if (op_node_is(n, windowed[k].op))
-            TRY(windowed[k].spell(p, n, &by));
+    for (unsigned k = 0; k < count; k++) {
+        if (op_node_is(n, of[k].op))
+            TRY(of[k].spell(p, n, &by));
     }
     if (by == OP_NONE)
         return EMU_OK;
@@ -449,7 +447,26 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     return EMU_OK;
 }
 
+static enum emu_status visit_transposed(struct op_pass *p, uint32_t node, int *replaced)
+{
+    static const struct spelling transposed[] = { { "ConvTranspose", expand_conv_transpose } };
+
+    return spell(p, node, transposed, EMU_COUNT_OF(transposed), replaced);
+}
+
+static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
+{
+    static const struct spelling windowed[] = { { "Conv", spell_conv },
+                                                { "MaxPool", spell_max },
+                                                { "AveragePool", spell_mean },
+                                                { "GlobalAveragePool", spell_global_mean },
+                                                { "GlobalMaxPool", spell_global_max } };
+
+    return spell(p, node, windowed, EMU_COUNT_OF(windowed), replaced);
+}
+
 enum emu_status pass_spell_windows(struct op_graph *g)
 {
+    TRY(op_pass_run(g, visit_transposed)); /* which makes convolutions */
     return op_pass_run(g, visit);
 }

@@ -1,6 +1,8 @@
 /* bounded.c - errors through elementwise kernels (see bounded.h). */
 #include "models/run/bounded.h"
 
+#include <float.h>
+
 #include "emu/base/fp.h"
 
 struct rounding rounding_of(enum elem e)
@@ -20,6 +22,8 @@ double rounded_number(enum elem e, double v)
 struct bounded bounded_round(const struct rounding *r, struct bounded x, double times)
 {
     x.e += times * (r->u * (fabs(x.v) + x.e) + r->t);
+    if (r->elem == ELEM_F32 && fabs(x.v) > (double)FLT_MAX)
+        x.e = INFINITY; /* it is infinite there */
     return x;
 }
 

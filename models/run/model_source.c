@@ -34,6 +34,8 @@ enum emu_status model_source_pass(struct model_source *s)
     enum emu_status st;
 
     TRY(pass_all(s->graph));
+    if (s->choice.real == ELEM_F16)
+        TRY(pass_precision(s->graph, &s->precision));
     if (s->choice.real == ELEM_F16 && !s->choice.f32_until)
         return EMU_OK;
     st = pass_widen(s->graph, s->choice.f32_until);

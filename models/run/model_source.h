@@ -6,6 +6,7 @@
 
 #include "emu/base/progress.h"
 #include "models/onnx/onnx.h"
+#include "models/pass/pass_precision.h"
 #include "models/picture/picture_recipe.h"
 #include "models/run/model_facts.h"
 #include "models/run/network_choice.h"
@@ -16,7 +17,8 @@ enum { WEIGHTS_TEXT = 512 };
 
 struct model_source {
     struct network_choice choice;
-    struct net *net;              /* owned; NULL: it is a file */
+    struct precision_notes precision; /* what became f32 in a network in f16 */
+    struct net *net;                  /* owned; NULL: it is a file */
     struct weights *weights;      /* owned; of a network by name, from model_source_finish() on */
     struct onnx_model *model;     /* owned; NULL: it is a name */
     struct onnx_weights replaced; /* owned: numbers of the model that come from elsewhere */

@@ -40,6 +40,14 @@ enum emu_status bounded_value_constant(const struct op_graph *g, uint32_t value,
     return round_constant(e, out);
 }
 
+void bounded_value_round(enum elem e, struct bounded_value *x)
+{
+    const struct rounding r = rounding_of(e);
+
+    for (uint64_t i = 0; x->t.any && x->e && is_float(x) && i < count_of(x); i++)
+        x->e[i] = bounded_round(&r, bounded_at(x, i), 1).e;
+}
+
 enum emu_status op_error_run(const struct op_error *o, const struct op_node *n,
                              const struct op_tensor *const *in, double **out)
 {

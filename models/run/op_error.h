@@ -30,8 +30,8 @@
  *   softmax       in f32: y (n + 5 + distance from the largest) v, then rounded; its logarithm
  *                 v times all that is added, then rounded
  *   layer norm    in f32, rounded once: op_error_rows.c
- *   group norm    x, mean and shift are rounded at most six times:
- *                 6 (u (|s g x| + |s g mean| + |b|) + t)
+ *   group norm    in f16 x, mean and shift are rounded at most six times:
+ *                 6 (u (|s g x| + |s g mean| + |b|) + t); in f32 as a layer norm, scaled, shifted
  *   batch norm    factor and summand are rounded, and both results: 2 u |a x| + u |b| + u |y|
  *   norms that train: as layers of the library or as formulas in f32, with the errors of mean and
  *                 variance: op_error_train.c
@@ -69,6 +69,9 @@ void bounded_value_free(struct bounded_value *x);
 /* A constant of the graph, of which the machine has what a type makes of it. EMU_NO_MEMORY. */
 enum emu_status bounded_value_constant(const struct op_graph *g, uint32_t value, enum elem e,
                                        struct bounded_value *out) EMU_MUST_CHECK;
+
+/* Adds a rounding to the bounds of the results of a node, if they are floats. */
+void bounded_value_round(enum elem e, struct bounded_value *x);
 
 /* How nodes are computed. */
 struct op_error {

@@ -408,13 +408,27 @@ static void batch_norm_error(const struct op_error *o, const struct op_node *n,
     }
 }
 
-/* Groups of channels of each item. x, mean and shift are rounded at most six times, partly in f16.
- */
+/* One number of a norm of groups. In f16 x, mean and shift are rounded at most six times; in f32 it
+ * is a norm of rows, then scaled and shifted. */
+static double group_norm_bound(const struct rounding *r, const struct norm_lane *l, uint64_t i,
+                               double gamma, double beta)
+{
+    double scale = l->scale * fabs(gamma);
+    struct bounded y = { (l->x[i] - l->mean) * l->scale, 0 };
+
+    if (r->elem == ELEM_F16)
+        return 6 * (r->u * (scale * (fabs(l->x[i]) + fabs(l->mean)) + fabs(beta)) + r->t);
+    y.e = norm_bound(r, l, i, 1, 0);
+    y = bounded_binary(r, BINARY_MUL, y, bounded_constant(r, gamma));
+    return bounded_binary(r, BINARY_ADD, y, bounded_constant(r, beta)).e;
+}
+
+/* Groups of channels of each item. */
 static enum emu_status group_norm_error(const struct op_error *o, const struct op_node *n,
                                         const struct bounded_value *const *in,
                                         struct bounded_value *out)
 {
-    const struct rounding r = rounding_of(ELEM_F16);
+    const struct rounding r = rounding_of(o->elem);
     struct op_call c = op_attrs_of(o->g, n);
     struct op_shape seen;
     uint32_t axes = op_lanes_of_groups(&in[0]->t.shape, (uint32_t)op_int(&c, "num_groups"),
@@ -432,10 +446,8 @@ static enum emu_status group_norm_error(const struct op_error *o, const struct o
         lane = norm_lane(l.f, l.length, op_float(&c, "epsilon"));
         for (uint64_t j = 0; j < l.length; j++) {
             uint32_t channel = op_lanes_channel(&seen, axes, k, j);
-            double g = lane.scale * fabs(in[1]->t.f[channel]);
 
-            e[j] = 6 *
-                   (r.u * (g * (fabs(l.f[j]) + fabs(lane.mean)) + fabs(in[2]->t.f[channel])) + r.t);
+            e[j] = group_norm_bound(&r, &lane, j, in[1]->t.f[channel], in[2]->t.f[channel]);
         }
         write_bounds(&l, k, e, out);
     }

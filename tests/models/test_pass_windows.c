@@ -136,6 +136,34 @@ static void draw_conv(struct drawn *d)
     node(d, "Conv", in, 2 + (uint32_t)biased, 1);
 }
 
+/* With output padding below the stride, and groups. */
+static void draw_transposed(struct drawn *d)
+{
+    uint32_t groups = 1 + (uint32_t)below(d, 3), in[3];
+    uint32_t each = 1 + (uint32_t)below(d, 3), outs = 1 + (uint32_t)below(d, 3);
+    struct op_shape x, w = { .type = OP_TYPE_F32 }, b = { .type = OP_TYPE_F32, .rank = 1 };
+    int trained = below(d, 2) != 0, biased = below(d, 2) != 0;
+    int64_t more[2];
+
+    draw_windows(d);
+    for (unsigned k = 0; k < d->dims; k++)
+        more[k] = below(d, (uint32_t)d->stride[k]);
+    put_ints(d, "dilations", d->dims, d->dilation);
+    put_ints(d, "output_padding", d->dims, more);
+    put_int(d, "group", groups);
+    x = field(d, groups * each);
+    w.rank = x.rank;
+    w.dim[0] = groups * each;
+    w.dim[1] = outs;
+    b.dim[0] = groups * outs;
+    for (unsigned k = 0; k < d->dims; k++)
+        w.dim[2 + k] = (uint32_t)d->kernel[k];
+    in[0] = value(d, &x, 1);
+    in[1] = value(d, &w, trained);
+    in[2] = biased ? value(d, &b, trained) : OP_NONE;
+    node(d, "ConvTranspose", in, 2 + (uint32_t)biased, 1);
+}
+
 static void draw_pool(struct drawn *d)
 {
     int largest = below(d, 2) != 0;
@@ -165,7 +193,7 @@ static void draw_global(struct drawn *d)
 static int has_windows(const struct op_graph *g)
 {
     for (uint32_t n = 0; n < g->nodes; n++) {
-        if (op_node_is(&g->node[n], "Conv") || strstr(g->node[n].row->name, "Pool"))
+        if (strstr(g->node[n].row->name, "Conv") || strstr(g->node[n].row->name, "Pool"))
             return 1;
     }
     return 0;
@@ -215,6 +243,12 @@ static void test_convolutions(void **state)
     every(draw_conv, CASES);
 }
 
+static void test_transposed_convolutions(void **state)
+{
+    (void)state;
+    every(draw_transposed, CASES);
+}
+
 static void test_pools(void **state)
 {
     (void)state;
@@ -248,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_transposed_convolutions),
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_what_stays),
     };
