@@ -190,6 +190,22 @@ refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
 refuse "--compare-layers does nothing here: it is for superstep run" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
 refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
 refuse "either --cache or --no-cache" $net --cache "$tmp/c" --no-cache
+
+# NaN is told, whoever brings it, and with --strict a failure; the cache changes nothing of that.
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }"
+    printf '\000\000\300\177'
+    head -c 28 /dev/zero
+} >"$tmp/nan.npy"
+tiny="run $tmp/in.onnx -m toy16 --cache $tmp/tiny"
+for engine in values timing values; do
+    expect 0 "warning: input 'x': 1 NaN" $tiny --engine $engine --input "$tmp/nan.npy"
+    expect 1 "warning: input 'x': 1 NaN" $tiny --engine $engine --input "$tmp/nan.npy" --strict
+done
+expect 0 "warning: output 'y': 4 NaN" $tiny --input "$tmp/nan.npy" --json
+expect 0 '"nan": 4' $tiny --input "$tmp/nan.npy" --json
+expect 0 "Output y" $tiny --strict
+expect 1 "NaN in the reference" run "$tmp/in.onnx" -m toy16 --input "$tmp/nan.npy" --compare-layers
 refuse "either --cache or --no-cache" run "$tmp/in.onnx" --cache "$tmp/c" --no-cache
 refuse "either --cache or --no-cache" step efficientnet-b0 --cache "$tmp/c" --no-cache
 refuse "neither a built-in machine" $net --machine nosuch

@@ -26,10 +26,11 @@ enum {
     PRODUCERS_MAX = 4   /* how far a sum of squares is followed back */
 };
 static const double F16_LARGEST = 65504;
-static const double TINY_ERROR = 0.01; /* of rounding a constant, from which on it counts */
+static const double MASK_LARGEST = 1e38; /* before a softmax; several may be added in f32 */
+static const double TINY_ERROR = 0.01;   /* of rounding a constant, from which on it counts */
 
 /* What a value leads to, as bits. */
-enum leads { LEADS_PHASE = 1, LEADS_FLOOR = 2 };
+enum leads { LEADS_PHASE = 1, LEADS_FLOOR = 2, LEADS_SOFTMAX = 4 };
 
 /* What is known of the numbers of a value. */
 enum numbers {
@@ -98,7 +99,7 @@ static enum flow flow_of(const struct op_graph *g, const struct op_node *n)
     if (!strcmp(family, "reduce") || !strcmp(family, "cast"))
         return made == OP_KIND_FLOAT ? FLOW_CARRIES : FLOW_ENDS;
     if (!strcmp(family, "softmax"))
-        return FLOW_ENDS;
+        return op_node_is(n, "LogSoftmax") ? FLOW_CARRIES : FLOW_ENDS;
     if (!strcmp(family, "norm"))
         return norm_flow(g, n);
     if (!strcmp(family, "binary"))
@@ -268,8 +269,10 @@ static void look_back(struct precision *p, struct op_node *n)
         n->precision = OP_WIDE;
         lead_all(p, n, LEADS_PHASE);
     }
-    if (to & LEADS_FLOOR && (flow == FLOW_CARRIES || flow == FLOW_MIXES))
-        lead_all(p, n, LEADS_FLOOR);
+    if (flow == FLOW_CARRIES || flow == FLOW_MIXES)
+        lead_all(p, n, to & (LEADS_FLOOR | LEADS_SOFTMAX));
+    if (IS_ONE_OF(n, "Softmax", "LogSoftmax"))
+        lead(p, n->in[0], LEADS_SOFTMAX);
     if ((to & LEADS_FLOOR && is_sum(n)) || op_node_is(n, "ReduceSumSquare"))
         n->precision = OP_WIDE;
     if (IS_ONE_OF(n, "Log", "Reciprocal", "Pow"))
@@ -373,6 +376,27 @@ static int may_clamp(const struct op_graph *g, const struct op_node *n)
            (op_node_is(n, "Where") && is_only_for_softmax(g, n->out[0]));
 }
 
+static int reads(const struct precision *p, const struct op_node *n, enum numbers which);
+
+/* Whether a constant makes large numbers of a mask, whose rounding counts where all of a row are
+ * masked; or is a divisor that f16 has not. */
+static int makes_large(const struct precision *p, const struct op_node *n, uint32_t k,
+                       const struct extent *e)
+{
+    if (op_node_is(n, "Div") && k == 1 && is_tiny(e->least))
+        return 1;
+    return IS_ONE_OF(n, "Mul", "Where") && e->largest > COUNTED && !reads(p, n, NUMBERS_PLAIN);
+}
+
+/* A node in f32 reads a constant whose largest number is that. */
+static enum emu_status clamp_wide(struct precision *p, struct op_node *n, uint32_t k,
+                                  double largest)
+{
+    double limit = p->leads[n->out[0]] & LEADS_SOFTMAX ? MASK_LARGEST : (double)FLT_MAX;
+
+    return largest > limit ? clamp_input(p, n, k, limit) : EMU_OK;
+}
+
 /* Constants beyond f16 that a node reads. *wide: whether it has to compute in f32 for them. */
 static enum emu_status look_at_constants(struct precision *p, struct op_node *n, int reads_wide,
                                          int *wide)
@@ -385,13 +409,13 @@ static enum emu_status look_at_constants(struct precision *p, struct op_node *n,
             n->in[k] == OP_NONE ? (struct extent){ .largest = 0 } : extent_of(p->g, n->in[k]);
 
         if (e.is_infinite && IS_ONE_OF(n, "Mul", "Div")) { /* 0 times it is no mask */
-            TRY(clamp_input(p, n, k, (double)FLT_MAX));
+            TRY(clamp_wide(p, n, k, INFINITY));
             *wide = 1;
-        } else if (e.largest <= F16_LARGEST) {
-            continue;
-        } else if (!reads_wide && may_clamp(p->g, n)) {
+        } else if (e.largest > F16_LARGEST && !reads_wide && may_clamp(p->g, n)) {
             TRY(clamp_input(p, n, k, F16_LARGEST));
-        } else if (reads_wide || !is_good_mask(p->g, n, n->in[k])) {
+        } else if (makes_large(p, n, k, &e) ||
+                   (e.largest > F16_LARGEST && (reads_wide || !is_good_mask(p->g, n, n->in[k])))) {
+            TRY(clamp_wide(p, n, k, e.largest));
             *wide = 1;
         }
     }

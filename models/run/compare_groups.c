@@ -30,7 +30,8 @@ struct difference {
     double square_error, square;
     uint32_t value; /* the worst: its value and element */
     uint64_t at;
-    int lost; /* the reference itself is not a number, because its inputs were not */
+    int has_nan; /* the reference has */
+    int lost;    /* and the machine has numbers there, so that nothing can be compared */
 };
 
 /* How far a number is from its bound: 1 is at it. Infinities and NaN must be met, unless the bound
@@ -50,6 +51,7 @@ static void differ(const struct bounded_value *want, const struct op_tensor *got
         struct bounded w = { op_tensor_number(&want->t, i), want->e ? want->e[i] : 0 };
         double error, ratio = ratio_of(w, op_tensor_number(got, i), &error);
 
+        d->has_nan |= isnan(w.v) != 0;
         d->lost |= isnan(w.v) && error != 0;
         if (ratio > d->worst) {
             d->worst = ratio;
@@ -70,7 +72,7 @@ static void differ(const struct bounded_value *want, const struct op_tensor *got
 static const char *verdict_of(const struct difference *d)
 {
     if (d->worst <= 1)
-        return "";
+        return d->has_nan ? "NOT FINITE: NaN, as in the reference" : "";
     return d->largest > F16_MAX ? "BROKEN: beyond the range of f16" : "BROKEN";
 }
 
@@ -148,8 +150,10 @@ static enum emu_status add_difference(struct comparer *c, const struct node_grou
     const char *name = c->g->node[group->node[0]].name;
     char op[GROUP_TEXT], place[OP_SHAPE_TEXT];
 
+    if (d->has_nan && !c->sum->not_finite++)
+        snprintf(c->sum->first_not_finite, sizeof(c->sum->first_not_finite), "%s", name);
     if (d->lost)
-        return add_uncompared(c, name, "not compared: its inputs are not finite");
+        return add_uncompared(c, name, "NOT FINITE: NaN in the reference, numbers on the machine");
     TRY(add_compared(c, name, node_group_text(c->g, group, op), d));
     c->sum->compared++;
     if (d->worst <= 1 || c->sum->broken++)
@@ -397,9 +401,11 @@ void compare_groups_begin(const struct group_comparison *sum)
 
 static enum emu_status print_json(const struct group_comparison *sum)
 {
-    json_t *o = json_pack("{s:I, s:I, s:o, s:O}", "compared", (json_int_t)sum->compared,
-                          "beyond_bound", (json_int_t)sum->broken, "first_beyond",
-                          json_text(sum->first), "layers", sum->rows);
+    json_t *o =
+        json_pack("{s:I, s:I, s:o, s:I, s:o, s:O}", "compared", (json_int_t)sum->compared,
+                  "beyond_bound", (json_int_t)sum->broken, "first_beyond", json_text(sum->first),
+                  "not_finite", (json_int_t)sum->not_finite, "first_not_finite",
+                  json_text(sum->first_not_finite), "layers", sum->rows);
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
@@ -417,6 +423,12 @@ enum emu_status compare_groups_end(const struct group_comparison *sum)
                 "%u results compared, %u beyond their bound. error, bound: of the number with the "
                 "largest ratio;\nrms error: of all numbers, relative to the group's own.\n",
                 sum->compared, sum->broken);
+        if (sum->not_finite)
+            fprintf(sum->f, "%u results have NaN in the reference.\n", sum->not_finite);
     }
-    return sum->broken ? FAIL(FAULT, "%s", sum->first) : EMU_OK;
+    if (sum->broken)
+        return FAIL(FAULT, "%s", sum->first);
+    return sum->not_finite ? FAIL(FAULT, "%s: NaN in the reference of this and %u later results",
+                                  sum->first_not_finite, sum->not_finite - 1)
+                           : EMU_OK;
 }

@@ -15,6 +15,8 @@ struct group_comparison {
     json_t *rows;              /* borrowed: the list of its groups; NULL: a table is wanted */
     uint32_t compared, broken; /* groups; those with a number beyond its bound */
     char first[256];           /* the first of these, as text */
+    uint32_t not_finite;       /* groups whose reference has NaN */
+    char first_not_finite[256];
 };
 
 /* Compares the results of groups [begin, end) after a run; the program was made with the same
@@ -25,7 +27,7 @@ enum emu_status compare_groups(const struct op_program *p, struct session *s,
                                struct group_comparison *sum) EMU_MUST_CHECK;
 
 /* Print the head of the table and its summary, or at the end all of it as JSON. EMU_FAULT when a
- * number is beyond its bound; the message has the first. EMU_NO_MEMORY. */
+ * number is beyond its bound, or a reference has NaN; the message has the first. EMU_NO_MEMORY. */
 void compare_groups_begin(const struct group_comparison *sum);
 enum emu_status compare_groups_end(const struct group_comparison *sum) EMU_MUST_CHECK;
 

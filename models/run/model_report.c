@@ -222,6 +222,21 @@ void model_report_plans(const struct model_answer *m, FILE *f)
     print_prediction(m, f);
 }
 
+void model_report_precision(const struct model_answer *m, FILE *f)
+{
+    const struct precision_notes *p = m->precision;
+
+    if (p->nodes)
+        fprintf(f, "f32: %u nodes that f16 would get wrong (--dump groups)\n", p->nodes);
+    if (!p->clamped)
+        return;
+    fprintf(f, "Constants beyond the range clamped:");
+    for (uint32_t k = 0; k < p->clamped && k < PRECISION_CLAMPED_MAX; k++)
+        fprintf(f, "%s '%s'", k ? "," : "", p->clamp[k]);
+    fprintf(f, p->clamped > PRECISION_CLAMPED_MAX ? " and %u more\n" : "\n",
+            p->clamped - PRECISION_CLAMPED_MAX);
+}
+
 void model_report_ranges(const struct model_answer *m, FILE *f)
 {
     struct layer_range all = { .numbers = 0 };

@@ -7,8 +7,10 @@
 #include "models/run/class_names.h"
 #include "models/run/layer_cycles.h"
 #include "models/run/layer_range.h"
+#include "models/pass/pass_precision.h"
 #include "models/run/memory_facts.h"
 #include "models/run/model_facts.h"
+#include "models/run/not_finite.h"
 #include "models/run/network_choice.h"
 
 /* Everything is borrowed. */
@@ -24,8 +26,10 @@ struct model_answer {
     uint32_t files;                   /* 1: of the whole batch; else batch */
     const char *recipe; /* one line: how pictures were prepared; NULL: there are none */
     struct run *run;    /* NULL: the network was only compiled */
-    const struct class_names *classes; /* NULL, or empty: classes are numbers only */
-    const float *scores;               /* [batch][classes]; NULL without a run */
+    const struct class_names *classes;       /* NULL, or empty: classes are numbers only */
+    const float *scores;                     /* [batch][classes]; NULL without a run */
+    const struct not_finite *not_finite;     /* like the next: NULL: nothing is said of them */
+    const struct precision_notes *precision; /* of a network in f16; all 0: nothing is f32 */
 };
 
 enum { MODEL_TOP = 5 };
@@ -58,6 +62,8 @@ void model_report(const struct model_answer *m, FILE *f);
 void model_report_plans(const struct model_answer *m, FILE *f);
 /* Prints the largest f16 number of every layer, and how many are at the end of the range. */
 void model_report_ranges(const struct model_answer *m, FILE *f);
+/* Prints how much of a network in f16 computes in f32, if any, and which constants were clamped. */
+void model_report_precision(const struct model_answer *m, FILE *f);
 /* Prints the published figures about such a run, and how far it is from them. */
 void model_report_published(const struct model_answer *m, FILE *f);
 json_t *model_report_json(const struct model_answer *m);

@@ -159,6 +159,28 @@ static json_t *assumed_json(const struct model_answer *m)
     return list;
 }
 
+/* ---- numbers ---- */
+
+static json_t *clamped_json(const struct precision_notes *p)
+{
+    json_t *list = json_array();
+    int good = list != NULL;
+
+    for (uint32_t k = 0; good && k < p->clamped && k < PRECISION_CLAMPED_MAX; k++)
+        good = !json_array_append_new(list, json_text(p->clamp[k]));
+    return or_nothing(list, good);
+}
+
+/* What became f32 in f16, and where NaN and infinity are. */
+static int put_numbers(const struct model_answer *m, json_t *o)
+{
+    if (!m->precision || !m->not_finite)
+        return 1;
+    return put(o, "f32_nodes", integer(m->precision->nodes)) &&
+           put(o, "clamped_constants", clamped_json(m->precision)) &&
+           put(o, "not_finite", not_finite_json(m->not_finite));
+}
+
 /* ---- all of it ---- */
 
 static int put_run(const struct model_answer *m, json_t *o)
@@ -204,8 +226,9 @@ json_t *model_report_json(const struct model_answer *m)
         good = put_run(m, o);
     if (good && m->scores)
         good = model_put_classes(m, o);
-    good = good && put(o, "memory", memory_json(m)) && put(o, "layers", layers_json(m)) &&
-           put(o, "published", model_published_json(m)) && put(o, "assumed", assumed_json(m));
+    good = good && put_numbers(m, o) && put(o, "memory", memory_json(m)) &&
+           put(o, "layers", layers_json(m)) && put(o, "published", model_published_json(m)) &&
+           put(o, "assumed", assumed_json(m));
     return or_nothing(o, good);
 }
 

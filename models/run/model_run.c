@@ -197,7 +197,9 @@ static struct model_answer answer_of(const struct model_run *m)
                                   .recipe = recipe_text(m),
                                   .run = m->session ? session_run_image(m->session) : NULL,
                                   .classes = &m->classes,
-                                  .scores = m->scores };
+                                  .scores = m->scores,
+                                  .not_finite = &m->source.not_finite,
+                                  .precision = &m->source.precision };
 }
 
 /* A line for each output that is no list of scores: its smallest, mean and largest number. */
@@ -236,6 +238,7 @@ static enum emu_status print_text(const struct model_run *m, const struct model_
         model_report_ranges(a, stdout);
     if (a->run && run_has_values(a->run))
         print_outputs(m, a);
+    model_report_precision(a, stdout);
     if (!m->q->report)
         model_summary(a, stdout);
     return EMU_OK;
@@ -315,19 +318,47 @@ static const char *layer_of_superstep(const struct model_run *m, uint64_t supers
     return "(no layer)";
 }
 
-/* Warns on stderr, one line each, of scores that are NaN and of sums that overflowed in f16. */
+/* NaN and infinity, whoever made them: of weights and inputs, before a run. */
+static void look_at_inputs(struct model_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+
+    for (uint32_t k = 0; m->in && k < g->inputs; k++)
+        not_finite_numbers(&m->source.not_finite, "input", g->value[g->input[k]].name,
+                           &m->in[k].numbers);
+    not_finite_print(&m->source.not_finite, 0, stderr);
+}
+
+/* The same of layers and outputs, after it. */
+static void look_at_results(struct model_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+    struct session_not_finite made = session_not_finite(m->session);
+    uint32_t before = m->source.not_finite.rows;
+
+    if (made.nan || made.infinite)
+        not_finite_add(&m->source.not_finite, "layer", layer_of_superstep(m, made.superstep),
+                       made.nan, made.infinite);
+    for (uint32_t k = 0; k < g->outputs; k++)
+        not_finite_numbers(&m->source.not_finite, "output", g->value[g->output[k]].name,
+                           &m->out[k]);
+    not_finite_print(&m->source.not_finite, before, stderr);
+}
+
+/* --strict: numbers that are none, or that were clipped, are a failure. */
+static void judge(struct model_run *m)
+{
+    int clipped = m->session && session_overflow(m->session).tiles;
+
+    if (m->q->strict && m->code == EXIT_RAN && (m->source.not_finite.rows || clipped))
+        m->code = EXIT_FAULTED;
+}
+
+/* Warns on stderr of sums that overflowed in f16. */
 static void warn_of_range(const struct model_run *m)
 {
-    const struct model_facts f = model_source_facts(&m->source);
-    uint64_t bad = 0, scores = m->scores ? (uint64_t)f.batch * f.classes : 0;
     struct session_overflow o = session_overflow(m->session);
 
-    for (uint64_t i = 0; i < scores; i++)
-        bad += !isfinite(m->scores[i]);
-    if (bad)
-        fprintf(stderr,
-                "superstep run: warning: %" PRIu64 " of %" PRIu64 " scores are no numbers\n", bad,
-                scores);
     if (!o.tiles)
         return;
     fprintf(stderr,
@@ -378,6 +409,7 @@ static enum emu_status run_machine(struct model_run *m)
         TRY(read_outputs(m));
         write_results(m);
         warn_of_range(m);
+        look_at_results(m);
     }
     TRY(layer_ranges_new(&m->layers, m->session, &m->ranges));
     TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
@@ -475,7 +507,9 @@ static enum emu_status execute(struct model_run *m)
 /* A network that only --report compiles is not kept: other runs would find it. */
 static void keep_program(struct model_run *m)
 {
-    if (!m->cache.disk.folder[0] || op_plans_hopeless(&m->p.network->plans, &m->arch))
+    /* A run from the cache does not look at the weights of a network by name. */
+    if ((m->source.net && m->source.not_finite.rows) || !m->cache.disk.folder[0] ||
+        op_plans_hopeless(&m->p.network->plans, &m->arch))
         return;
     fflush(stdout); /* people read the answer meanwhile */
     progress_skip(&m->progress);
@@ -536,12 +570,16 @@ static int find_program(struct model_run *m)
 static enum emu_status with_image(struct model_run *m)
 {
     m->code = EXIT_RAN;
+    look_at_inputs(m);
     if (m->files.image)
         TRY(write_image(m));
-    if (m->q->use & USE_RUN)
-        return execute(m);
-    TRY(print_answer(m));
-    write_files(m);
+    if (m->q->use & USE_RUN) {
+        TRY(execute(m));
+    } else {
+        TRY(print_answer(m));
+        write_files(m);
+    }
+    judge(m);
     return EMU_OK;
 }
 
@@ -613,6 +651,8 @@ static enum emu_status compare(struct model_run *m)
 
     for (uint32_t k = 0; in && k < g->inputs; k++)
         in[k] = m->in[k].numbers;
+    if (s == EMU_OK)
+        look_at_inputs(m);
     if (s == EMU_OK)
         s = compare_graph(m->q, &m->arch, g, &o, in, &m->code);
     emu_free(in);

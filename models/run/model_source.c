@@ -50,6 +50,7 @@ static enum emu_status prepare_file(struct progress *progress, struct model_sour
     uint32_t folded;
 
     TRY(op_graph_tidy(g));
+    not_finite_weights(&s->not_finite, g, s->choice.real == ELEM_F16);
     folded = g->nodes;
     s->parameters = op_graph_parameters(g);
     progress_report(progress, "read", "%u nodes, %u after folding; %u parameters, %.1f MB",
@@ -80,6 +81,7 @@ enum emu_status model_source_attach(struct model_source *s, struct progress *pro
                           sizeof(s->weights_text)));
     progress_report(progress, "weights", "%s", s->weights_text);
     weights_attach(s->weights, s->net);
+    not_finite_weights(&s->not_finite, s->graph, s->choice.real == ELEM_F16);
     return EMU_OK;
 }
 

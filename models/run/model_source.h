@@ -10,6 +10,7 @@
 #include "models/picture/picture_recipe.h"
 #include "models/run/model_facts.h"
 #include "models/run/network_choice.h"
+#include "models/run/not_finite.h"
 #include "models/run/onnx_weights.h"
 #include "models/weights/weights.h"
 
@@ -17,6 +18,7 @@ enum { WEIGHTS_TEXT = 512 };
 
 struct model_source {
     struct network_choice choice;
+    struct not_finite not_finite;     /* in the weights, from their numbers on */
     struct precision_notes precision; /* what became f32 in a network in f16 */
     struct net *net;                  /* owned; NULL: it is a file */
     struct weights *weights;      /* owned; of a network by name, from model_source_finish() on */

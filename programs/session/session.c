@@ -355,6 +355,7 @@ enum emu_status session_run(struct session *s)
     r->options.runs = s->runs;
     TRY(run_execute(r));
     if (run_ended(r)) {
+        session_watch_end(s);
         s->runs++;
         return EMU_OK;
     }

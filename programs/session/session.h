@@ -97,6 +97,15 @@ struct session_range {
     uint64_t numbers, saturated; /* saturated: at the end of the range, or no numbers */
     uint16_t largest;            /* bits of the largest magnitude of those that are numbers */
 };
+/* Where a division by 0, an operation without a result, or one beyond the range first left NaN or
+ * infinity in memory. What was none before, such as an input, raises no exception. */
+struct session_not_finite {
+    uint64_t superstep;     /* of sync group 0, from 0 */
+    uint64_t nan, infinite; /* numbers that the codelets of this superstep left; both 0: none was
+                             * seen */
+};
+/* Of all runs so far, if session_options.overflow is set. */
+struct session_not_finite session_not_finite(const struct session *s);
 /* By superstep of sync group 0, of the first *supersteps of them: the tiles that had their first
  * overflow then; NULL as long as there was none. Borrowed. */
 const uint32_t *session_overflow_tiles(const struct session *s, size_t *supersteps);

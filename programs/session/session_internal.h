@@ -30,6 +30,9 @@ struct session {
     uint64_t runs;
     struct session_options options; /* as given, where overflow or ranges are looked for */
     struct session_overflow overflow;
+    struct session_not_finite not_finite;
+    uint64_t superstep;       /* of sync group 0: the first that has not been looked at */
+    uint32_t wrong_seen;      /* tiles that had an exception that makes numbers that are none */
     uint32_t *overflow_tiles; /* owned; by superstep */
     size_t overflow_steps, overflow_cap;
     uint32_t overflow_seen;   /* tiles that had one */
@@ -49,5 +52,7 @@ void session_close_streams(struct session *s);
 enum emu_status session_watch_ranges(struct session *s) EMU_MUST_CHECK;
 /* run_options.watch of a session that looks for something; ctx: the session. */
 void session_watch(void *ctx, const struct machine_superstep *step);
+/* The same for what follows the last sync of a run. */
+void session_watch_end(struct session *s);
 
 #endif

@@ -39,7 +39,9 @@ static void visit_clipped(void *ctx, uint32_t tile, uint32_t addr, uint32_t byte
         read_numbers(t, addr, bytes, count_clipped, &s->overflow.values);
 }
 
-static enum emu_status count_values(struct session *s)
+/* Visits the numbers of a type that the codelets of a superstep have left. */
+static enum emu_status visit_superstep(struct session *s, uint64_t superstep, enum elem elem,
+                                       result_visit *visit)
 {
     enum emu_status st = EMU_OK;
     const struct compiled *c = s->c;
@@ -52,8 +54,8 @@ static enum emu_status count_values(struct session *s)
         TRY(s->options.program(s->options.program_ctx, &c));
     TRY(compiled_trace(c, &step, &steps));
     for (size_t i = 0; i < steps && st == EMU_OK; i++) {
-        if (step[i].superstep == s->overflow.superstep && step[i].kind == TRACE_COMPUTE)
-            st = compiled_step_results(c, step[i].step, ELEM_F16, visit_clipped, s);
+        if (step[i].superstep == superstep && step[i].kind == TRACE_COMPUTE)
+            st = compiled_step_results(c, step[i].step, elem, visit, s);
     }
     emu_free(step);
     return st;
@@ -93,8 +95,81 @@ static void look_for_overflow(struct session *s, const struct machine_superstep 
         return;
     s->overflow.tiles = tiles;
     s->overflow.superstep = step->index;
-    if (count_values(s) != EMU_OK)
+    if (visit_superstep(s, step->index, ELEM_F16, visit_clipped) != EMU_OK)
         s->overflow.values = 0;
+}
+
+/* ---- NaN and infinity ---- */
+
+/* Numbers that exceptions of a tile may have made. */
+static void add_tile(struct session_not_finite *to, uint32_t exceptions, uint64_t nan,
+                     uint64_t infinite)
+{
+    to->nan += exceptions & FP_INV ? nan : 0;
+    to->infinite += exceptions & (FP_DIV0 | FP_OFLO) ? infinite : 0;
+}
+
+static void count_halves(void *ctx, const uint16_t *value, uint32_t n)
+{
+    struct session_not_finite *to = ctx;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint16_t magnitude = fp_f16_abs(value[i]);
+
+        to->nan += magnitude > FP_F16_MAX + 1;
+        to->infinite += magnitude == FP_F16_MAX + 1;
+    }
+}
+
+static void visit_halves(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
+{
+    struct session *s = ctx;
+    struct tile *t = machine_tile(s->run->machine, tile);
+    struct session_not_finite here = { 0 };
+
+    read_numbers(t, addr, bytes, count_halves, &here);
+    add_tile(&s->not_finite, tile_exceptions(t), here.nan, here.infinite);
+}
+
+static void visit_words(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
+{
+    struct session *s = ctx;
+    struct tile *t = machine_tile(s->run->machine, tile);
+    uint64_t nan = 0, infinite = 0;
+    uint32_t word;
+
+    for (; bytes >= sizeof(word); addr += sizeof(word), bytes -= (uint32_t)sizeof(word)) {
+        EMU_ASSERT(tile_read(t, addr, &word, sizeof(word)));
+        word &= 0x7fffffffu;
+        nan += word > 0x7f800000u;
+        infinite += word == 0x7f800000u;
+    }
+    add_tile(&s->not_finite, tile_exceptions(t), nan, infinite);
+}
+
+/* An exception alone may be that of a number that nobody reads, so results are looked at. */
+static void look_for_not_finite(struct session *s, const struct machine_superstep *step)
+{
+    const struct session_not_finite none = { .superstep = step->index };
+    uint32_t tiles = 0;
+
+    if (!s->run || step->group || s->not_finite.nan || s->not_finite.infinite)
+        return;
+    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
+        tiles +=
+            (tile_exceptions(machine_tile(s->run->machine, i)) & (FP_INV | FP_DIV0 | FP_OFLO)) != 0;
+    if (tiles == s->wrong_seen)
+        return;
+    s->wrong_seen = tiles;
+    s->not_finite = none;
+    if (visit_superstep(s, step->index, ELEM_F16, visit_halves) != EMU_OK ||
+        visit_superstep(s, step->index, ELEM_F32, visit_words) != EMU_OK)
+        s->not_finite = none;
+}
+
+struct session_not_finite session_not_finite(const struct session *s)
+{
+    return s->not_finite;
 }
 
 const uint32_t *session_overflow_tiles(const struct session *s, size_t *supersteps)
@@ -169,13 +244,29 @@ uint64_t session_range_superstep(const struct session *s, size_t step)
 
 /* ---- after every superstep ---- */
 
+static void look(struct session *s, const struct machine_superstep *step)
+{
+    if (s->options.overflow) {
+        look_for_overflow(s, step);
+        look_for_not_finite(s, step);
+    }
+    measure_superstep(s, step);
+}
+
+void session_watch_end(struct session *s)
+{
+    const struct machine_superstep last = { .index = s->superstep };
+
+    look(s, &last);
+}
+
 void session_watch(void *ctx, const struct machine_superstep *step)
 {
     struct session *s = ctx;
 
-    if (s->options.overflow)
-        look_for_overflow(s, step);
-    measure_superstep(s, step);
+    look(s, step);
+    if (!step->group)
+        s->superstep = step->index + 1;
     if (s->options.watch)
         s->options.watch(s->options.watch_ctx, step);
 }
