@@ -141,7 +141,7 @@ void run_engine_note(const struct run *r, char text[RUN_ENGINE_TEXT])
 
 void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
 {
-    char note[RUN_ENGINE_TEXT - 16];
+    char note[RUN_ENGINE_TEXT];
     const char *why;
 
     snprintf(text, RUN_ENGINE_TEXT, "%s",

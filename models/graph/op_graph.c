@@ -235,6 +235,15 @@ enum emu_status op_graph_update(struct op_graph *g, uint32_t state, uint32_t val
     return EMU_OK;
 }
 
+uint32_t op_node_result(const struct op_node *n)
+{
+    for (uint32_t k = 0; k < n->outs; k++) {
+        if (n->out[k] != OP_NONE)
+            return n->out[k];
+    }
+    return OP_NONE;
+}
+
 enum emu_status op_graph_append(struct op_graph *g, const struct op_node *n)
 {
     TRY(emu_grow((void **)&g->node, g->nodes, &g->node_cap, sizeof(*g->node)));

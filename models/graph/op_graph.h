@@ -163,6 +163,9 @@ enum emu_status op_graph_state(struct op_graph *g, uint32_t value) EMU_MUST_CHEC
 /* Makes a result an output, and what a state is after a run. Both have one shape and type.
  * EMU_NO_MEMORY. */
 enum emu_status op_graph_update(struct op_graph *g, uint32_t state, uint32_t value) EMU_MUST_CHECK;
+/* The first result of a node that is not absent; OP_NONE: it has none. */
+uint32_t op_node_result(const struct op_node *n);
+
 /* Appends a node; n's lists and texts are the graph's already. For op_node() and passes. */
 enum emu_status op_graph_append(struct op_graph *g, const struct op_node *n) EMU_MUST_CHECK;
 /* Notes that a node cannot run. Texts are copied. EMU_NO_MEMORY. */

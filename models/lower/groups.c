@@ -213,10 +213,5 @@ char *node_group_text(const struct op_graph *g, const struct node_group *group,
 
 uint32_t node_group_result(const struct op_graph *g, const struct node_group *group)
 {
-    const struct op_node *n = &g->node[group->node[group->nodes - 1]];
-    uint32_t k = 0;
-
-    while (k < n->outs && n->out[k] == OP_NONE)
-        k++;
-    return k < n->outs ? n->out[k] : OP_NONE;
+    return op_node_result(&g->node[group->node[group->nodes - 1]]);
 }

@@ -90,7 +90,9 @@ static enum flow norm_flow(const struct op_graph *g, const struct op_node *n)
 static enum flow flow_of(const struct op_graph *g, const struct op_node *n)
 {
     const char *family = n->row->family->name;
-    enum op_kind made = n->outs ? op_type_kind(g->value[n->out[0]].shape.type) : OP_KIND_NONE;
+    uint32_t result = op_node_result(n);
+    enum op_kind made =
+        result == OP_NONE ? OP_KIND_NONE : op_type_kind(g->value[result].shape.type);
 
     if (!strcmp(family, "alias") || !strcmp(family, "view"))
         return FLOW_MOVES;
@@ -464,6 +466,13 @@ static int is_of_squares(const struct op_graph *g, const struct op_node *n)
     return found;
 }
 
+static int leads_to(const struct precision *p, const struct op_node *n, unsigned where)
+{
+    uint32_t result = op_node_result(n);
+
+    return result != OP_NONE && p->leads[result] & where;
+}
+
 /* What is known of a node's results. wide: it computes in f32. */
 static enum numbers made_by(const struct precision *p, const struct op_node *n, enum flow flow,
                             int wide, int huge)
@@ -475,10 +484,10 @@ static enum numbers made_by(const struct precision *p, const struct op_node *n, 
                        reads(p, n, NUMBERS_PLAIN)
                    ? NUMBERS_PLAIN
                    : NUMBERS_NEUTRAL;
-    if (p->leads[n->out[0]] & LEADS_PHASE || huge)
+    if (leads_to(p, n, LEADS_PHASE) || huge)
         return NUMBERS_WIDE;
     if (flow == FLOW_ENDS ||
-        (flow == FLOW_MIXES && reads(p, n, NUMBERS_PLAIN) && !(p->leads[n->out[0]] & LEADS_FLOOR)))
+        (flow == FLOW_MIXES && reads(p, n, NUMBERS_PLAIN) && !leads_to(p, n, LEADS_FLOOR)))
         return NUMBERS_PLAIN;
     return NUMBERS_WIDE;
 }
@@ -492,7 +501,7 @@ static enum emu_status look_ahead(struct precision *p, struct op_node *n)
     TRY(look_at_constants(p, n, reads_wide, &huge));
     wide = n->precision != OP_AS_OTHERS || huge || makes_integers(p->g, n) ||
            (reads_wide && flow != FLOW_STOPS && flow != FLOW_MOVES) ||
-           (n->outs && p->leads[n->out[0]] & LEADS_FLOOR && is_tiny(floor_of(p->g, n)));
+           (leads_to(p, n, LEADS_FLOOR) && is_tiny(floor_of(p->g, n)));
     if (wide && is_of_squares(p->g, n)) {
         pull(p, n->in[0]);
         pull(p, n->in[1]);
@@ -540,9 +549,12 @@ static enum emu_status visit_square(struct op_pass *p, uint32_t node, int *repla
     uint32_t root = mean || op_node_is(n, "ReduceSum") ? root_of(p, n->in[0]) : OP_NONE, by, out;
     struct expand_part part = { .op = "ReduceSumSquare", .suffix = mean ? ".squares" : "" };
     const struct op_call c = op_attrs_of(p->g, n);
-    uint64_t made = op_shape_count(&p->g->value[n->outs ? n->out[0] : 0].shape);
+    uint64_t made;
 
-    if (root == OP_NONE || !has_axes(p, n, &part.attr[0]) || !made || !is_float(p->g, root))
+    if (root == OP_NONE || !has_axes(p, n, &part.attr[0]) || !is_float(p->g, root))
+        return EMU_OK;
+    made = op_shape_count(&p->g->value[n->out[0]].shape);
+    if (!made)
         return EMU_OK;
     part.in[0] = op_pass_now(p, root);
     part.in[1] = part.in[2] = OP_NONE;

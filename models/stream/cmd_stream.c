@@ -126,7 +126,7 @@ static enum emu_status take_picture(struct streaming *x, uint8_t *rgb, int *more
 
 static size_t picture_bytes(const struct streaming *x)
 {
-    return (size_t)x->net.recipe.side * x->net.recipe.side * 3;
+    return (size_t)x->net.recipe.width * x->net.recipe.height * 3;
 }
 
 static enum emu_status next_picture(void *ctx, uint8_t *rgb, int *more)
