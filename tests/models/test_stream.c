@@ -40,10 +40,12 @@ static int stops(void *ctx)
 
 static struct stream_network small_net(void)
 {
-    return (struct stream_network){
-        .batch = BATCH,
-        .recipe = { .side = SIDE, .mean = { 0.5, 0.25, 0.125 }, .std = { 0.5, 0.25, 0.125 } }
-    };
+    return (struct stream_network){ .batch = BATCH,
+                                    .recipe = { .width = SIDE,
+                                                .height = SIDE,
+                                                .planes = 3,
+                                                .mean = { 0.5, 0.25, 0.125 },
+                                                .std = { 0.5, 0.25, 0.125 } } };
 }
 
 static void batches_come_when_they_are_looked_for(void **state)
