@@ -146,5 +146,6 @@ echo "long tests, part $part of $parts (commit number $count)"
 row_action=run_row
 table
 echo "long tests, part $part: $passed passed, ${#failed[@]} failed"
+[ ${#failed[@]} -eq 0 ] && exit
 printf 'failed: %s\n' "${failed[@]}"
-[ ${#failed[@]} -eq 0 ]
+exit 1

@@ -134,9 +134,9 @@ seq -f 'name%g' 0 999 >"$tmp/names.txt"
 "$program" $net --labels "$tmp/names.txt" >"$tmp/out" 2>"$tmp/err"
 grep -qE 'class ([0-9]+) name\1 \([0-9.]+\), ([0-9]+) name\2 \([0-9.]+\), ([0-9]+) name\3 ' "$tmp/out" && passed=$((passed + 1)) || fail "--labels: not all three classes have names"
 for option in "" "--precision f32" "-b 2"; do
-    "$program" run -q tests/fuzz/corpus/onnx/layer_norm.onnx --set tiles=16 --cache "$tmp/kept" $option >/dev/null 2>&1
+    "$program" run -q tests/fuzz/corpus/onnx/layer_norm.onnx --set tiles=16 --cache "$tmp/listed" $option >/dev/null 2>&1
 done
-"$program" cache --cache "$tmp/kept" | grep network >"$tmp/out" 2>"$tmp/err"
+"$program" cache --cache "$tmp/listed" | grep network >"$tmp/out" 2>"$tmp/err"
 grep -q 'f32' "$tmp/out" && [ "$(sed 's/.*network//' "$tmp/out" | sort -u | wc -l)" = "$(wc -l <"$tmp/out")" ] && passed=$((passed + 1)) || fail "cache: entries that cannot be told apart"
 refuse "either --compare-layers or --max-cycles" $net --compare-layers --max-cycles 500
 

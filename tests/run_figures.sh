@@ -62,7 +62,8 @@ found() { WANT=$want perl -0e 'my $w = quotemeta $ENV{WANT}; $w =~ s/\\ /\\s+/g;
 replace() {
     LIKE=$like WANT=$want perl -0pi -e '
         BEGIN { $like = $ENV{LIKE}; $like =~ s/\\Q(.*?)\\E/quotemeta $1/ge; $like =~ s/\\ /\\s+/g; $want = $ENV{WANT} }
-        s/$like/my @gaps = $& =~ m{\s+}g; my $new = $want; $new =~ s{ }{shift @gaps}ge; $new/e' "$page"
+        $places = () = /$like/g; # where several places look like it, none is touched
+        s/$like/my @gaps = $& =~ m{\s+}g; my $new = $want; $new =~ s{ }{shift @gaps}ge; $new/e if $places == 1' "$page"
 }
 
 near() { # the line of the page that is most like what was expected

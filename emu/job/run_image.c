@@ -130,7 +130,7 @@ int run_has_values(const struct run *r)
 
 void run_engine_note(const struct run *r, char text[RUN_ENGINE_TEXT])
 {
-    const char *why, *usual = image_note(r->im, IMAGE_NOTE_USUAL);
+    const char *why, *usual = r ? image_note(r->im, IMAGE_NOTE_USUAL) : NULL;
 
     *text = '\0';
     if (run_engine(r, &why) == ENGINE_TIMING && usual)

@@ -100,8 +100,9 @@ static void belong(void **state)
     check("chart", THING_IMAGE,
           "--chart does nothing for an image; it is for manifests, programs, networks and ONNX "
           "files");
-    check("max-cycles", THING_PROGRAM,
-          "--max-cycles does nothing for a program; it is for manifests, source files and images");
+    check("max-cycles", THING_PROGRAM, NULL);
+    check("runs", THING_PROGRAM,
+          "--runs does nothing for a program; it is for manifests, source files and images");
     check("machine", THING_IMAGE, "--machine does nothing for an image");
     check("threads", THING_IMAGE, NULL);
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the pages say of whole networks and of steps of training is what comes out: every command of tests/long/long_figures.txt.
+# What the pages say of whole networks is what comes out: every command of tests/long/long_figures.txt.
 # WRITE=1 puts into the pages what came out.
 #
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
