@@ -9,9 +9,9 @@
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
-#include "models/run/model_dump.h"
-#include "models/run/network_choice.h"
-#include "models/run/onnx_request.h"
+#include "models/answer/model_dump.h"
+#include "models/ask/network_choice.h"
+#include "models/ask/onnx_request.h"
 
 int models_is_onnx(const struct request *q)
 {

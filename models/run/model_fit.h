@@ -5,7 +5,7 @@
 #define MODELS_MODEL_FIT_H
 
 #include "models/run/fit_search.h"
-#include "models/run/model_source.h"
+#include "models/ask/model_source.h"
 #include "programs/programs.h"
 
 /* Tries what would fit. need_bytes: of the tile that needs most. */

@@ -2,7 +2,7 @@
 #ifndef MODELS_STREAM_OPTIONS_H
 #define MODELS_STREAM_OPTIONS_H
 
-#include "models/run/network_choice.h"
+#include "models/ask/network_choice.h"
 #include "models/stream/stream_run.h"
 
 struct stream_options stream_options_of(const struct request *q);

@@ -10,9 +10,9 @@
 #include "emu/job/run_image.h"
 #include "emu/profile/bill.h"
 #include "models/lower/op_program.h"
-#include "models/run/kept_image.h"
-#include "models/run/model_inputs.h"
-#include "models/run/net_cache.h"
+#include "models/keep/kept_image.h"
+#include "models/ask/model_inputs.h"
+#include "models/keep/net_cache.h"
 #include "programs/cli/program_request.h"
 
 enum { CATEGORIES_MAX = 64 };

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "models/run/model_source.h"
+#include "models/ask/model_source.h"
 #include "models/sweep/sweep_point.h"
 
 /* What a process keeps from image to image. */

@@ -8,7 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
 #include "emu/cli/request_store.h"
-#include "models/run/model_source.h"
+#include "models/ask/model_source.h"
 #include "programs/cli/program_request.h"
 
 enum { TEXT_MAX = 400 };

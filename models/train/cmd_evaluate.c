@@ -12,7 +12,7 @@
 #include "emu/cli/interrupt.h"
 #include "emu/job/run_image.h"
 #include "models/operators/op_print.h"
-#include "models/run/network_choice.h"
+#include "models/ask/network_choice.h"
 #include "models/train/train_evaluate.h"
 #include "models/train/train_pictures.h"
 #include "models/train/train_source.h"

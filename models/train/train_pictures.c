@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "models/run/net_pictures.h"
+#include "models/ask/net_pictures.h"
 
 /* Of smaller pictures a drawn piece says nothing, and many mean another thing mirrored: digits. */
 enum { AUGMENTED_FROM = 64 };

@@ -10,8 +10,8 @@
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/picture/picture_recipe.h"
-#include "models/run/network_choice.h"
-#include "models/run/onnx_request.h"
+#include "models/ask/network_choice.h"
+#include "models/ask/onnx_request.h"
 
 const char *train_format_text(const struct request *q)
 {

@@ -7,7 +7,7 @@
 #include "emu/cli/request.h"
 #include "models/onnx/onnx.h"
 #include "models/picture/picture_recipe.h"
-#include "models/run/onnx_weights.h"
+#include "models/ask/onnx_weights.h"
 #include "models/train/train_step.h"
 #include "models/weights/weights.h"
 

@@ -24,7 +24,7 @@ static const struct row {
 #define GROUP(title) { .group = title },
 #define FIGURE(id, low, high, unit, evidence, measure, what, source, why)                          \
     { NULL, #id, low, high, unit, evidence, measure, what, source, why },
-#include "models/run/published.def"
+#include "models/answer/published.def"
 };
 
 enum { ROWS = EMU_COUNT_OF(rows) };

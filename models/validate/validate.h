@@ -1,7 +1,7 @@
 /* validate.h - `superstep validate`: what silicon and the vendor's tools are known to do, beside
  * what is executed here.
  *
- *   models/run/published.def  the figures, one row each
+ *   models/answer/published.def  the figures, one row each
  *   validate_amp.c        a matrix codelet on one tile
  *   validate_machine.c    exchange, sync, supersteps, host
  *   validate_network.c    layers, and what fits a chip
@@ -31,7 +31,7 @@ typedef enum emu_status measure_figure(struct validation *v, struct outcome *o);
 
 #define GROUP(title)
 #define FIGURE(id, low, high, unit, evidence, measure, what, source, why) measure_figure measure;
-#include "models/run/published.def"
+#include "models/answer/published.def"
 
 /* `superstep validate`. Exit code: 0, unless something did not run. */
 int cmd_validate(const struct request *q);

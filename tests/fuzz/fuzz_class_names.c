@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "emu/base/name_text.h"
-#include "models/run/class_names.h"
+#include "models/answer/class_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

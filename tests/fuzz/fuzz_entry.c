@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "emu/base/fail.h"
-#include "models/run/net_entry.h"
+#include "models/keep/net_entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

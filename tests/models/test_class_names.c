@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "models/run/class_names.h"
+#include "models/answer/class_names.h"
 
 #define TAKE(text, classes, c) class_names_take(text, sizeof(text) - 1, "x.txt", classes, c)
 

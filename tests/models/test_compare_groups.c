@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "emu/arch/arch.h"
-#include "models/run/compare_groups.h"
+#include "models/bound/compare_groups.h"
 
 /* A graph that is built, one line a node. */
 static struct op_graph *g;

@@ -11,7 +11,7 @@
 #include "emu/arch/arch.h"
 #include "models/lower/op_program.h"
 #include "models/pass/pass_precision.h"
-#include "models/run/not_finite.h"
+#include "models/ask/not_finite.h"
 #include "tests/fixtures/pass_fixture.h"
 
 enum { NAMES = 48, NAME = 16, LINE = 96, WORDS = 12, INPUTS = 4 };

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "emu/base/alloc.h"
-#include "models/run/model_weights.h"
+#include "models/ask/model_weights.h"
 
 enum { TEXT = 300 };
 

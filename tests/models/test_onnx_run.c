@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "models/run/model_report.h"
+#include "models/answer/model_report.h"
 #include "tests/fixtures/picture_fixture.h"
 #include "tests/fixtures/quiet_run.h"
 #include "tests/fixtures/small_networks.h"

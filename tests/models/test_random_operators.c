@@ -20,7 +20,7 @@
 #include "models/lower/op_program.h"
 #include "models/operators/op_print.h"
 #include "models/pass/pass_precision.h"
-#include "models/run/compare_groups.h"
+#include "models/bound/compare_groups.h"
 #include "tests/fixtures/random_operators.h"
 #include "tests/fixtures/seed_range.h"
 

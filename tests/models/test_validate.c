@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "emu/base/fail.h"
-#include "models/run/host_cost.h"
+#include "models/answer/host_cost.h"
 #include "models/validate/validate.h"
 
 static double measured(measure_figure *measure)
@@ -69,7 +69,7 @@ static void test_names(void **state)
 {
     static const char *const id[] = {
 #define FIGURE(id, ...) #id,
-#include "models/run/published.def"
+#include "models/answer/published.def"
     };
 
     (void)state;

@@ -1,0 +1,20 @@
+/* layer_range.h - the f16 numbers that each layer's codelets left in memory during a run: the
+ * largest magnitude, and how many are at the end of the range.
+ */
+#ifndef MODELS_LAYER_RANGE_H
+#define MODELS_LAYER_RANGE_H
+
+#include "models/answer/layer_cycles.h"
+
+/* Results of a layer, those between its codelets included. */
+struct layer_range {
+    uint64_t numbers, saturated; /* saturated: +-65504, or no numbers */
+    double largest;              /* magnitude of those that are numbers */
+};
+
+/* By row of k, after a run with session_options.ranges. *out is owned by the caller; NULL if the
+ * session has no ranges. EMU_NO_MEMORY. */
+enum emu_status layer_ranges_new(const struct layer_cycles *k, const struct session *s,
+                                 struct layer_range **out) EMU_MUST_CHECK;
+
+#endif

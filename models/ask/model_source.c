@@ -1,0 +1,158 @@
+/* model_source.c - a network by name or from a file, up to the graph that is lowered. */
+#include "models/ask/model_source.h"
+
+#include "emu/base/alloc.h"
+#include "emu/base/output_file.h"
+#include "models/operators/op_print.h"
+#include "models/pass/op_pass.h"
+#include "models/ask/model_weights.h"
+#include "models/ask/onnx_request.h"
+
+/* ---- files ---- */
+
+/* What cannot run is told at once, on stdout. */
+static enum emu_status refuse(const struct op_graph *g)
+{
+    op_graph_print_problems(g, stdout);
+    return op_graph_refused(g, "");
+}
+
+static enum emu_status read_file(const struct request *q, struct model_source *s)
+{
+    TRY(onnx_request_read(q, 0, &s->replaced, &s->model));
+    s->graph = s->model->graph;
+    snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
+    if (q->weights)
+        snprintf(s->weights_text, sizeof(s->weights_text), "%u of %u initializers from %s",
+                 s->replaced.taken, s->model->parameters, q->weights);
+    return s->graph->nodes_wrong ? refuse(s->graph) : EMU_OK;
+}
+
+enum emu_status model_source_pass(struct model_source *s)
+{
+    enum emu_status st;
+
+    TRY(pass_all(s->graph));
+    if (s->choice.real == ELEM_F16)
+        TRY(pass_precision(s->graph, &s->precision));
+    if (s->choice.real == ELEM_F16 && !s->choice.f32_until)
+        return EMU_OK;
+    st = pass_widen(s->graph, s->choice.f32_until);
+    if (st != EMU_OK)
+        return emu_fail(st, "--f32-until: %s (--dump groups prints the names)", emu_error());
+    return pass_spell_windows(s->graph);
+}
+
+static enum emu_status prepare_file(struct progress *progress, struct model_source *s)
+{
+    struct op_graph *g = s->graph;
+    uint32_t folded;
+
+    TRY(op_graph_tidy(g));
+    not_finite_weights(&s->not_finite, g, s->choice.real == ELEM_F16);
+    folded = g->nodes;
+    s->parameters = op_graph_parameters(g);
+    progress_report(progress, "read", "%u nodes, %u after folding; %u parameters, %.1f MB",
+                    g->nodes_read, folded, s->model->parameters,
+                    (double)s->model->parameter_bytes / 1e6);
+    if (s->model->warning)
+        fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
+    TRY(model_source_pass(s));
+    progress_report(progress, "passes", "%u nodes", g->nodes);
+    return EMU_OK;
+}
+
+/* ---- names ---- */
+
+static enum emu_status find_name(const struct request *q, struct model_source *s)
+{
+    TRY(net_new(s->choice.name, &s->choice.net, &s->net));
+    s->graph = s->net->graph;
+    s->parameters = net_params(s->net);
+    return q->logits ? op_graph_output(s->graph, op_value_find(s->graph, net_logits)) : EMU_OK;
+}
+
+enum emu_status model_source_attach(struct model_source *s, struct progress *progress)
+{
+    if (s->model)
+        return EMU_OK;
+    TRY(model_weights_get(&s->choice, s->net, &s->weights, s->weights_text,
+                          sizeof(s->weights_text)));
+    progress_report(progress, "weights", "%s", s->weights_text);
+    weights_attach(s->weights, s->net);
+    not_finite_weights(&s->not_finite, s->graph, s->choice.real == ELEM_F16);
+    return EMU_OK;
+}
+
+enum emu_status model_source_finish(struct model_source *s, struct progress *progress)
+{
+    if (s->model || s->weights)
+        return EMU_OK;
+    TRY(model_source_attach(s, progress));
+    return model_source_pass(s);
+}
+
+enum emu_status model_source_recipe(const struct model_source *s, struct picture_recipe *out)
+{
+    const char *family = NULL;
+
+    TRY(output_not_input(s->choice.write_weights, s->choice.weights));
+    if (s->choice.weights)
+        TRY(weights_family(s->net, s->choice.weights, &family));
+    *out = picture_recipe_of(s->net, family);
+    return EMU_OK;
+}
+
+/* ---- either ---- */
+
+enum emu_status model_source_check(struct model_source *s, const struct arch *a)
+{
+    if (s->model)
+        TRY(op_lower_check(s->graph));
+    return s->graph->nodes_wrong ? refuse(s->graph) : op_lower_check_machine(a, s->graph);
+}
+
+enum emu_status model_source_read(const struct request *q, struct model_source *out)
+{
+    *out = (struct model_source){ .choice = network_choice_of(q) };
+    return network_find(q->what) ? find_name(q, out) : read_file(q, out);
+}
+
+enum emu_status model_source_open(const struct request *q, const struct arch *a,
+                                  struct progress *progress, struct model_source *out)
+{
+    TRY(model_source_read(q, out));
+    if (out->model)
+        TRY(prepare_file(progress, out));
+    return model_source_check(out, a);
+}
+
+void model_source_free(struct model_source *s)
+{
+    weights_free(s->weights);
+    net_free(s->net);
+    onnx_model_free(s->model);
+    onnx_weights_free(&s->replaced);
+    *s = (struct model_source){ .net = NULL };
+}
+
+static uint32_t batch_of(const struct model_source *s)
+{
+    const struct op_shape *in =
+        s->graph->inputs ? &s->graph->value[s->graph->input[0]].shape : NULL;
+
+    if (s->net)
+        return s->net->batch;
+    return in && in->rank && in->dim[0] && s->model->batched ? in->dim[0] : 1;
+}
+
+struct model_facts model_source_facts(const struct model_source *s)
+{
+    struct model_facts f = op_facts(s->graph, s->choice.name, batch_of(s), s->parameters);
+
+    if (s->net) {
+        f.resolution = s->net->resolution;
+        snprintf(f.input, sizeof(f.input), "%ux%u", f.resolution, f.resolution);
+    }
+    return f;
+}

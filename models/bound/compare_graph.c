@@ -1,0 +1,119 @@
+/* compare_graph.c - all groups of a graph against the reference, in as many runs as it takes. */
+#include "models/bound/compare_graph.h"
+
+#include "emu/base/progress.h"
+#include "models/bound/compare_groups.h"
+#include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
+
+enum { HALVINGS = 3 };
+
+struct graph_comparer { /* all borrowed */
+    const struct request *q;
+    const struct arch *a;
+    const struct op_graph *g;
+    const struct op_program_options *o;
+    const struct op_tensor *in;
+    const struct node_groups *groups;
+    struct group_comparison *sum;
+    struct progress progress;
+    int code;
+};
+
+static uint64_t result_size(const struct graph_comparer *c, uint32_t group)
+{
+    return op_shape_count(&c->g->value[node_group_result(c->g, &c->groups->at[group])].shape);
+}
+
+/* The group before which half of the results of groups [begin, end) lie, by size. */
+static uint32_t middle_of(const struct graph_comparer *c, uint32_t begin, uint32_t end)
+{
+    uint64_t all = 0, half = 0;
+    uint32_t i = begin;
+
+    for (uint32_t k = begin; k < end; k++)
+        all += result_size(c, k);
+    while (i + 1 < end && 2 * half < all)
+        half += result_size(c, i++);
+    return i > begin ? i : begin + 1;
+}
+
+static enum emu_status run_and_compare(struct graph_comparer *c, const struct op_program *p,
+                                       const struct lower_options *o)
+{
+    const struct session_options options = session_options_of(c->q);
+    struct session *s = NULL;
+    enum emu_status st = session_new(p->compiled, &options, &s);
+
+    for (uint32_t k = 0; st == EMU_OK && k < c->g->inputs; k++)
+        st = op_program_write(p, s, k, &c->in[k]);
+    if (st == EMU_OK)
+        st = session_run(s);
+    if (st == EMU_OK) {
+        progress_report(&c->progress, "execute", "%s cycles", count_text(session_cycles(s)).at);
+        st = compare_groups(p, s, o, c->sum);
+    }
+    if (st == EMU_OK)
+        progress_report(&c->progress, "compare", "groups %u to %u of %u", o->keep_begin + 1,
+                        o->keep_end, c->groups->count);
+    session_free(s);
+    return st;
+}
+
+static enum emu_status compare_part(struct graph_comparer *c, uint32_t begin, uint32_t end,
+                                    unsigned halvings)
+{
+    struct op_program_options o = *c->o;
+    uint32_t middle = middle_of(c, begin, end);
+    struct op_program p;
+    enum emu_status s;
+    int fits;
+
+    o.lower.keep_begin = begin;
+    o.lower.keep_end = end;
+    TRY(op_program_new(c->a, c->g, &o, &p));
+    progress_skip(&c->progress);
+    fits = compiled_fits(p.compiled);
+    if (fits)
+        s = run_and_compare(c, &p, &o.lower);
+    else if (middle >= end || !halvings)
+        s = program_out_of_memory(c->q, p.compiled, stdout, &c->code);
+    else
+        s = EMU_OK;
+    op_program_free(&p);
+    if (fits || s != EMU_OK || middle >= end || !halvings)
+        return s;
+    TRY(compare_part(c, begin, middle, halvings - 1));
+    return c->code == EXIT_RAN ? compare_part(c, middle, end, halvings - 1) : EMU_OK;
+}
+
+enum emu_status compare_graph(const struct request *q, const struct arch *a,
+                              const struct op_graph *g, const struct op_program_options *o,
+                              const struct op_tensor *in, int *code)
+{
+    struct group_comparison sum = { .f = stdout, .rows = q->json ? json_array() : NULL };
+    struct graph_comparer c = { .q = q, .a = a, .g = g, .o = o, .in = in, .sum = &sum };
+    struct node_groups groups;
+    enum emu_status s;
+
+    if (q->json && !sum.rows)
+        return FAIL(NO_MEMORY, "the answer");
+    c.groups = &groups;
+    c.progress = progress_begin(q->quiet ? NULL : stderr);
+    c.code = EXIT_RAN;
+    s = node_groups_of(g, o->lower.real, &groups);
+    if (s == EMU_OK) {
+        compare_groups_begin(&sum);
+        s = compare_part(&c, 0, groups.count, HALVINGS);
+        if (s == EMU_OK && c.code == EXIT_RAN)
+            s = compare_groups_end(&sum);
+        node_groups_free(&groups);
+    }
+    json_decref(sum.rows);
+    *code = c.code;
+    if (s != EMU_FAULT)
+        return s;
+    request_failed(q, NULL);
+    *code = EXIT_FAULTED;
+    return EMU_OK;
+}

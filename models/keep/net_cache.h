@@ -1,0 +1,48 @@
+/* net_cache.h - compiled networks in the cache on disk: what makes two of them the same, finding
+ * one, keeping one.
+ *
+ * The key holds all that the compiler reads: the network with its options, or the contents of an
+ * ONNX file and of those beside it with the sizes and outputs that were asked for; where parameters
+ * come from (of a file its contents); the options of the compiler, the fields of the machine that
+ * compiling reads (arch_fields.def), and the program's own file. Pictures and all other fields are
+ * inputs of the run.
+ */
+#ifndef MODELS_NET_CACHE_H
+#define MODELS_NET_CACHE_H
+
+#include "emu/base/disk_cache.h"
+#include "models/onnx/onnx.h"
+#include "models/keep/net_entry.h"
+#include "models/ask/network_choice.h"
+
+/* What is to be compiled; all borrowed. */
+struct net_cache_input {
+    const struct network_choice *choice;
+    const struct net *net;          /* NULL: a file */
+    const struct onnx_model *model; /* of the file, read as the request says */
+    const struct request *request;
+    const struct arch *arch;
+    enum exchange_target exchange;
+};
+
+struct net_cache {
+    struct disk_cache disk; /* no folder: nothing is found and nothing is kept */
+    struct net_cache_input in;
+    struct hash128 key;
+};
+
+/* Opens the cache of the choice and computes the key. What cannot be read (the weights, the program
+ * itself) is no error here: then there is no cache. */
+void net_cache_open(const struct net_cache_input *in, struct net_cache *out);
+/* Returns 1 when the network is there and whole. What cannot be used counts as not there.
+ * for_timing: only the timing engine is to run it (image_read_for_timing()). */
+int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *out);
+/* Keeps a network that fits; its image must have no pictures. names: of the weights' tensors, NULL
+ * without a file. Errors: EMU_IO, EMU_NO_MEMORY: it is not kept. */
+enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
+                               const struct layer_cycles *k, const char *names) EMU_MUST_CHECK;
+/* One line: "efficientnet-b4, 380x380, batch 1, on mk2, seed 1"; "FILE.onnx, on mk2, parameters of
+ * the file". */
+void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes);
+
+#endif
