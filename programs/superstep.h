@@ -11,10 +11,11 @@
  *
  * What these headers declare is all that the library exports.
  *
- * Objects that could not be made may be passed on: where a graph, machine, compiled program,
- * session, interpreter, run, image or manifest is NULL, and where a number names nothing, a
- * function that returns a status answers with an error that says so, and any other does nothing and
- * returns 0, NULL or a tensor of nothing. Other pointers must be what their function says.
+ * Objects that could not be made may be passed on: where a graph, network, machine, compiled
+ * program, session, interpreter, run, image or manifest is NULL, and where a number names nothing,
+ * a function that returns a status answers with an error that says so, and any other does nothing
+ * and returns 0, NULL or a tensor of nothing. To add something with a tensor that is none of the
+ * graph's is an error of the graph. Other pointers must be what their function says.
  */
 #ifndef SUPERSTEP_H
 #define SUPERSTEP_H

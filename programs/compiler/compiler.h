@@ -168,7 +168,7 @@ struct tile_run {
     uint32_t tile; /* UINT32_MAX: not mapped */
 };
 /* The runs of all of t, in order, each as long as possible. Free *out with emu_free. Errors:
- * EMU_NO_MEMORY, or the error of the graph. */
+ * EMU_NO_MEMORY, EMU_BAD_PROGRAM if t is not one of the graph's, or the error of the graph. */
 enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_run **out,
                                 size_t *runs) EMU_MUST_CHECK;
 

@@ -1,8 +1,9 @@
 /* test_api_arguments.c - functions of the library with what is not there: each answers with an
  * error or with nothing, and none crashes.
  *
- * Each call of api_calls.def is made in a process of its own, with handles that are NULL, as those
- * are whose making has failed, and with numbers, tensors and names that do not exist.
+ * Each call of api_calls.def is made in a process of its own, with numbers, tensors and names that
+ * do not exist, and with handles that are NULL, as those are whose making has failed; then once
+ * more on a graph and a network that there are.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -32,6 +33,13 @@ struct handles {
     const struct codelet_library *library;
     struct tensor tensor;
     struct program program;
+    struct activation activation; /* the sizes are those of the layers */
+    struct conv_layer conv;
+    struct pool_layer pool;
+    struct group_norm_layer group_norm;
+    struct norm_layer norm;
+    struct row_loop loop;
+    struct loop_rows rows;
     uint32_t number;
     const char *name;
     FILE *sink;
@@ -40,7 +48,7 @@ struct handles {
     _Alignas(16) char room[1 << 16], zeros[1 << 16];
 };
 
-enum { NO_STATUS = 100, NO_MESSAGE };
+enum { NO_STATUS = 100, NO_MESSAGE, NO_COMPLAINT };
 
 /* The status of a call, or NO_STATUS. */
 typedef int call_fn(struct handles *h);
@@ -58,24 +66,41 @@ typedef int call_fn(struct handles *h);
         (void)name arguments;                                                                      \
         return NO_STATUS;                                                                          \
     }
+#define LOOK(name, arguments) OTHER(name, arguments)
 #include "tests/library/api_calls.def"
 #undef STATUS
 #undef OTHER
+#undef LOOK
 
 static const struct call {
-    const char *name;
+    const char *name, *arguments;
     call_fn *fn;
+    int looks;
 } calls[] = {
-#define STATUS(name, arguments) { #name, call_##name },
-#define OTHER(name, arguments)  { #name, call_##name },
+#define STATUS(name, arguments) { #name, #arguments, call_##name, 0 },
+#define OTHER(name, arguments)  { #name, #arguments, call_##name, 0 },
+#define LOOK(name, arguments)   { #name, #arguments, call_##name, 1 },
 #include "tests/library/api_calls.def"
 #undef STATUS
 #undef OTHER
+#undef LOOK
 };
 
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
-/* What the process of a call ends with: its status, or NO_MESSAGE if an error says nothing. */
+/* Whether a call adds something to a graph of a tensor that is none of it. */
+static int has_wrong_tensor(const struct call *c)
+{
+    static const char *const with[] = { "h->tensor", "h->activation", "h->loop", "h->rows" };
+
+    for (unsigned k = 0; !c->looks && k < sizeof(with) / sizeof(with[0]); k++)
+        if (strstr(c->arguments, with[k]))
+            return strstr(c->arguments, "(h->g") || strstr(c->arguments, "(h->nn");
+    return 0;
+}
+
+/* What the process of a call ends with: its status, NO_MESSAGE if an error says nothing, or
+ * NO_COMPLAINT if a wrong tensor is no error of a graph that there is. */
 static int end_of(const struct call *c, struct handles *h)
 {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
@@ -90,10 +115,41 @@ static int end_of(const struct call *c, struct handles *h)
         status = c->fn(h);
         if (status != EMU_OK && status != NO_STATUS && !*emu_error())
             status = NO_MESSAGE;
+        if (status == NO_STATUS && h->g && has_wrong_tensor(c) && graph_status(h->g) == EMU_OK)
+            status = NO_COMPLAINT;
         _exit(status);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     return status;
+}
+
+/* Layers that would be right if there were a tensor. */
+static void set_layers(struct handles *h)
+{
+    h->activation = (struct activation){ h->tensor, 1, CHANNEL_BLOCK, 2, 2 };
+    h->conv = (struct conv_layer){ .out_c = CHANNEL_BLOCK,
+                                   .groups = 1,
+                                   .kernel_h = 1,
+                                   .kernel_w = 1,
+                                   .stride_h = 1,
+                                   .stride_w = 1,
+                                   .dilation_h = 1,
+                                   .dilation_w = 1,
+                                   .w = &h->tensor };
+    h->pool = (struct pool_layer){ .kernel_h = 1,
+                                   .kernel_w = 1,
+                                   .stride_h = 1,
+                                   .stride_w = 1,
+                                   .dilation_h = 1,
+                                   .dilation_w = 1,
+                                   .out_h = 2,
+                                   .out_w = 2 };
+    h->group_norm = (struct group_norm_layer){
+        .groups = 1, .eps = 1, .gamma = (const void *)h->zeros, .beta = (const void *)h->zeros
+    };
+    h->norm = (struct norm_layer){ .eps = 1, .gamma = h->tensor, .beta = h->tensor };
+    h->loop = (struct row_loop){ 7, h->tensor };
+    h->rows = (struct loop_rows){ h->tensor, h->tensor };
 }
 
 static struct handles *new_handles(void)
@@ -102,6 +158,8 @@ static struct handles *new_handles(void)
 
     assert_non_null(h);
     h->tensor.view = UINT32_MAX;
+    h->program.node = UINT32_MAX;
+    set_layers(h);
     h->number = 77;
     h->name = "no such name";
     h->sink = fopen("/dev/null", "w");
@@ -122,10 +180,12 @@ static unsigned crashes(struct handles *h)
     for (unsigned k = 0; k < CALLS; k++) {
         int end = end_of(&calls[k], h);
 
-        if (WIFEXITED(end) && WEXITSTATUS(end) != NO_MESSAGE)
+        if (WIFEXITED(end) && WEXITSTATUS(end) <= NO_STATUS)
             continue;
         print_message("# %s: %s\n", calls[k].name,
-                      WIFEXITED(end) ? "an error without a message" : "a crash");
+                      !WIFEXITED(end)                  ? "a crash"
+                      : WEXITSTATUS(end) == NO_MESSAGE ? "an error without a message"
+                                                       : "no error of the graph");
         bad++;
     }
     return bad;
@@ -149,6 +209,25 @@ static void nothing_is_there(void **state)
     free_handles(h);
 }
 
+/* The handles are there, the tensors are not. */
+static void wrong_tensors_of_a_graph(void **state)
+{
+    struct handles *h = new_handles();
+    unsigned wrong = 0;
+
+    (void)state;
+    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &h->g), EMU_OK);
+    h->program = program_sequence(h->g);
+    assert_int_equal(nn_new(h->g, h->program, 0, &h->nn), EMU_OK);
+    for (unsigned k = 0; k < CALLS; k++)
+        wrong += (unsigned)has_wrong_tensor(&calls[k]);
+    print_message("# %u functions with wrong tensors\n", wrong);
+    assert_int_equal(crashes(h), 0);
+    nn_free(h->nn);
+    graph_free(h->g);
+    free_handles(h);
+}
+
 /* The idiom of a program of one's own, with a name that is misspelled. */
 static void a_misspelled_machine(void **state)
 {
@@ -165,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_there),
+        cmocka_unit_test(wrong_tensors_of_a_graph),
         cmocka_unit_test(a_misspelled_machine),
     };
 

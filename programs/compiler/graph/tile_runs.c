@@ -63,6 +63,8 @@ enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_ru
     *out = NULL;
     *runs = 0;
     TRY(graph_status(g));
+    if (t.view >= g->view.count)
+        return FAIL(BAD_PROGRAM, "graph_tile_runs: the tensor is not one of this graph");
     s = view_runs(g, t.view, 0, tensor_elements(g, t), collect, &c);
     if (s != EMU_OK) {
         VEC_FREE(&c.run);

@@ -239,7 +239,7 @@ uint64_t tensor_memory_runs(const struct graph *g, struct tensor t)
 {
     uint64_t runs = 0;
 
-    if (graph_works(g))
+    if (graph_works(g) && t.view < g->view.count)
         EMU_ASSERT(view_runs(g, t.view, 0, g->view.at[t.view].elements, count_run, &runs) ==
                    EMU_OK);
     return runs;
@@ -284,7 +284,7 @@ static void order_of_view(const struct graph *g, uint32_t view, unsigned *order)
 
 void tensor_memory_order(const struct graph *g, struct tensor t, unsigned *order)
 {
-    if (graph_works(g))
+    if (graph_works(g) && t.view < g->view.count)
         order_of_view(g, t.view, order);
 }
 

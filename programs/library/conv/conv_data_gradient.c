@@ -285,10 +285,12 @@ struct activation op_conv_data_gradient(struct nn *nn, struct activation dy,
                                         const struct conv_layer *l, const struct activation *x,
                                         const char *name)
 {
-    struct data_gradient d = { .nn = nn, .g = nn->g, .l = l, .x = *x, .dy = dy };
+    struct data_gradient d = { .nn = nn, .g = nn_graph(nn), .l = l, .x = *x, .dy = dy };
     struct activation dx = dy;
     enum emu_status s;
 
+    if (graph_status(d.g) != EMU_OK)
+        return *x;
     graph_push(nn->g, name);
     s = take_weights(&d);
     if (s != EMU_OK)

@@ -241,17 +241,18 @@ struct activation op_conv(struct nn *nn, struct activation x, const struct conv_
     struct conv_layer fused = *layer;
     struct conv_plan p;
     struct activation y = x;
-    enum emu_status st = graph_status(nn->g);
+    enum emu_status st;
     const struct conv_shape shape = conv_layer_shape(&x, layer);
 
+    if (graph_status(nn_graph(nn)) != EMU_OK)
+        return x;
     if (layer->add && !shape.add)
         return conv_then_add(nn, x, layer, plan, name);
     if (shape.groups != layer->groups)
         return conv_joined(nn, x, layer, &shape, plan, name);
     if (is_zero(layer->bias, layer->out_c))
         fused.bias = NULL;
-    if (st == EMU_OK)
-        st = plan_layer(nn, &x, &fused, &p);
+    st = plan_layer(nn, &x, &fused, &p);
     if (st == EMU_OK && (tensor_rank(nn->g, x.t) == 4) != (p.method == CONV_FIRST))
         st = FAIL(USAGE,
                   "pictures [n][h][w][4] are for first layers only: up to 4 channels, kernel 3 to "

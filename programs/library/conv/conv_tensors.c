@@ -115,12 +115,12 @@ struct tensor conv_weight_blocks(struct nn *nn, const struct conv_layer *l, enum
 /* ---- homes ---- */
 
 /* The method of a layer, and its channels in a group; 0 if its groups are to be joined. */
-static uint32_t method_of(struct nn *nn, const struct activation *x, const struct conv_layer *l,
+static uint32_t method_of(struct graph *g, const struct activation *x, const struct conv_layer *l,
                           enum conv_method *method)
 {
     struct conv_shape s = conv_layer_shape(x, l);
 
-    s.blocks = tensor_rank(nn->g, x->t) == 5 && conv_is_first(&s);
+    s.blocks = tensor_rank(g, x->t) == 5 && conv_is_first(&s);
     *method = conv_method_of(&s);
     return s.groups == l->groups && l->groups ? x->c / l->groups : 0;
 }
@@ -128,9 +128,9 @@ static uint32_t method_of(struct nn *nn, const struct activation *x, const struc
 struct tensor conv_weights_matrix(struct nn *nn, const struct activation *x,
                                   const struct conv_layer *l, struct tensor blocks)
 {
-    struct graph *g = nn->g;
+    struct graph *g = nn_graph(nn);
     enum conv_method method;
-    uint32_t channels = method_of(nn, x, l, &method), in = channel_blocks(channels);
+    uint32_t channels = method_of(g, x, l, &method), in = channel_blocks(channels);
     const uint32_t h = l->kernel_h, w = l->kernel_w;
     struct tensor t = blocks;
 
@@ -175,11 +175,14 @@ struct conv_home conv_weights_home(struct nn *nn, const struct activation *x,
                                    const struct conv_layer *l, enum elem e, const char *name)
 {
     enum conv_method method;
-    uint32_t channels = method_of(nn, x, l, &method), shape[TENSOR_MAX_RANK];
+    struct graph *g = nn_graph(nn);
+    uint32_t channels = method_of(g, x, l, &method), shape[TENSOR_MAX_RANK];
     unsigned rank = form_of(l, method, channels, shape);
     uint32_t each = 1;
-    struct conv_home home;
+    struct conv_home home = { op_nothing(), op_nothing(), 0 };
 
+    if (graph_status(g) != EMU_OK)
+        return home;
     if (!channels) {
         rank = 4;
         shape[0] = l->out_c;
@@ -193,7 +196,7 @@ struct conv_home conv_weights_home(struct nn *nn, const struct activation *x,
         for (unsigned i = 1; i < rank; i++)
             each *= shape[i];
     }
-    home.blocks = graph_variable(nn->g, e, rank, shape, name);
+    home.blocks = graph_variable(g, e, rank, shape, name);
     home.whole = each;
     deal_out(nn, home.blocks, each);
     home.weights = conv_weights_matrix(nn, x, l, home.blocks);

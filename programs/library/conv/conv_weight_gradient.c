@@ -648,16 +648,17 @@ static struct tensor gradient(struct weight_gradient *d, const struct conv_layer
 struct tensor op_conv_weight_gradient(struct nn *nn, struct activation x, struct activation dy,
                                       const struct conv_layer *l, const char *name)
 {
-    struct weight_gradient d = { .nn = nn, .g = nn->g, .x = x, .dy = dy };
+    struct weight_gradient d = { .nn = nn, .g = nn_graph(nn), .x = x, .dy = dy };
     struct conv_shape s = conv_layer_shape(&x, l);
-    struct tensor t = x.t;
+    struct tensor t;
 
     if (s.out_h != dy.h || s.out_w != dy.w || dy.c != l->out_c || dy.n != x.n)
-        graph_fail(nn->g, EMU_USAGE, "%s: the gradient of an output of %u x %u x %u x %u", name,
-                   dy.n, dy.c, dy.h, dy.w);
+        graph_fail(d.g, EMU_USAGE, "%s: the gradient of an output of %u x %u x %u x %u", name, dy.n,
+                   dy.c, dy.h, dy.w);
+    if (graph_status(d.g) != EMU_OK)
+        return x.t;
     graph_push(nn->g, name);
-    if (graph_status(nn->g) == EMU_OK)
-        t = gradient(&d, l);
+    t = gradient(&d, l);
     graph_pop(nn->g);
     return t;
 }

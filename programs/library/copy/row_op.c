@@ -65,10 +65,14 @@ static void map_parts(struct graph *g, struct tensor parts)
 struct loop_rows op_loop_rows(struct graph *g, const struct row_loop *l, enum elem e, uint32_t k,
                               uint32_t n, const char *name)
 {
-    uint32_t share = share_of(g, e, n);
-    const uint32_t shape[] = { (n + share - 1) / share, l->rows, k, share };
-    struct loop_rows r = { .parts = graph_variable(g, e, 4, shape, name) };
+    struct loop_rows r = { op_nothing(), op_nothing() };
+    uint32_t share;
 
+    if (graph_status(g) != EMU_OK)
+        return r;
+    share = share_of(g, e, n);
+    r.parts = graph_variable(
+        g, e, 4, (const uint32_t[]){ (n + share - 1) / share, l->rows, k, share }, name);
     map_parts(g, r.parts);
     r.all = in_order(g, r.parts, n);
     return r;
@@ -84,6 +88,8 @@ struct tensor op_row_get(struct graph *g, struct program seq, const struct row_l
     struct tensor row = graph_variable(g, e, 4, shape, name);
     uint32_t cs = op_compute_set(g, seq, name);
 
+    if (graph_status(g) != EMU_OK)
+        return row;
     map_parts(g, row);
     for (uint32_t i = 0; i < shape[0]; i++)
         VERTEX_OF(row_get, kernel, g, cs, i,
@@ -118,6 +124,8 @@ void op_row_put(struct graph *g, struct program seq, const struct row_loop *l,
     struct tensor zero = graph_constant(g, e, 2, one, &nothing, "zero");
     uint32_t cs = op_compute_set(g, seq, name);
 
+    if (graph_status(g) != EMU_OK)
+        return;
     graph_map(g, zero, parts - 1);
     for (uint32_t i = 0; i < parts; i++)
         VERTEX_OF(row_put, kernel, g, cs, i,

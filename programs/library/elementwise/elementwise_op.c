@@ -344,12 +344,12 @@ struct tensor op_binary_channels(struct graph *g, struct program seq, enum binar
 {
     enum elem type = tensor_elem(g, t);
     const uint32_t *shape = tensor_shape(g, t);
-    uint32_t blocks = shape[0], n = shape[1], c = shape[tensor_rank(g, t) - 1];
+    unsigned rank = tensor_rank(g, t);
+    uint32_t blocks = shape[0], n = shape[1], c = rank ? shape[rank - 1] : 1, cs;
     uint64_t channels = (uint64_t)blocks * c,
              lists = channels ? tensor_elements(g, v) / channels : 0;
     struct tensor out = op_like(g, t, type, name);
     struct elementwise_op e = { .codelet = kernel_of_type(g, &binary[op].channel, type) };
-    uint32_t cs;
 
     if (graph_status(g) != EMU_OK)
         return out;

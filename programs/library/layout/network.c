@@ -74,10 +74,11 @@ struct activation nn_activation(struct nn *nn, uint32_t n, uint32_t c, uint32_t 
 struct activation op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name)
 {
     uint32_t shape[4] = { n, h, w, 4 };
-    struct activation f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
+    struct graph *g = nn_graph(nn);
+    struct activation f = { graph_variable(g, ELEM_F16, 4, shape, name), n, 3, h, w };
 
-    graph_map_linear(nn->g, f.t, 64, 64, 0, graph_compute_tiles(nn->g));
-    graph_input(nn->g, f.t);
+    graph_map_linear(g, f.t, 64, 64, 0, graph_compute_tiles(g));
+    graph_input(g, f.t);
     return f;
 }
 

@@ -29,6 +29,12 @@ struct nn {
 
 enum { NN_ZEROS = 256 };
 
+/* Its graph; NULL without a network, as where nn_new() has failed: graph_status() says so. */
+static inline struct graph *nn_graph(const struct nn *nn)
+{
+    return nn ? nn->g : NULL;
+}
+
 /* Blocks of 16 channels, the last one filled up. */
 static inline uint32_t channel_blocks(uint32_t channels)
 {

@@ -163,11 +163,16 @@ struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n
                              struct dim_order *order, const char *name)
 {
     uint32_t tiles = graph_compute_tiles(g), vector = 8 / elem_bytes(e);
-    uint64_t share = tensor_elements(g, t[0]) / tiles + 1, least = UINT64_MAX;
+    uint64_t share, least = UINT64_MAX;
     struct dim_order o = { .rank = 0 };
     struct tensor like, out;
     unsigned best = 0;
 
+    if (order)
+        *order = o;
+    if (graph_status(g) != EMU_OK)
+        return t[0];
+    share = tensor_elements(g, t[0]) / tiles + 1;
     for (unsigned k = 0; k < n; k++) {
         uint64_t most = fullest_tile(g, t[k], name);
 

@@ -53,6 +53,12 @@ struct tensor tile_part_take(struct graph *g, const struct tile_parts *s, size_t
 /* The name of a codelet, family and type: "add_f16". Written into out and returned. */
 const char *codelet_name(char out[40], const char *family, enum elem e);
 
+/* A tensor of nothing, for results that cannot be made. */
+static inline struct tensor op_nothing(void)
+{
+    return (struct tensor){ UINT32_MAX };
+}
+
 /* A new compute set, appended to seq. */
 uint32_t op_compute_set(struct graph *g, struct program seq, const char *name);
 

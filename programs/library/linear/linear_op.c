@@ -333,9 +333,11 @@ static struct activation add_layer(struct linear_layer *l, uint32_t out, const f
                                    const float *bias, enum activation_function act,
                                    const char *name)
 {
-    struct graph *g = l->nn->g;
+    struct graph *g = nn_graph(l->nn);
     enum emu_status s;
 
+    if (graph_status(g) != EMU_OK)
+        return l->y;
     graph_push(g, name);
     s = build(l, out, weights, bias, act);
     graph_pop(g);
@@ -358,10 +360,11 @@ struct activation op_linear_tensors(struct nn *nn, struct activation x, struct t
                                     const char *name)
 {
     struct linear_layer l = { .nn = nn, .x = x, .y = x, .w = &w, .b = b };
+    struct graph *g = nn_graph(nn);
 
-    if (tensor_rank(nn->g, w) != 2 || tensor_shape(nn->g, w)[1] != x.c) {
-        graph_fail(nn->g, EMU_USAGE, "%s: weights of another shape: expected [out][%u]", name, x.c);
+    if (tensor_rank(g, w) != 2 || tensor_shape(g, w)[1] != x.c) {
+        graph_fail(g, EMU_USAGE, "%s: weights of another shape: expected [out][%u]", name, x.c);
         return x;
     }
-    return add_layer(&l, tensor_shape(nn->g, w)[0], NULL, NULL, act, name);
+    return add_layer(&l, tensor_shape(g, w)[0], NULL, NULL, act, name);
 }

@@ -51,6 +51,9 @@ struct tensor op_product_hold(struct graph *g, struct program seq, uint32_t m, s
     struct tensor t, held;
     enum emu_status st;
 
+    if (tensor_rank(g, b) != 3)
+        graph_fail(g, EMU_BAD_PROGRAM, "%s: expected [1][k][n], got %u dimensions", name,
+                   tensor_rank(g, b));
     if (graph_status(g) != EMU_OK || !s[0] || !m || !n || !k)
         return b;
     st = plan_product(graph_arch(g), &shape, graph_compute_tiles(g), &p);

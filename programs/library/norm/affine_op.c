@@ -210,13 +210,16 @@ struct activation op_channel_affine(struct nn *nn, struct activation x, const fl
                                     const char *name)
 {
     struct affine m = { .nn = nn,
-                        .g = nn->g,
+                        .g = nn_graph(nn),
                         .x = x,
+                        .y = x,
                         .scale = scale,
                         .shift = shift,
-                        .codelet = nn_codelet(nn->g, &kernels, act) };
+                        .codelet = nn_codelet(nn_graph(nn), &kernels, act) };
     enum emu_status s;
 
+    if (graph_status(m.g) != EMU_OK)
+        return x;
     graph_push(nn->g, name);
     m.y = nn_activation(nn, x.n, x.c, x.h, x.w, "out");
     s = affine(&m);

@@ -167,9 +167,11 @@ struct activation op_group_norm(struct nn *nn, struct activation x,
                                 const struct group_norm_layer *layer, enum activation_function act,
                                 const char *name)
 {
-    struct norm m = { .nn = nn, .g = nn->g, .x = x, .layer = *layer, .act = act };
+    struct norm m = { .nn = nn, .g = nn_graph(nn), .x = x, .layer = *layer, .act = act };
     enum emu_status s;
 
+    if (graph_status(m.g) != EMU_OK)
+        return x;
     graph_push(nn->g, name);
     s = norm(&m);
     if (s != EMU_OK)

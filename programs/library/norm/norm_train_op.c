@@ -530,9 +530,13 @@ struct activation op_norm_train(struct nn *nn, struct activation x, const struct
                                 struct norm_statistics *out, const char *name)
 {
     struct norm m;
-    enum emu_status s = norm_open(&m, nn, x, layer, name);
     struct activation y = x;
+    enum emu_status s;
 
+    *out = (struct norm_statistics){ op_nothing(), op_nothing(), op_nothing() };
+    if (graph_status(nn_graph(nn)) != EMU_OK)
+        return x;
+    s = norm_open(&m, nn, x, layer, name);
     if (s == EMU_OK && layer->strided && layer->groups == 4 && !running)
         s = forward_four(&m, act, &y, out);
     else if (s == EMU_OK)
@@ -546,9 +550,12 @@ struct norm_gradients op_norm_gradient(struct nn *nn, struct activation x, struc
                                        const struct norm_statistics *statistics, const char *name)
 {
     struct norm m;
-    enum emu_status s = norm_open(&m, nn, x, layer, name);
-    struct norm_gradients out = { .x = x };
+    struct norm_gradients out = { x, op_nothing(), op_nothing() };
+    enum emu_status s;
 
+    if (graph_status(nn_graph(nn)) != EMU_OK)
+        return out;
+    s = norm_open(&m, nn, x, layer, name);
     if (s == EMU_OK)
         s = backward(&m, dy, statistics, &out);
     norm_close(&m, s, name);

@@ -51,13 +51,16 @@ static void add_vertices(struct nn *nn, const struct pixel_format *c, struct ten
 struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
                             const struct pixel_format *c, struct tensor *raw, const char *name)
 {
-    struct graph *g = nn->g;
+    struct graph *g = nn_graph(nn);
     uint32_t shape[4] = { n, h, w, LANES }, pixels = n * h * w;
     uint32_t padded = (pixels + GROUP - 1) / GROUP * GROUP, elements = padded * LANES;
     uint32_t bytes = padded * CHANNELS;
-    struct activation f = { .n = n, .c = CHANNELS, .h = h, .w = w };
     struct tensor all = graph_variable(g, ELEM_F16, 1, &elements, name);
+    struct activation f = { .t = all, .n = n, .c = CHANNELS, .h = h, .w = w };
 
+    *raw = all;
+    if (graph_status(g) != EMU_OK)
+        return f;
     graph_map_linear(g, all, GRAIN * LANES, GRAIN * LANES, 0, graph_compute_tiles(g));
     graph_push(g, name);
     *raw = graph_variable(g, c->elem, 1, &bytes, "raw");
@@ -91,7 +94,7 @@ struct tensor op_bytes(struct nn *nn, enum elem elem, unsigned rank, const uint3
                        uint32_t channels, uint32_t plane, const struct pixel_format *c,
                        struct tensor *raw, const char *name)
 {
-    struct graph *g = nn->g;
+    struct graph *g = nn_graph(nn);
     uint32_t tiles = graph_compute_tiles(g), n = 1, padded, cs;
     struct tensor all, tables;
     struct tile_run *run;
@@ -103,7 +106,9 @@ struct tensor op_bytes(struct nn *nn, enum elem elem, unsigned rank, const uint3
     for (unsigned d = 0; d < rank; d++)
         n *= shape[d];
     padded = (n + EACH - 1) / EACH * EACH;
-    all = graph_variable(g, elem, 1, &padded, name);
+    *raw = all = graph_variable(g, elem, 1, &padded, name);
+    if (graph_status(g) != EMU_OK)
+        return all;
     graph_map_linear(g, all, GRAIN, GRAIN * EACH, 0, tiles);
     graph_push(g, name);
     *raw = graph_variable(g, ELEM_U8, 1, &padded, "raw");
@@ -142,10 +147,12 @@ static void fill_zeros(struct nn *nn, struct tensor t)
 
 struct activation op_picture_blocks(struct nn *nn, struct activation picture, const char *name)
 {
-    struct graph *g = nn->g;
+    struct graph *g = nn_graph(nn);
     uint32_t shape[5] = { 1, picture.n, picture.h, picture.w, LANES };
     struct activation y;
 
+    if (graph_status(g) != EMU_OK)
+        return picture;
     graph_push(g, name);
     y = nn_activation(nn, picture.n, picture.c, picture.h, picture.w, "blocks");
     graph_map_linear(g, y.t, GRAIN * CHANNEL_BLOCK, GRAIN * CHANNEL_BLOCK, 0,

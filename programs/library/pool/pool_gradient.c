@@ -121,13 +121,13 @@ struct activation op_pool_gradient(struct nn *nn, struct activation x, struct ac
                                    const char *name)
 {
     struct pool_gradient d = {
-        .nn = nn, .g = nn->g, .l = l, .x = x, .y = y, .dy = dy, .dx = x, .name = name
+        .nn = nn, .g = nn_graph(nn), .l = l, .x = x, .y = y, .dy = dy, .dx = x, .name = name
     };
 
-    if (!fits(&x, &y, &dy, l)) {
-        graph_fail(nn->g, EMU_USAGE, "%s: a pool's result or gradient of another shape", name);
+    if (!fits(&x, &y, &dy, l))
+        graph_fail(d.g, EMU_USAGE, "%s: a pool's result or gradient of another shape", name);
+    if (graph_status(d.g) != EMU_OK)
         return x;
-    }
     graph_push(nn->g, name);
     d.dx.t = op_like(nn->g, x.t, ELEM_F16, "dx");
     op_fill(nn->g, nn->seq, d.dx.t, 0, name);
@@ -149,6 +149,8 @@ struct activation op_global_pool_gradient(struct nn *nn, struct activation dy,
     struct activation dx = *x, share = dy;
     uint32_t field = x->h * x->w;
 
+    if (graph_status(nn_graph(nn)) != EMU_OK)
+        return dx;
     graph_push(nn->g, name);
     dx.t = op_like(nn->g, x->t, ELEM_F16, "dx");
     op_fill(nn->g, nn->seq, dx.t, 1, name);

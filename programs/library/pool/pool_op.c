@@ -234,13 +234,13 @@ struct activation op_global_pool(struct nn *nn, struct activation x, const char 
 {
     struct pool_parts parts = { 0 };
     struct activation y = x;
-    enum emu_status s = graph_status(nn->g);
+    enum emu_status s;
 
+    if (graph_status(nn_graph(nn)) != EMU_OK)
+        return x;
     graph_push(nn->g, name);
-    if (s == EMU_OK) {
-        y = nn_activation(nn, x.n, x.c, 1, 1, "out");
-        s = pool(nn, &x, &parts, &y);
-    }
+    y = nn_activation(nn, x.n, x.c, 1, 1, "out");
+    s = pool(nn, &x, &parts, &y);
     if (s != EMU_OK)
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
     graph_pop(nn->g);
@@ -253,11 +253,14 @@ struct activation op_global_pool(struct nn *nn, struct activation x, const char 
 struct activation op_channel_scale(struct nn *nn, struct activation x, struct activation s,
                                    const char *name)
 {
-    struct graph *g = nn->g;
+    struct graph *g = nn_graph(nn);
     struct tile_blocks all;
-    enum emu_status st = tile_blocks_of(nn, &x, &all);
+    enum emu_status st;
     uint32_t cs;
 
+    if (graph_status(g) != EMU_OK)
+        return x;
+    st = tile_blocks_of(nn, &x, &all);
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
         return x;

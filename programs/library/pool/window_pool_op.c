@@ -25,8 +25,9 @@ static void add_parts(struct nn *nn, const struct tile_parts *parts, struct acti
 struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
                                     enum activation_function act, const char *name)
 {
+    struct graph *g = nn_graph(nn);
     struct tile_parts parts = { 0 };
-    enum emu_status s = graph_status(nn->g);
+    enum emu_status s = graph_status(g);
 
     if (s == EMU_OK && (a.n != b.n || a.c != b.c || a.h != b.h || a.w != b.w))
         s = FAIL(USAGE, "the sum of %u x %u x %u x %u and %u x %u x %u x %u values", a.n, a.c, a.h,
@@ -34,12 +35,12 @@ struct activation op_activation_add(struct nn *nn, struct activation a, struct a
     if (s == EMU_OK && act != ACT_NONE && act != ACT_RELU)
         s = FAIL(USAGE, "a sum with this activation after: expected none, or relu");
     if (s == EMU_OK)
-        s = tile_parts_of(nn->g, a.t, &parts);
+        s = tile_parts_of(g, a.t, &parts);
     if (s == EMU_OK)
         add_parts(nn, &parts, a, b,
                   act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
     else
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+        graph_fail(g, s, "%s: %s", name, emu_error());
     tile_parts_free(&parts);
     return a;
 }
@@ -159,7 +160,7 @@ static int all_see(const struct window_axis *a, uint32_t out, uint32_t size)
 static enum emu_status plan_of(struct pool *m, struct conv_plan *p)
 {
     const struct pool_layer *l = m->layer;
-    struct graph *g = m->nn->g;
+    struct graph *g = nn_graph(m->nn);
     struct conv_shape s = shape_of(&m->x, l);
     enum conv_method method = l->function == POOL_MEAN ? CONV_MEAN : CONV_POOL;
 
@@ -185,17 +186,17 @@ struct activation op_pool(struct nn *nn, struct activation x, const struct pool_
         .nn = nn,
         .layer = l,
         .x = x,
-        .win = { { l->kernel_h, l->stride_h, l->dilation_h, (int32_t)l->pad_top },
-                 { l->kernel_w, l->stride_w, l->dilation_w, (int32_t)l->pad_left },
-                 nn->zeros },
+        .win = { .h = { l->kernel_h, l->stride_h, l->dilation_h, (int32_t)l->pad_top },
+                 .w = { l->kernel_w, l->stride_w, l->dilation_w, (int32_t)l->pad_left } },
     };
     struct conv_plan p;
     enum emu_status s = plan_of(&m, &p);
 
     if (s != EMU_OK) {
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+        graph_fail(nn_graph(nn), s, "%s: %s", name, emu_error());
         return x;
     }
+    m.win.border = nn->zeros;
     graph_push(nn->g, name);
     m.y = nn_activation(nn, x.n, x.c, l->out_h, l->out_w, "out");
     if (l->function == POOL_MAX &&

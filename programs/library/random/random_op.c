@@ -21,10 +21,13 @@ static uint32_t *words_of_workers(uint32_t tiles)
 struct tensor op_seed(struct graph *g, struct program seq, struct tensor words, const char *name)
 {
     uint32_t tiles = graph_compute_tiles(g), shape[2] = { tiles, SEED_ROW };
-    uint32_t own_shape[2] = { tiles, WORKERS_MAX }, *own = words_of_workers(tiles);
+    uint32_t own_shape[2] = { tiles, WORKERS_MAX }, *own;
     struct tensor t = graph_variable(g, ELEM_U32, 2, shape, name), constant;
 
+    if (graph_status(g) != EMU_OK)
+        return t;
     EMU_ASSERT(graph_arch(g)->workers <= WORKERS_MAX);
+    own = words_of_workers(tiles);
     if (!own) {
         graph_fail(g, EMU_NO_MEMORY, "%s", name);
         return t;

@@ -103,10 +103,9 @@ struct tensor op_piece_totals(struct graph *g, struct program seq, enum reduce_o
                               struct tensor t, const struct list_piece *piece, uint32_t pieces,
                               uint32_t numbers, const char *name)
 {
-    uint32_t tiles = graph_compute_tiles(g), workers = graph_arch(g)->workers;
-    const uint32_t shape[] = { tiles, numbers, workers };
-    struct tensor sum = graph_variable(g, ELEM_F32, 3, shape, name);
+    uint32_t tiles = graph_compute_tiles(g), workers;
     struct share_list s = { 0 };
+    struct tensor sum = op_nothing();
     enum emu_status st = shares_of(g, t, piece, pieces, &s);
 
     EMU_ASSERT(op == REDUCE_SUM || op == REDUCE_SUMSQ);
@@ -115,6 +114,8 @@ struct tensor op_piece_totals(struct graph *g, struct program seq, enum reduce_o
         VEC_FREE(&s);
         return sum;
     }
+    workers = graph_arch(g)->workers;
+    sum = graph_variable(g, ELEM_F32, 3, (const uint32_t[]){ tiles, numbers, workers }, name);
     qsort(s.at, s.count, sizeof(*s.at), by_tile_and_piece);
     graph_push(g, name);
     for (uint32_t k = 0; k < tiles; k++)

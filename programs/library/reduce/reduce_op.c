@@ -536,13 +536,14 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
     const struct codelet *codelet;
     struct tile_parts s;
     struct tensor partial = t;
-    uint32_t workers = graph_arch(g)->workers, cs;
+    uint32_t workers, cs;
     enum emu_status st = tile_parts_of(g, t, &s);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
         return t;
     }
+    workers = graph_arch(g)->workers;
     graph_push(g, name);
     codelet = kernel_of_type(g, &total[op], tensor_elem(g, t));
     partial = per_worker(g, &s, ELEM_F32, "workers");

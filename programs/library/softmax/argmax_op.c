@@ -147,6 +147,8 @@ struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, c
 {
     struct tensor x = t, max, y, sum;
 
+    if (graph_status(g) != EMU_OK)
+        return t;
     graph_push(g, name);
     if (tensor_elem(g, t) != ELEM_F32)
         x = op_cast(g, seq, t, ELEM_F32, "cast");

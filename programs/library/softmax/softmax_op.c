@@ -177,10 +177,12 @@ static enum emu_status build(struct scores *s)
 
 struct tensor op_scores(struct nn *nn, struct activation x, const char *name)
 {
-    struct graph *g = nn->g;
+    struct graph *g = nn_graph(nn);
     struct scores s = { .nn = nn, .x = x };
     enum emu_status st;
 
+    if (graph_status(g) != EMU_OK)
+        return x.t;
     s.vectors = ceil_div(x.c, SCORES_VECTOR);
     s.parts = choose_parts(graph_arch(g), x.n, s.vectors);
     s.out = x.t;
