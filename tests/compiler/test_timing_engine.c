@@ -12,6 +12,7 @@
 #include "emu/emu.h"
 #include "emu/load/image_internal.h"
 #include "programs/compiler/compiled.h"
+#include "programs/library/conv/conv_pack.h"
 #include "programs/programs.h"
 #include "tests/fixtures/record_fixture.h"
 
@@ -175,6 +176,52 @@ static void calls_at_other_places_are_others(void **state)
     expect_same(&t, values, 1);
     session_free(values);
     timing_trial_free(&t);
+}
+
+/* Depthwise convolutions of fields of these heights, for whose work lists a vertex may be given
+ * the largest one's memory; of four lists two have addresses that are alike. */
+static void calls_with_other_work_lists_are_others(void **state)
+{
+    static const struct dw_kind kind = { 3, 1, 0 };
+    static const uint32_t heights[] = { 12, 9, 6, 3 };
+    enum { MOST = 12, WIDE = MOST + 2 };
+    const struct field {
+        const char *name;
+        uint32_t elements;
+    } edge[] = { { "x", WIDE * WIDE * 16 },
+                 { "weights", dw_pack_halves(kind) },
+                 { "y", MOST * MOST * 16 },
+                 { "scratch", dw_scratch_halves(kind, MOST, MOST, WIDE) } };
+    static const struct field size[] = {
+        { "blocks", 1 }, { "ho", MOST }, { "wo", MOST }, { "hp", WIDE }, { "wp", WIDE }
+    };
+    struct tensor t[EMU_COUNT_OF(edge)];
+    struct timing_trial tr;
+    struct session *values;
+
+    (void)state;
+    timing_trial_new(&tr);
+    for (size_t k = 0; k < EMU_COUNT_OF(edge); k++) {
+        t[k] = graph_variable(tr.g, ELEM_F16, 1, &edge[k].elements, edge[k].name);
+        graph_map(tr.g, t[k], 0);
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(heights); i++) {
+        uint32_t set = graph_compute_set(tr.g, "dw"), work[DW_WORK_WORDS];
+        uint32_t v = graph_vertex(tr.g, set, "dw3_slide_f16", 0);
+
+        dw_work(kind, heights[i], MOST, WIDE, WIDE, work);
+        for (size_t k = 0; k < EMU_COUNT_OF(edge); k++)
+            vertex_connect(tr.g, v, edge[k].name, t[k]);
+        for (size_t k = 0; k < EMU_COUNT_OF(size); k++)
+            vertex_set_u32(tr.g, v, size[k].name, size[k].elements);
+        vertex_set_words(tr.g, v, "work", work, DW_WORK_WORDS);
+        program_add(tr.g, tr.main, program_execute(tr.g, set));
+    }
+    timing_trial_compile(&tr);
+    values = run_with(&tr, 1, 0);
+    expect_same(&tr, values, 1);
+    session_free(values);
+    timing_trial_free(&tr);
 }
 
 static void calls_are_measured_once(void **state)
@@ -426,6 +473,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_equal_on_any_threads),
         cmocka_unit_test(calls_at_other_places_are_others),
+        cmocka_unit_test(calls_with_other_work_lists_are_others),
         cmocka_unit_test(calls_are_measured_once),
         cmocka_unit_test(exchanges_are_not_executed),
         cmocka_unit_test(exchanges_are_known_whole_or_not),
