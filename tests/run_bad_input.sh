@@ -149,6 +149,22 @@ for command in models run compile; do
     expect 0 "LayerNormalization" $command "$tmp/in.onnx" --dump recognise
     expect 0 "ReduceMean_1  ReduceMean" $command "$tmp/in.onnx" --dump group-norms
 done
+# refusal COMMAND OPTION: what it says of a file that cannot run
+refusal() {
+    "$program" $1 $2 tests/fuzz/corpus/onnx/typed.onnx 2>"$tmp/err"
+    echo "status $?"
+    sed -n 's/^superstep [a-z]*: //p' "$tmp/err"
+}
+for option in "" --json; do
+    refusal run $option >"$tmp/out"
+    for command in models 'compile -o /dev/null'; do
+        [ "$(refusal "$command" $option)" = "$(cat "$tmp/out")" ] && passed=$((passed + 1)) || fail "$command $option refuses a file in other words than run"
+    done
+    grep -q '^status 2' "$tmp/out" && grep -q '2 of 4 nodes cannot run' "$tmp/out" && grep -q Op_4 "$tmp/out" && passed=$((passed + 1)) || fail "run $option: no refusal"
+done
+refuse "the precision of which network?" models --precision f32
+refuse "--json with --weights or --output is for ONNX files" models resnet-50 -o "$tmp/x" --json
+refuse "either --dump or --json, not both" models resnet-50 --dump tidy --json
 expect 0 "stem.norm" models efficientnet-b0 --dump pads
 expect 0 "Conv+Swish" models efficientnet-b0 --dump groups
 expect 0 "predicted  temp. bytes" $net --dump plans

@@ -61,9 +61,20 @@ answer lesson lab ring
 answer mistake lab mistake_race
 answer task lab exercise 1
 answer check lab check 1 programs/lab/solution/send_solution.S
+answer graph models tests/fuzz/corpus/onnx/convolution.onnx
+answer known models efficientnet-b0 --resolution 32
+answer refused run -q tests/fuzz/corpus/onnx/typed.onnx
 answer sweep sweep -q matmul -m toy16 --vary n=32,64 -o "$tmp/s.db"
 answer points report "$tmp/s.db"
 names docs/json.md "$tmp/program" .memory
+for list in models operators; do
+    "$program" $list --json >"$tmp/$list" 2>"$tmp/err"
+    names docs/json.md "$tmp/$list" '.[]'
+done
+names docs/json.md "$tmp/operators" '.[].attributes[]'
+names docs/json.md "$tmp/graph" '.nodes[]'
+names docs/json.md "$tmp/graph" '.inputs[]'
+names docs/json.md "$tmp/refused" '.problems[]'
 names docs/json.md "$tmp/oom" .
 names docs/json.md "$tmp/program" .bill
 names docs/json.md "$tmp/program" .bsp

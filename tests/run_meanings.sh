@@ -77,6 +77,38 @@ while read -r name; do
 done <<<"$(json n.json '[.layers[] | select(.name != "(no layer)")] | sort_by(-.cycles) | .[:5][].name')"
 equal "compute with imbalance" "$(json n.json '[.layers[] | select(.cycles > 0 and (.why | startswith("compute is"))) | .why == "compute is \(100 * .compute / .cycles | round) %\(if .lower_bound > 0 then "; at full rate \(100 * .lower_bound / .cycles | round) %" else "" end)"] | all')" true
 
+# ---- what is in a network, without a run of it
+
+run models efficientnet-b0 --resolution 32 --json >"$tmp/m.json"
+for part in macs_per_input parameters batch resolution; do
+    equal "$part of a name" "$(json m.json .$part)" "$(json n.json .$part)"
+done
+onnx=tests/fuzz/corpus/onnx
+for net in "$onnx/convolution.onnx" "$onnx/layer_norm.onnx" "$onnx/convolution.onnx -b 3" "$onnx/group_norm.onnx" "$onnx/layer_norm.onnx --precision f32"; do
+    run models $net >"$tmp/m.text"
+    run models $net --json >"$tmp/m.json"
+    run run $net -m toy64 -q --engine timing --json >"$tmp/o.json"
+    for part in network batch parameters macs_per_input f32_nodes; do
+        equal "$part of $net" "$(json m.json .$part)" "$(json o.json .$part)"
+    done
+    equal "multiply-adds of nodes of $net" "$(json m.json '[.nodes[].macs] | add')" "$(json m.json .macs)" "$(json o.json '[.layers[].macs] | add')" \
+        "$(text m.text '^total +([0-9,]+).*')"
+    for part in weight result; do
+        equal "bytes of ${part}s of $net" "$(json m.json "[.nodes[].${part}_bytes] | add")" "$(json m.json ".${part}_bytes")"
+    done
+    equal "bytes of $net" "$(json m.json '"\(.weight_bytes) \(.result_bytes)"')" "$(tail -n 1 "$tmp/m.text" | tr -d , | awk '{ print $3, $4 }')"
+    equal "parameters of $net" "$(json m.json .parameters)" "$(text m.text '^weights ([0-9,]+) parameters.*')"
+    case $net in
+    *f32) equal "all in f32" "$(json m.json '[.nodes[].precision] | unique[]')" f32 ;;
+    esac
+done
+run models >"$tmp/m.text"
+run models --json >"$tmp/m.json"
+equal "the list of networks" "$(json m.json '.[] | "\(.name) \(.parameters) \(.resolution)"')" "$(awk 'NR > 1 { print $1, $2, $4 }' "$tmp/m.text")"
+run operators >"$tmp/m.text"
+run operators --json >"$tmp/m.json"
+equal "the list of operators" "$(json m.json '.[].name')" "$(awk 'NR > 1 { print $1 }' "$tmp/m.text")"
+
 # ---- two runs: time first where clocks differ
 
 run run matmul -m toy16 -q --set clock_mhz=1000 --profile "$tmp/a.db" >/dev/null

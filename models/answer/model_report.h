@@ -75,6 +75,8 @@ enum emu_status model_report_fault(const struct request *q, const char *subject,
  * (NULL: without names), files and scores count. 0 when out of memory. */
 int model_put_classes(const struct model_answer *m, json_t *o);
 json_t *model_published_json(const struct model_answer *m);
+/* Names of the constants that a pass clamped, the first of them. */
+json_t *model_clamped_json(const struct precision_notes *p);
 
 /* Calls visit for every field of the machine whose value is assumed; text: "name = value unit". */
 typedef void assumed_visit(void *ctx, const char *text, const char *doc);

@@ -161,7 +161,7 @@ static json_t *assumed_json(const struct model_answer *m)
 
 /* ---- numbers ---- */
 
-static json_t *clamped_json(const struct precision_notes *p)
+json_t *model_clamped_json(const struct precision_notes *p)
 {
     json_t *list = json_array();
     int good = list != NULL;
@@ -177,7 +177,7 @@ static int put_numbers(const struct model_answer *m, json_t *o)
     if (!m->precision || !m->not_finite)
         return 1;
     return put(o, "f32_nodes", integer(m->precision->nodes)) &&
-           put(o, "clamped_constants", clamped_json(m->precision)) &&
+           put(o, "clamped_constants", model_clamped_json(m->precision)) &&
            put(o, "not_finite", not_finite_json(m->not_finite));
 }
 

@@ -2,7 +2,9 @@
 #include "models/ask/model_source.h"
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/base/output_file.h"
+#include "emu/job/run_image.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/ask/model_weights.h"
@@ -10,11 +12,27 @@
 
 /* ---- files ---- */
 
-/* What cannot run is told at once, on stdout. */
-static enum emu_status refuse(const struct op_graph *g)
+void model_print_problems(const struct op_graph *g, int json)
 {
-    op_graph_print_problems(g, stdout);
-    return op_graph_refused(g, "");
+    json_t *o;
+
+    if (!json) {
+        op_graph_print_problems(g, stdout);
+        return;
+    }
+    o = json_pack("{s:s, s:o, s:I, s:I, s:o}", "status", "refused", "network", json_text(g->name),
+                  "nodes_refused", (json_int_t)g->nodes_wrong, "nodes_behind",
+                  (json_int_t)g->nodes_behind, "problems", op_graph_problems_json(g));
+    if (o)
+        run_print_json(o, stdout);
+    json_decref(o);
+}
+
+/* What cannot run is told at once. */
+static enum emu_status refuse(const struct model_source *s)
+{
+    model_print_problems(s->graph, s->json);
+    return op_graph_refused(s->graph, "");
 }
 
 static enum emu_status read_file(const struct request *q, struct model_source *s)
@@ -25,7 +43,7 @@ static enum emu_status read_file(const struct request *q, struct model_source *s
     if (q->weights)
         snprintf(s->weights_text, sizeof(s->weights_text), "%u of %u initializers from %s",
                  s->replaced.taken, s->model->parameters, q->weights);
-    return s->graph->nodes_wrong ? refuse(s->graph) : EMU_OK;
+    return s->graph->nodes_wrong ? refuse(s) : EMU_OK;
 }
 
 enum emu_status model_source_pass(struct model_source *s)
@@ -43,22 +61,27 @@ enum emu_status model_source_pass(struct model_source *s)
     return pass_spell_windows(s->graph);
 }
 
-static enum emu_status prepare_file(struct progress *progress, struct model_source *s)
+enum emu_status model_source_fold(struct model_source *s, struct progress *progress)
 {
     struct op_graph *g = s->graph;
-    uint32_t folded;
 
     TRY(op_graph_tidy(g));
     not_finite_weights(&s->not_finite, g, s->choice.real == ELEM_F16);
-    folded = g->nodes;
+    s->folded = g->nodes;
     s->parameters = op_graph_parameters(g);
     progress_report(progress, "read", "%u nodes, %u after folding; %u parameters, %.1f MB",
-                    g->nodes_read, folded, s->model->parameters,
+                    g->nodes_read, s->folded, s->model->parameters,
                     (double)s->model->parameter_bytes / 1e6);
     if (s->model->warning)
         fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
+    return EMU_OK;
+}
+
+static enum emu_status prepare_file(struct progress *progress, struct model_source *s)
+{
+    TRY(model_source_fold(s, progress));
     TRY(model_source_pass(s));
-    progress_report(progress, "passes", "%u nodes", g->nodes);
+    progress_report(progress, "passes", "%u nodes", s->graph->nodes);
     return EMU_OK;
 }
 
@@ -109,12 +132,12 @@ enum emu_status model_source_check(struct model_source *s, const struct arch *a)
 {
     if (s->model)
         TRY(op_lower_check(s->graph));
-    return s->graph->nodes_wrong ? refuse(s->graph) : op_lower_check_machine(a, s->graph);
+    return s->graph->nodes_wrong ? refuse(s) : op_lower_check_machine(a, s->graph);
 }
 
 enum emu_status model_source_read(const struct request *q, struct model_source *out)
 {
-    *out = (struct model_source){ .choice = network_choice_of(q) };
+    *out = (struct model_source){ .choice = network_choice_of(q), .json = q->json };
     return network_find(q->what) ? find_name(q, out) : read_file(q, out);
 }
 

@@ -26,11 +26,14 @@ struct model_source {
     struct onnx_weights replaced; /* owned: numbers of the model that come from elsewhere */
     struct op_graph *graph;       /* of either */
     uint64_t parameters;          /* numbers, before norms become part of weights */
+    uint32_t folded;              /* nodes of a file that are left after folding */
+    int json;                     /* 1: what cannot run is told as JSON */
     char weights_text[WEIGHTS_TEXT]; /* one line that says where parameters came from */
 };
 
 /* Finds the network or reads the file q->what; its graph is as its builder or its file made it. All
- * nodes of a file that cannot be read are printed on stdout, and the error is EMU_BAD_FILE. Errors:
+ * nodes of a file that cannot be read are printed on stdout (as JSON, if the request says so), and
+ * the error is EMU_BAD_FILE. Errors:
  * those of net_new() and onnx_request_read(). Free with model_source_free, also after an error. */
 enum emu_status model_source_read(const struct request *q, struct model_source *out) EMU_MUST_CHECK;
 /* The same, and a file's graph is then ready; all nodes that the machine cannot run are printed,
@@ -43,6 +46,9 @@ enum emu_status model_source_open(const struct request *q, const struct arch *a,
  */
 enum emu_status model_source_attach(struct model_source *s,
                                     struct progress *progress) EMU_MUST_CHECK;
+/* Of a file, between reading and passes: nodes that no output needs go, numbers that are none are
+ * noted, and what the file says wrongly of itself is a warning on stderr. EMU_NO_MEMORY. */
+enum emu_status model_source_fold(struct model_source *s, struct progress *progress) EMU_MUST_CHECK;
 /* What makes the graph ready to be lowered to the numbers of the choice: all passes, and for f32
  * the one that spells windows. EMU_NO_MEMORY. */
 enum emu_status model_source_pass(struct model_source *s) EMU_MUST_CHECK;
@@ -58,6 +64,9 @@ enum emu_status model_source_finish(struct model_source *s,
 enum emu_status model_source_recipe(const struct model_source *s,
                                     struct picture_recipe *out) EMU_MUST_CHECK;
 void model_source_free(struct model_source *s);
+
+/* Prints what of a graph cannot run on stdout: a table, or with json the object of docs/json.md. */
+void model_print_problems(const struct op_graph *g, int json);
 
 /* What reports say of it; texts are borrowed from it. */
 struct model_facts model_source_facts(const struct model_source *s);

@@ -6,12 +6,12 @@
 #include "emu/base/fail.h"
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
+#include "emu/job/run_image.h"
 #include "models/cli/commands_models.h"
-#include "models/cli/models_onnx.h"
+#include "models/cli/models_graph.h"
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
-#include "models/answer/model_dump.h"
 #include "models/ask/network_choice.h"
 #include "models/ask/onnx_request.h"
 #include "models/stream/cmd_stream.h"
@@ -20,28 +20,77 @@
 #include "models/validate/validate.h"
 #include "models/weights/calibrate.h"
 
-static enum emu_status list_networks(const struct request *q)
+/* ---- the list ---- */
+
+static void print_network(const struct net *n, const char *text)
+{
+    printf("%-20s %11" PRIu64 " %12.1f %10u  %s\n", n->name, net_params(n),
+           (double)op_graph_macs(n->graph) / n->batch / 1e6, n->resolution, text);
+}
+
+static json_t *network_json(const struct net *n, const char *text)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:s}", "name", n->name, "parameters",
+                     (json_int_t)net_params(n), "macs_per_input",
+                     (json_int_t)(op_graph_macs(n->graph) / n->batch), "resolution",
+                     (json_int_t)n->resolution, "text", text);
+}
+
+/* list: NULL: a line for each instead. */
+static enum emu_status each_network(const struct request *q, json_t *list)
 {
     const struct network_choice c = network_choice_of(q);
+
+    for (unsigned i = 0; net_name(i); i++) {
+        struct net *n;
+        int good = 1;
+
+        TRY(net_new(net_name(i), &c.net, &n));
+        if (list)
+            good = !json_array_append_new(list, network_json(n, net_text(i)));
+        else
+            print_network(n, net_text(i));
+        net_free(n);
+        if (!good)
+            return FAIL(NO_MEMORY, "the answer");
+    }
+    return EMU_OK;
+}
+
+/* Takes over the list; NULL: out of memory. */
+static enum emu_status print_list(json_t *list)
+{
+    if (!list)
+        return FAIL(NO_MEMORY, "the answer");
+    run_print_json(list, stdout);
+    json_decref(list);
+    return EMU_OK;
+}
+
+static enum emu_status list_networks(const struct request *q)
+{
+    json_t *list = q->json ? json_array() : NULL;
+    enum emu_status s;
 
     if (q->output || q->weights)
         return FAIL(USAGE, "weights of which network?");
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "dimensions or outputs of which file?");
+    if (request_has(q, OPTION_precision))
+        return FAIL(USAGE, "the precision of which network?");
     if (q->stage)
         return FAIL(USAGE, "a stage of which network?");
-    printf("%-20s %11s %12s %10s  %s\n", "network", "parameters", "M mult-adds", "resolution",
-           "what");
-    for (unsigned i = 0; net_name(i); i++) {
-        struct net *n;
-
-        TRY(net_new(net_name(i), &c.net, &n));
-        printf("%-20s %11" PRIu64 " %12.1f %10u  %s\n", n->name, net_params(n),
-               (double)op_graph_macs(n->graph) / n->batch / 1e6, n->resolution, net_text(i));
-        net_free(n);
-    }
-    return EMU_OK;
+    if (!q->json)
+        printf("%-20s %11s %12s %10s  %s\n", "network", "parameters", "M mult-adds", "resolution",
+               "what");
+    s = each_network(q, list);
+    if (s == EMU_OK && q->json)
+        return print_list(list);
+    json_decref(list);
+    return s;
 }
+
+/* ---- one ---- */
 
 static enum emu_status make_weights(const struct request *q, const struct net *n, struct weights *w)
 {
@@ -84,25 +133,25 @@ static enum emu_status handle_weights(const struct request *q, struct net *n)
 static enum emu_status one_network(const struct request *q)
 {
     const struct network_choice c = network_choice_of(q);
-    struct net *n;
+    int weights = !q->stage && (q->weights || q->output);
     enum emu_status s = EMU_OK;
+    struct net *n;
 
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
+    if (q->json && weights)
+        return FAIL(USAGE, "--json with --weights or --output is for ONNX files, and %s is none",
+                    q->what);
     TRY(net_new(q->what, &c.net, &n));
-    if (q->stage)
-        s = model_dump(q);
-    else if (q->weights || q->output)
+    if (weights)
         s = handle_weights(q, n);
-    else
-        net_print(n, stdout);
     net_free(n);
-    return s;
+    return s != EMU_OK || weights ? s : models_show(q);
 }
 
 static int cmd_models(const struct request *q)
 {
-    enum emu_status s = models_is_onnx(q) ? models_show_onnx(q)
+    enum emu_status s = models_is_onnx(q) ? models_show(q)
                         : q->what         ? one_network(q)
                                           : list_networks(q);
 
@@ -111,7 +160,7 @@ static int cmd_models(const struct request *q)
 
 static int cmd_operators(const struct request *q)
 {
-    enum emu_status s = op_table_print(stdout);
+    enum emu_status s = q->json ? print_list(op_table_json()) : op_table_print(stdout);
 
     return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }
@@ -125,21 +174,24 @@ const struct command model_commands[] = {
       .run = cmd_models,
       .examples = "  superstep models\n"
                   "  superstep models net.onnx\n"
+                  "  superstep models net.onnx --json | jq '.nodes | max_by(.macs)'\n"
                   "  superstep models resnet-50 -o resnet.safetensors\n",
       .names = NAMES_NETWORKS,
       .noun = "one network",
       .max = 1,
       .args = "[NAME|FILE.onnx]",
-      .doc = "List the networks that are known by name, or print the layers of one. Of an ONNX "
-             "file print the operators that are left after folding and fusing; or, if some "
-             "cannot run, which and why.\v"
+      .doc = "List the networks that are known by name, or print the layers of one with their "
+             "multiply-adds and bytes. Of an ONNX file print the operators that are left after "
+             "folding and fusing; or, if some cannot run, which and why, as `superstep run` "
+             "would.\v"
              "Exit status: 0, or 2 for bad usage or a bad file." },
     { .name = "operators",
       .help = "list the operators of ONNX files that are known",
       .uses = USE_OPERATORS,
       .run = cmd_operators,
       .examples = "  superstep operators\n"
-                  "  superstep operators | grep -i conv\n",
+                  "  superstep operators | grep -i conv\n"
+                  "  superstep operators --json | jq '.[].name'\n",
       .doc = "List the operators of ONNX files that are known: versions, family, attributes.\v"
              "Exit status: 0." },
     { .name = "stream",

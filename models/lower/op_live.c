@@ -67,23 +67,12 @@ static uint64_t value_bytes(const struct live_walk *w, uint32_t value, enum elem
     return n * (real == ELEM_F32 ? 4 : HALF_BYTES);
 }
 
-static int is_view(const struct op_node *n)
-{
-    static const char *const family[] = { "view", "slice", "alias" };
-
-    for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
-        if (!strcmp(n->row->family->name, family[k]) && !op_node_is(n, "Concat"))
-            return 1;
-    }
-    return 0;
-}
-
 uint32_t op_live_nodes(const struct op_graph *g)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < g->nodes; i++)
-        count += !is_view(&g->node[i]);
+        count += !op_node_is_view(&g->node[i]);
     return count;
 }
 
@@ -130,8 +119,8 @@ static void store_group(struct live_walk *w, uint32_t i)
                 continue;
             if (j == 0 && k == 0)
                 in_place = input_in_place(w, n);
-            if (is_view(n) || (j == 0 && in_place != OP_NONE)) {
-                w->where[v] = w->where[is_view(n) ? n->in[0] : in_place];
+            if (op_node_is_view(n) || (j == 0 && in_place != OP_NONE)) {
+                w->where[v] = w->where[op_node_is_view(n) ? n->in[0] : in_place];
                 continue;
             }
             w->where[v] = v;

@@ -191,6 +191,11 @@ uint64_t net_params(const struct net *n)
 void net_print(const struct net *n, FILE *f)
 {
     op_graph_print(n->graph, f);
+    net_print_size(n, f);
+}
+
+void net_print_size(const struct net *n, FILE *f)
+{
     fprintf(f,
             "%s: %u nodes, %" PRIu64 " parameters, %.1f M multiply-adds for one picture of %ux%u, "
             "%u classes\n",

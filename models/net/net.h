@@ -98,5 +98,7 @@ extern const char net_logits[];
 
 /* The graph as a table for people, and its size. The text is the same for equal networks only. */
 void net_print(const struct net *n, FILE *f);
+/* Its last line: nodes, parameters, multiply-adds, resolution, classes. */
+void net_print_size(const struct net *n, FILE *f);
 
 #endif

@@ -1,4 +1,5 @@
-/* op_count.c - multiply-adds of nodes, counted as published tables do: those with padding count. */
+/* op_count.c - what nodes take: multiply-adds, counted as published tables do (those with padding
+ * count), and bytes. */
 #include <string.h>
 
 #include "models/operators/operators.h"
@@ -52,4 +53,68 @@ uint64_t op_graph_macs(const struct op_graph *g)
     for (uint32_t i = 0; i < g->nodes; i++)
         sum += op_node_macs(g, &g->node[i]);
     return sum;
+}
+
+/* ---- bytes ---- */
+
+int op_node_is_view(const struct op_node *n)
+{
+    static const char *const family[] = { "view", "slice", "alias" };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
+        if (!strcmp(n->row->family->name, family[k]) && !op_node_is(n, "Concat"))
+            return 1;
+    }
+    return 0;
+}
+
+/* Bytes of a value on the chip: integers have four, all others those of a float, wide or not. */
+static uint64_t value_bytes(const struct op_graph *g, uint32_t value, int wide)
+{
+    enum { HALF = 2, WORD = 4 };
+    const struct op_shape *s = &g->value[value].shape;
+
+    return op_shape_count(s) * (wide || op_type_kind(s->type) == OP_KIND_INT ? WORD : HALF);
+}
+
+/* seen: by value; 1: another node has read it. */
+static struct op_work work_of(const struct op_graph *g, uint32_t node, uint8_t *seen)
+{
+    const struct op_node *n = &g->node[node];
+    int all = node < g->f32_nodes, inside = all || n->precision != OP_AS_OTHERS,
+        result = all || n->precision == OP_WIDE;
+    struct op_work w = { .macs = op_node_macs(g, n) };
+
+    for (uint32_t k = 0; k < n->ins; k++) {
+        uint32_t v = n->in[k];
+
+        if (v == OP_NONE || !op_value_constant_kind(&g->value[v]) || seen[v])
+            continue;
+        seen[v] = 1;
+        w.weight_bytes += value_bytes(g, v, inside);
+    }
+    for (uint32_t k = 0; k < n->outs && !op_node_is_view(n); k++)
+        w.result_bytes += n->out[k] == OP_NONE ? 0 : value_bytes(g, n->out[k], result);
+    return w;
+}
+
+enum emu_status op_graph_work(const struct op_graph *g, struct op_work **out)
+{
+    struct op_work *w = emu_alloc((size_t)g->nodes + 1, sizeof(*w)), *sum;
+    uint8_t *seen = emu_alloc((size_t)g->values + 1, 1);
+
+    *out = w;
+    if (!w || !seen) {
+        emu_free(seen);
+        return FAIL(NO_MEMORY, "the work of %u nodes", g->nodes);
+    }
+    sum = &w[g->nodes];
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        w[i] = work_of(g, i, seen);
+        sum->macs += w[i].macs;
+        sum->weight_bytes += w[i].weight_bytes;
+        sum->result_bytes += w[i].result_bytes;
+    }
+    emu_free(seen);
+    return EMU_OK;
 }

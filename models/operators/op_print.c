@@ -1,6 +1,5 @@
 /* op_print.c - an operator graph, and what of it cannot run, as tables for people. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/operators/op_print.h"
@@ -68,6 +67,11 @@ static int column(uint32_t width, uint32_t least, uint32_t most)
 
 void op_graph_print(const struct op_graph *g, FILE *f)
 {
+    op_graph_print_with(g, &(struct op_columns){ .title = "" }, f);
+}
+
+void op_graph_print_with(const struct op_graph *g, const struct op_columns *more, FILE *f)
+{
     uint32_t names = 0, ops = 0;
     int name_column, op_column;
 
@@ -80,8 +84,8 @@ void op_graph_print(const struct op_graph *g, FILE *f)
     }
     name_column = column(names, 4, 40);
     op_column = column(ops, 8, 24);
-    fprintf(f, "%-*s  %-*s  %-28s  %s\n", name_column, "node", op_column, "operator", "result",
-            "inputs, attributes");
+    fprintf(f, "%-*s  %-*s  %-28s  %s%s\n", name_column, "node", op_column, "operator", "result",
+            more->title, "inputs, attributes");
     for (uint32_t n = 0; n < g->nodes; n++) {
         const struct op_node *at = &g->node[n];
         char shape[OP_SHAPE_TEXT] = "-";
@@ -92,6 +96,10 @@ void op_graph_print(const struct op_graph *g, FILE *f)
         if (at->outs && at->out[out] != OP_NONE)
             op_shape_text(&g->value[at->out[out]].shape, shape);
         fprintf(f, "%-*s  %-*s  %-28s ", name_column, at->name, op_column, at->row->name, shape);
+        if (more->print) {
+            more->print(more->of, n, f);
+            fputc(' ', f);
+        }
         for (uint32_t k = 0; k < at->ins; k++) {
             fputs(k ? ", " : " ", f);
             print_input(g, at->in[k], f);
@@ -99,6 +107,11 @@ void op_graph_print(const struct op_graph *g, FILE *f)
         print_attrs(g, at, f);
         fputs("\n", f);
     }
+    if (!more->print)
+        return;
+    fprintf(f, "%-*s  %-*s  %-28s ", name_column, "total", op_column, "", "");
+    more->print(more->of, g->nodes, f);
+    fputs("\n", f);
 }
 
 /* --- what cannot run ---------------------------------------------------------------------- */
@@ -127,74 +140,4 @@ enum emu_status op_graph_refused(const struct op_graph *g, const char *where)
     if (stopped > all) /* nodes are counted that one of the file became */
         all = stopped > g->nodes ? stopped : g->nodes;
     return FAIL(BAD_FILE, "%u of %u nodes cannot run%s", stopped, all, where);
-}
-
-/* --- the table ---------------------------------------------------------------------------- */
-
-static int by_name(const void *a, const void *b)
-{
-    const struct op_row *x = *(const struct op_row *const *)a,
-                        *y = *(const struct op_row *const *)b;
-    int names = strcmp(x->name, y->name);
-
-    return names ? names : (x->since > y->since) - (x->since < y->since);
-}
-
-/* "axis=-1, keepdims=1, axes": attributes of a row with their presets. */
-static void print_row_attrs(const struct op_row *row, FILE *f)
-{
-    struct op_attr_spec spec;
-
-    for (unsigned k = 0; op_row_attr(row, k, &spec); k++) {
-        fprintf(f, "%s%s", k ? ", " : "", spec.name);
-        if (spec.preset.kind == OP_ATTR_INT)
-            fprintf(f, "=%" PRId64, spec.preset.i);
-        else if (spec.preset.kind == OP_ATTR_FLOAT)
-            fprintf(f, "=%g", spec.preset.f);
-        else if (spec.preset.kind == OP_ATTR_STRING)
-            fprintf(f, "=%s", spec.preset.s);
-        else if (spec.required)
-            fputs("!", f);
-    }
-}
-
-/* A version of a row; returns its width. */
-static int print_since(const struct op_row *row, int follows, FILE *f)
-{
-    return row->since == OP_VERSION_OURS ? fprintf(f, "ours")
-                                         : fprintf(f, "%s%u", follows ? " " : "", row->since);
-}
-
-enum emu_status op_table_print(FILE *f)
-{
-    const struct op_row **row;
-    unsigned n = 0;
-
-    while (op_row(n))
-        n++;
-    row = emu_alloc(n + 1, sizeof(*row));
-    if (!row)
-        return FAIL(NO_MEMORY, "the operators");
-    for (unsigned k = 0; k < n; k++)
-        row[k] = op_row(k);
-    qsort(row, n, sizeof(*row), by_name);
-    fprintf(f, "%-28s %-20s %-10s %s\n", "operator", "since versions", "family", "attributes");
-    for (unsigned first = 0, next; first < n; first = next) {
-        const struct op_row *newest = row[first]; /* that files can name, if one can */
-        int wide = 0;
-
-        fprintf(f, "%-28s ", row[first]->name);
-        for (next = first; next < n && !strcmp(row[next]->name, row[first]->name); next++) {
-            if (row[next]->since != OP_VERSION_OURS)
-                newest = row[next];
-            if (newest == row[next])
-                wide += print_since(newest, next > first, f);
-        }
-        fprintf(f, "%*s %-*s", wide < 20 ? 20 - wide : 0, "", *newest->attributes ? 11 : 0,
-                newest->family->name);
-        print_row_attrs(newest, f);
-        fputs("\n", f);
-    }
-    emu_free(row);
-    return EMU_OK;
 }

@@ -208,6 +208,18 @@ enum emu_status op_reshape(struct op_graph *g, const struct op_request *r, uint3
 uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n);
 uint64_t op_graph_macs(const struct op_graph *g);
 
+/* What a node takes: multiply-adds, bytes of the constants that it reads and of what it makes, as
+ * numbers lie on the chip where floats are f16 but for those that the graph says are f32. A
+ * constant counts where it is read first; views (op_node_is_view()) make nothing of their own. */
+struct op_work {
+    uint64_t macs, weight_bytes, result_bytes;
+};
+/* *out: of each node, and behind them their sum; owned by the caller (emu_free), also after an
+ * error. EMU_NO_MEMORY. */
+enum emu_status op_graph_work(const struct op_graph *g, struct op_work **out) EMU_MUST_CHECK;
+/* Whether a node only says where numbers are that its inputs have: it has no memory of its own. */
+int op_node_is_view(const struct op_node *n);
+
 /* Removes nodes and values that no output needs, and aliases; order and names stay, indices change.
  * EMU_NO_MEMORY. */
 enum emu_status op_graph_tidy(struct op_graph *g) EMU_MUST_CHECK;

@@ -11,7 +11,7 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"
 #include "emu/job/run_image.h"
-#include "models/operators/op_print.h"
+#include "models/ask/model_source.h"
 #include "models/ask/network_choice.h"
 #include "models/train/train_evaluate.h"
 #include "models/train/train_pictures.h"
@@ -84,7 +84,7 @@ static enum emu_status compile(struct evaluating *e)
     TRY(train_eval_make(g, &step));
     TRY(op_lower_check(g));
     if (g->nodes_wrong) {
-        op_graph_print_problems(g, stdout);
+        model_print_problems(g, e->q->json);
         return FAIL(BAD_FILE, "%u of %u nodes cannot run", g->nodes_wrong, g->nodes);
     }
     TRY(op_lower_check_machine(&e->arch, g));

@@ -12,7 +12,7 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"
 #include "emu/job/run_image.h"
-#include "models/operators/op_print.h"
+#include "models/ask/model_source.h"
 #include "models/operators/op_update.h"
 #include "models/run/model_fit.h"
 #include "models/ask/network_choice.h"
@@ -209,12 +209,12 @@ static enum emu_status open_batches(struct training *t)
 
 /* ---- network ---- */
 
-static enum emu_status check_nodes(struct op_graph *g)
+static enum emu_status check_nodes(struct op_graph *g, int json)
 {
     TRY(op_lower_check(g));
     if (!g->nodes_wrong)
         return EMU_OK;
-    op_graph_print_problems(g, stdout);
+    model_print_problems(g, json);
     return FAIL(BAD_FILE, "%u of %u nodes cannot run in a step of training", g->nodes_wrong,
                 g->nodes);
 }
@@ -276,7 +276,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
         o.program.lower.io_tiles = t->link.io_tiles;
         o.program.lower.pixels = t->link.pixels.elem == ELEM_U8 ? &t->link.pixels : NULL;
     }
-    TRY(check_nodes(g));
+    TRY(check_nodes(g, t->q->json));
     TRY(op_lower_check_machine(&t->arch, g));
     o.program.outlook = t->tries;
     o.program.compile.progress = t->tries ? NULL : o.program.compile.progress;

@@ -1,4 +1,5 @@
 /* train_source.c - a network by name or from a file, up to the graph that becomes a step. */
+#include "models/ask/model_source.h"
 #include "models/train/train_source.h"
 
 #include <math.h>
@@ -127,7 +128,7 @@ static enum emu_status open_file(const struct request *q, uint32_t batch, struct
     TRY(onnx_request_read(&with_batch, 1, &s->replaced, &s->model));
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
-        op_graph_print_problems(s->graph, stdout);
+        model_print_problems(s->graph, q->json);
         return op_graph_refused(s->graph, "");
     }
     return op_graph_tidy(s->graph);
