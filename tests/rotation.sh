@@ -41,7 +41,7 @@ table() {
     row 4 10 "" "SUPERSTEP_SEED=$((count * 10000)),8000" tests/long/random_graphs.sh
     row 4 14 "" "SUPERSTEP_SEED=$((count * 10000)),2000" tests/long/random_operators.sh
     row 4 10 "" "" tests/long/validate.sh
-    row 5 14 "" "SUPERSTEP_NETWORKS='b0 b4-g16' BATCHES='1 3'" tests/long/timing.sh
+    row 5 14 "" "SUPERSTEP_NETWORKS='efficientnet-b0 efficientnet-b4-g16' BATCHES='1 3'" tests/long/timing.sh
     row 5 8 "" "" tests/long/figures.sh
     row 5 8 "chromium" "KILLS='20 40' GRID='--vary tiles=736,1472 --vary sync_chip_cycles=60,120'" tests/long/sweep.sh
     row 6 25 "$torch npm:onnxruntime-node" "ORT=$npm" tests/long/onnxruntime.sh

@@ -446,13 +446,58 @@ static void test_channels(void **state)
     }
 }
 
+/* Fields [blocks][n][positions][c], with a list of numbers for all n, or one for each. */
+static void one_block_channels(enum elem e, const uint32_t shape[4], uint32_t lists,
+                               enum ops_map map)
+{
+    uint32_t blocks = shape[0], n = shape[1], positions = shape[2], c = shape[3];
+    uint32_t all = blocks * n * positions * c, channels = blocks * c;
+    double *a = ops_numbers(all, all), *b = ops_numbers(lists * channels, channels);
+    struct ops_output *out[2];
+    struct tensor ta, tb;
+    struct ops_fixture r;
+
+    ops_fixture_new(&r, "toy4", 0);
+    ta = ops_input(&r, e, 4, shape, map, a);
+    tb = ops_input(&r, e, 2, (const uint32_t[]){ lists, channels }, (map + 1) % MAP_COUNT, b);
+    tb = tensor_flatten(r.g, tb);
+    out[0] = ops_output(&r, op_binary_channels(r.g, r.seq, BINARY_SUB, ta, tb, "sub"));
+    out[1] = ops_output(&r, op_binary_channels(r.g, r.seq, BINARY_MUL, ta, tb, "mul"));
+    ops_run(&r);
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t block = i / (n * positions * c), item = i / (positions * c) % n;
+        double v = b[(lists == 1 ? 0 : item) * channels + block * c + i % c];
+
+        check_binary("sub", i, e, BINARY_SUB, out[0]->value[i], a[i] - v);
+        check_binary("mul", i, e, BINARY_MUL, out[1]->value[i], a[i] * v);
+    }
+    ops_fixture_free(&r);
+    free(a);
+    free(b);
+}
+
+/* Also where a tile has a part of a position's channels, as after casts and sums. */
+static void test_block_channels(void **state)
+{
+    static const uint32_t shapes[][4] = { { 1, 8, 1, 16 }, { 2, 3, 5, 16 }, { 1, 2, 3, 16 } };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
+        for (unsigned map = 0; map < MAP_COUNT; map++) {
+            one_block_channels(map % 2 ? ELEM_F16 : ELEM_F32, shapes[i], 1, map);
+            one_block_channels(map % 2 ? ELEM_F32 : ELEM_F16, shapes[i], shapes[i][1], map);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_fill_and_cast),
-        cmocka_unit_test(test_with_scalars), cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_repeated),     cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_integers),     cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_elementwise),    cmocka_unit_test(test_fill_and_cast),
+        cmocka_unit_test(test_with_scalars),   cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_repeated),       cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_integers),       cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_block_channels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 # channels also agree with the f64 reference, at batch 1 and 3.
 #
 #   SUPERSTEP=FILE           the program (default: build/superstep, built first)
-#   SUPERSTEP_NETWORKS="b0"  only these
+#   SUPERSTEP_NETWORKS="efficientnet-b0"  only these
 . "$(dirname "$0")/common.sh"
 build
 

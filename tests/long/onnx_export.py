@@ -1,6 +1,7 @@
 """Writes networks of torchvision with drawn weights as ONNX files, with an input and torch's answer beside each.
 
 onnx_export.py FOLDER [NAME...]   all of them without names; prints the names of those that were written"""
+import contextlib
 import sys
 import warnings
 
@@ -57,8 +58,9 @@ def export(folder, name):
     x = torch.randn(1, 3, side, side)
     path = f'{folder}/{name}'
     # Parameters keep their names, norms stay nodes, nothing is folded.
-    torch.onnx.export(model, x, path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False)
+    with contextlib.redirect_stdout(sys.stderr):  # newer versions tell how far they are
+        torch.onnx.export(model, x, path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
+                          do_constant_folding=False)
     with torch.no_grad():
         save(path + '.y.pb', model(x))
     save(path + '.x.pb', x)

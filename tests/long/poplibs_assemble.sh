@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.sh"
 . tests/long/assemble.sh
 poplibs=${SUPERSTEP_POPLIBS:-}
-[ -d "$poplibs/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
+[ -n "$poplibs" ] && [ -d "$poplibs/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
 build
 want=201
 

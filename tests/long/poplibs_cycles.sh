@@ -3,7 +3,7 @@
 #
 #   SUPERSTEP_POPLIBS=DIR  a checkout of PopLibs; without it the test is skipped
 . "$(dirname "$0")/common.sh"
-[ -d "${SUPERSTEP_POPLIBS:-}/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
+[ -n "${SUPERSTEP_POPLIBS:-}" ] && [ -d "$SUPERSTEP_POPLIBS/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
 test=build/obj/release/tests/library/test_poplibs_cycles
 make -s -j2 $test || exit 2
 $test

@@ -7,7 +7,7 @@
 #   SUPERSTEP=FILE         the program (default: build/superstep, built first)
 . "$(dirname "$0")/common.sh"
 poplibs=${SUPERSTEP_POPLIBS:-}
-[ -d "$poplibs/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
+[ -n "$poplibs" ] && [ -d "$poplibs/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
 build
 here=$(pwd)
 asm=$poplibs/lib/poplin/codelets/asm

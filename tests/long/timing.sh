@@ -4,7 +4,7 @@
 # streams of pictures, which need values and say so. Random graphs: random_graphs.sh.
 #
 #   SUPERSTEP=FILE           the program (default: build/superstep, built first)
-#   SUPERSTEP_NETWORKS="b0"  only these (default: EfficientNet B0 to B7 of both kinds, ResNet-50)
+#   SUPERSTEP_NETWORKS="efficientnet-b0"  only these (default: EfficientNet B0 to B7 of both kinds, ResNet-50)
 #   BATCHES                  default "1 3 4 12"
 #   OPTIONS                  more for every command, such as "--resolution 64"
 . "$(dirname "$0")/common.sh"

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.sh"
 build
 poplibs=()
-[ -d "${SUPERSTEP_POPLIBS:-}/lib" ] && poplibs=(--poplibs "$SUPERSTEP_POPLIBS")
+[ -n "${SUPERSTEP_POPLIBS:-}" ] && [ -d "$SUPERSTEP_POPLIBS/lib" ] && poplibs=(--poplibs "$SUPERSTEP_POPLIBS")
 "$superstep" validate -q --all --json "${poplibs[@]}" >"$tmp/answer" || fail "validate --all"
 jq -r '.[] | [.id, .published_low, .here // .skipped, .error_percent // ""] | @tsv' "$tmp/answer"
 

@@ -80,9 +80,9 @@ static void write_inputs(const struct matrix *m)
 
 static void link_picture(const struct matrix *m, const char *name, const char *as)
 {
-    char from[PATH_BYTES], to[PATH_BYTES + 64];
+    char *from = realpath(name, NULL), to[PATH_BYTES + 64];
 
-    must(realpath(name, from) != NULL, name);
+    must(from != NULL, name);
     snprintf(to, sizeof(to), "%s/%s", m->folder, as);
     for (char *c = to + strlen(m->folder) + 1; (c = strchr(c, '/')); c++) {
         *c = '\0';
@@ -90,6 +90,7 @@ static void link_picture(const struct matrix *m, const char *name, const char *a
         *c = '/';
     }
     must(!symlink(from, to), to);
+    free(from);
 }
 
 static void write_texts(const struct matrix *m)

@@ -321,15 +321,18 @@ struct tensor op_slope(struct graph *g, struct program seq, enum slope_op op, st
     return out;
 }
 
-/* The vertices for one block of channels, of one picture or of all. Tiles have whole positions. */
-static void add_block(struct graph *g, uint32_t cs, struct elementwise_op e)
+/* The vertices for one block of channels, of one picture or of all. Where a tile has a part of a
+ * position, the numbers of the channels are repeated for every position. */
+static void add_block(struct graph *g, uint32_t cs, enum binary_op op, struct elementwise_op e)
 {
-    uint32_t c = (uint32_t)tensor_elements(g, e.b);
     struct tile_parts s;
-    enum emu_status st = has_whole_rows(g, e.out, c)
-                             ? tile_parts_of(g, e.out, &s)
-                             : FAIL(BAD_PROGRAM, "a tile has some of the channels of a position");
+    enum emu_status st;
 
+    if (!has_whole_rows(g, e.out, (uint32_t)tensor_elements(g, e.b))) {
+        e.codelet = kernel_of_type(g, &binary[op].whole, tensor_elem(g, e.out));
+        e.b = broadcast(g, e.out, e.b);
+    }
+    st = graph_status(g) == EMU_OK ? tile_parts_of(g, e.out, &s) : graph_status(g);
     if (st != EMU_OK) {
         graph_fail(g, st, "%s", emu_error());
         return;
@@ -367,7 +370,7 @@ struct tensor op_binary_channels(struct graph *g, struct program seq, enum binar
             e.a = tensor_slice(g, tensor_index(g, t, b), 0, k, end);
             e.out = tensor_slice(g, tensor_index(g, out, b), 0, k, end);
             e.b = tensor_index(g, tensor_index(g, v, k), b);
-            add_block(g, cs, e);
+            add_block(g, cs, op, e);
         }
     }
     return out;
