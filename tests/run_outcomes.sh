@@ -234,6 +234,8 @@ fits=$(sed -n 's/.*--set \(sram=[0-9]*K\) fits, \(sram=[0-9]*K\) does not.*/\1 \
 ends 1 "OUT OF MEMORY" $small --set "${fits#* }" --try-for 0
 ends 0 "the fullest has" $small --set "${fits% *}"
 ends 1 "code is longer than region 0" $small --set sram=48K --try-for 0 --report
+ends 2 "--gradients needs values, and --engine timing has none" train efficientnet-b0 --engine timing --gradients "$tmp/g"
+ends 2 "--check needs values, and --engine timing has none" train efficientnet-b0 --engine timing --check
 ends 1 "Nothing was tried (--try-for 0)" train efficientnet-b0 -q --resolution 32 --batch 2 --classes 10 --engine timing --set tiles=16 --set sram=48K --try-for 0
 
 # ---- pictures: every pair of tiles that exchanges words, all supersteps, prediction and run

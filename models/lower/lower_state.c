@@ -641,6 +641,22 @@ void lower_clear_gradients(struct lowering *l)
     }
 }
 
+void lower_list_gradients(struct lowering *l)
+{
+    for (uint32_t k = 0; k < l->og->inputs; k++) {
+        uint32_t v = l->og->input[k];
+        struct tensor at = l->at[v].gradient;
+
+        if (!l->at[v].has_gradient)
+            continue;
+        l->out->gradient[l->out->gradients++] =
+            (struct lowered_value){ .value = v,
+                                    .name = l->og->value[v].name,
+                                    .view = state_view(l, v, at),
+                                    .elem = tensor_elem(l->g, at) };
+    }
+}
+
 /* ---- the end of a step ---- */
 
 /* A sum that is a number in exactly the same cases as the sums of gradients of all

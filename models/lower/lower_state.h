@@ -38,6 +38,8 @@ void lower_other_gradients(struct lowering *l, const struct op_node *n);
 /* Changes parameters and states of a ParameterUpdate (lower_update.c). */
 void lower_apply_update(struct lowering *l, const struct op_node *n);
 
+/* lowered_network.gradient: they stay where they are when a step is over. */
+void lower_list_gradients(struct lowering *l);
 /* All gradients of parameters become 0. */
 void lower_clear_gradients(struct lowering *l);
 /* Copies what states become to them, but for what updates change in place. */

@@ -590,6 +590,8 @@ static enum emu_status lower_all(struct lowering *l)
     lower_batches_end(l);
     lower_update_states(l);
     TRY(lower_batches_close(l));
+    if (l->options->gradients)
+        lower_list_gradients(l);
     l->out->functions = l->blocks->classes;
     l->out->program = l->seq;
     if (!l->options->is_body)
@@ -672,8 +674,10 @@ static enum emu_status new_network(const struct op_graph *og, enum elem real,
     n->out = emu_alloc(og->outputs + 1, sizeof(*n->out));
     n->kept = emu_alloc(og->values + 1, sizeof(*n->kept));
     n->watched = emu_alloc(og->values + 1, sizeof(*n->watched));
-    s = n->group && n->in && n->out && n->kept && n->watched ? EMU_OK
-                                                             : FAIL(NO_MEMORY, "a network");
+    n->gradient = emu_alloc(og->inputs + 1, sizeof(*n->gradient));
+    s = n->group && n->in && n->out && n->kept && n->watched && n->gradient
+            ? EMU_OK
+            : FAIL(NO_MEMORY, "a network");
     return s;
 }
 
@@ -764,5 +768,6 @@ void op_lower_free(struct lowered_network *n)
     emu_free(n->out);
     emu_free(n->kept);
     emu_free(n->watched);
+    emu_free(n->gradient);
     emu_free(n);
 }

@@ -36,6 +36,7 @@ struct lower_options {
     /* 1: the sum of everything that floats become can be read after a run: lowered_network.watched.
      */
     int watch;
+    int gradients; /* 1: those of parameters can be read after a run: lowered_network.gradient */
     /* Of a step of training: micro batches whose gradients add up before parameters are updated. 0
      * and 1: the host writes all inputs before a run. More: the program is a loop over them, and
      * what is of a micro batch (lowered_value.is_streamed) comes and goes by streams. */
@@ -96,6 +97,10 @@ struct lowered_network {
     uint32_t kepts;
     struct lowered_sum *watched; /* if the options say so, in the order they are made */
     uint32_t watches;
+    /* If the options say so: by parameter in the order of inputs, whose value and name it has.
+     * Numbers are those of the program: times the loss scale, the sum over micro batches. */
+    struct lowered_value *gradient;
+    uint32_t gradients;
     struct conv_plans plans; /* by convolution, in the order of groups */
     struct program program;  /* computes one batch */
 };

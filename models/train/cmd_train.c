@@ -11,7 +11,9 @@
 #include "emu/base/hash.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"
+#include "emu/cli/request_look.h"
 #include "emu/job/run_image.h"
+#include "emu/load/image.h"
 #include "models/ask/model_source.h"
 #include "models/operators/op_update.h"
 #include "models/run/model_fit.h"
@@ -31,6 +33,8 @@ static void training_free(struct training *t)
     for (unsigned k = 0; k < TRAINING_CURVES; k++)
         output_discard(t->curve[k]);
     output_discard(t->parameters);
+    output_discard(t->image);
+    output_discard(t->gradients);
     train_average_free(&t->average); /* borrows the chip's graph */
     train_chip_free(&t->chip);
     train_chip_free(&t->test_chip);
@@ -141,12 +145,28 @@ static enum emu_status read_options(struct training *t)
     return EMU_OK;
 }
 
+/* -o: an image, or parameters. */
+static enum emu_status open_output(struct training *t)
+{
+    const char *name = t->q->output, *dot = name ? strrchr(name, '.') : NULL;
+
+    if (dot && !strcmp(dot, ".img"))
+        return output_open(name, &t->image);
+    if (name && t->q->engine)
+        return FAIL(USAGE,
+                    "--output %s: parameters need values, and --engine timing has none; "
+                    "FILE.img is the image",
+                    name);
+    return output_open(name, &t->parameters);
+}
+
 /* Outputs are opened before the work, so that mistakes in their names show at once. */
 static enum emu_status open_outputs(struct training *t)
 {
     const struct request *q = t->q;
 
-    TRY(output_open(q->output, &t->parameters));
+    TRY(open_output(t));
+    TRY(output_open(q->gradients, &t->gradients));
     TRY(profile_files_open(q, &t->profile));
     for (size_t k = 0; k < q->curve.count; k++) {
         const char *name = q->curve.item[k], *dot = strrchr(name, '.');
@@ -272,6 +292,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     o.program.lower.real = t->real;
     o.program.lower.states = t->states;
     o.program.lower.share_blocks = t->q->share_blocks ? SHARE_NONE : SHARE_EQUAL;
+    o.program.lower.gradients = t->q->gradients != NULL && chip == &t->chip;
     if (chip == &t->chip) {
         o.program.lower.io_tiles = t->link.io_tiles;
         o.program.lower.pixels = t->link.pixels.elem == ELEM_U8 ? &t->link.pixels : NULL;
@@ -351,6 +372,24 @@ static void superstep_done(void *ctx, const struct machine_superstep *s)
         progress_meter_add(&t->meter, 1);
 }
 
+/* The image of the step, with what the first one begins with, before --resume. Values are needed
+ * for that, so it is a machine of its own. */
+static enum emu_status write_image(struct training *t)
+{
+    const struct session_options o = { .threads = (unsigned)t->q->threads };
+    enum emu_status s;
+
+    if (!t->image)
+        return EMU_OK;
+    s = train_chip_begin(&t->chip, &o);
+    if (s == EMU_OK)
+        s = train_chip_image(&t->chip, train_rate(&t->schedule, 0));
+    if (s == EMU_OK)
+        s = image_write_to(compiled_image(t->chip.program.compiled), t->image);
+    train_chip_end(&t->chip);
+    return output_finish(&t->image, s);
+}
+
 static enum emu_status begin_machines(struct training *t)
 {
     struct session_options o = session_options_of(t->q);
@@ -418,6 +457,23 @@ static enum emu_status judge(struct training *t, enum emu_status s)
     return EMU_OK;
 }
 
+/* What --check has found, on both machines. */
+static void tell_findings(struct training *t)
+{
+    const struct train_chip *chip[] = { &t->chip, &t->test_chip };
+    uint64_t all = 0;
+
+    for (size_t k = 0; k < EMU_COUNT_OF(chip); k++) {
+        if (!chip[k]->session)
+            continue;
+        if (request_findings(t->q, session_run_image(chip[k]->session), 0))
+            t->code = EXIT_FAULTED;
+        all += run_check_findings(session_run_image(chip[k]->session));
+    }
+    if (t->q->check)
+        progress_report(&t->progress, "check", "%s findings", count_text(all).at);
+}
+
 /* What is asked for and a change; data and files are those of the training. */
 static enum emu_status compile_changed(void *ctx, const struct request *q, const struct arch *a,
                                        int *fits, uint64_t *need)
@@ -473,6 +529,7 @@ static enum emu_status train(struct training *t)
         return report_unfit(t, &t->chip.program);
     if (t->test_data && !chip_fits(&t->test_chip))
         return report_unfit(t, &t->test_chip.program);
+    TRY(write_image(t));
     TRY(begin_machines(t));
     if (t->q->engine) {
         TRY(training_time(t));
@@ -487,6 +544,7 @@ static enum emu_status train(struct training *t)
     s = training_run(t);
     TRY(judge(t, s));
     training_write_files(t);
+    tell_findings(t);
     interrupt_release();
     TRY(training_report(t, stdout));
     return write_profile(t);

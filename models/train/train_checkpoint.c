@@ -59,16 +59,13 @@ static double get_number(int half, const void *list, uint64_t k)
     return (double)f;
 }
 
-static enum emu_status add_state(struct train_chip *chip, uint32_t value, struct written *w)
+/* One more tensor, for numbers of a value; its data are zeros. */
+static enum emu_status add_tensor(const struct op_value *v, int half, struct written *w)
 {
-    const struct op_value *v = &chip->g->value[value];
     struct safetensor *t = &w->tensor[w->n];
     uint64_t n = op_shape_count(&v->shape);
-    int half = train_chip_elem(chip, value) == ELEM_F16;
     size_t size = half ? sizeof(uint16_t) : sizeof(float);
     void *data = emu_alloc(n + 1, size);
-    struct op_tensor numbers;
-    enum emu_status s;
 
     if (!data)
         return FAIL(NO_MEMORY, "%s", v->name);
@@ -81,12 +78,25 @@ static enum emu_status add_state(struct train_chip *chip, uint32_t value, struct
     w->n++;
     for (unsigned d = 0; d < v->shape.rank; d++)
         t->shape[d] = v->shape.dim[d];
-    s = train_chip_read(chip, value, &numbers);
-    for (uint64_t k = 0; s == EMU_OK && k < n; k++)
-        put_number(half, numbers.f[k], data, k);
-    if (s == EMU_OK)
-        op_tensor_free(&numbers);
-    return s;
+    return EMU_OK;
+}
+
+/* Its numbers, which are freed. */
+static void put_numbers(struct safetensor *t, struct op_tensor *numbers)
+{
+    for (uint64_t k = 0; k < t->elements; k++)
+        put_number(t->type == SAFETENSORS_F16, numbers->f[k], (void *)(uintptr_t)t->data, k);
+    op_tensor_free(numbers);
+}
+
+static enum emu_status add_state(struct train_chip *chip, uint32_t value, struct written *w)
+{
+    struct op_tensor numbers;
+
+    TRY(add_tensor(&chip->g->value[value], train_chip_elem(chip, value) == ELEM_F16, w));
+    TRY(train_chip_read(chip, value, &numbers));
+    put_numbers(&w->tensor[w->n - 1], &numbers);
+    return EMU_OK;
 }
 
 static enum emu_status add_states(struct train_chip *chip, int slots, struct written *w)
@@ -212,6 +222,35 @@ enum emu_status train_parameters_write(struct train_chip *chip, const struct tra
 
     if (s == EMU_OK)
         put_averages(a, &w);
+    if (s == EMU_OK)
+        s = safetensors_write_to(w.tensor, w.n, out);
+    written_free(&w);
+    return s;
+}
+
+static enum emu_status add_gradients(struct train_chip *chip, struct written *w)
+{
+    const struct lowered_network *n = chip->program.network;
+
+    w->tensor = emu_alloc(n->gradients + 1, sizeof(*w->tensor));
+    if (!w->tensor)
+        return FAIL(NO_MEMORY, "gradients");
+    for (uint32_t k = 0; k < n->gradients; k++) {
+        struct op_tensor numbers;
+
+        TRY(add_tensor(&chip->g->value[n->gradient[k].value], 0, w));
+        TRY(train_chip_gradient(chip, &n->gradient[k], &numbers));
+        put_numbers(&w->tensor[k], &numbers);
+    }
+    return EMU_OK;
+}
+
+enum emu_status train_gradients_write(struct train_chip *chip, struct output_file *out)
+{
+    struct written w = { 0 };
+    enum emu_status s =
+        chip->scale > 0 ? add_gradients(chip, &w) : FAIL(USAGE, "--gradients: no step has run");
+
     if (s == EMU_OK)
         s = safetensors_write_to(w.tensor, w.n, out);
     written_free(&w);

@@ -46,6 +46,11 @@ enum emu_status train_checkpoint_take(struct train_chip *chip, struct train_prog
                                       const void *data, size_t bytes,
                                       const char *path) EMU_MUST_CHECK;
 
+/* Writes the gradients of the last step by all parameters, f32 (train_chip_gradient()), under the
+ * names of these. EMU_USAGE: no step has run. */
+enum emu_status train_gradients_write(struct train_chip *chip,
+                                      struct output_file *out) EMU_MUST_CHECK;
+
 /* Writes parameters and running statistics only, for other programs; averages if there are any. */
 enum emu_status train_parameters_write(struct train_chip *chip, const struct train_average *a,
                                        struct output_file *out) EMU_MUST_CHECK;

@@ -29,10 +29,20 @@ enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
     return op_program_new(a, g, &with, &out->program);
 }
 
-void train_chip_free(struct train_chip *t)
+void train_chip_end(struct train_chip *t)
 {
     session_free(t->session);
     emu_free(t->stream);
+    t->session = NULL;
+    t->stream = NULL;
+    t->results = 0;
+    t->scale = 0;
+    t->has_next = 0;
+}
+
+void train_chip_free(struct train_chip *t)
+{
+    train_chip_end(t);
     op_tensor_free(&t->loss);
     op_tensor_free(&t->scores);
     op_program_free(&t->program);
@@ -146,8 +156,9 @@ static enum emu_status count_step(struct train_chip *t)
 /* What all micro batches of a step have. */
 static enum emu_status write_step(struct train_chip *t, double rate)
 {
+    t->scale = 1 / (t->loss_scale.now * t->batches);
     TRY(write_number(t, t->step.loss_scale, t->loss_scale.now));
-    TRY(write_number(t, t->step.scale, 1 / (t->loss_scale.now * t->batches)));
+    TRY(write_number(t, t->step.scale, t->scale));
     TRY(write_number(t, t->step.rate, rate));
     TRY(write_number(t, t->step.number, (double)(t->steps + 1 - t->skipped)));
     return write_seed(t, t->step.seed, ROUNDING, t->steps);
@@ -219,7 +230,17 @@ enum emu_status train_chip_update(struct train_chip *t, const struct train_feed 
     return s;
 }
 
-enum emu_status train_chip_time(struct train_chip *t)
+enum emu_status train_chip_gradient(struct train_chip *t, const struct lowered_value *v,
+                                    struct op_tensor *out)
+{
+    TRY(op_program_read_value(&t->program, t->session, v, out));
+    for (uint64_t k = 0; k < op_shape_count(&out->shape); k++)
+        out->f[k] *= t->scale;
+    return EMU_OK;
+}
+
+/* Zeros for all that the host writes before a step and that is no state. */
+static enum emu_status write_zeros(struct train_chip *t)
 {
     for (uint32_t k = 0; k < t->g->inputs; k++) {
         struct op_tensor zeros;
@@ -232,8 +253,23 @@ enum emu_status train_chip_time(struct train_chip *t)
         op_tensor_free(&zeros);
         TRY(s);
     }
+    return EMU_OK;
+}
+
+enum emu_status train_chip_time(struct train_chip *t)
+{
+    TRY(write_zeros(t));
     t->steps++;
     return session_run(t->session);
+}
+
+enum emu_status train_chip_image(struct train_chip *t, double rate)
+{
+    TRY(write_zeros(t));
+    if (t->looks_ahead)
+        TRY(train_chip_first(t));
+    TRY(write_step(t, rate));
+    return session_image_inputs(t->session, t->program.compiled);
 }
 
 enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,

@@ -56,6 +56,7 @@ struct train_chip {
     const struct op_graph *g; /* borrowed: made by train_step_make(), states with numbers */
     struct train_step step;
     struct loss_scale loss_scale;
+    double scale;              /* of the last step: what its gradients are multiplied with */
     uint64_t seed;             /* of the rounding of states: with the step's number */
     struct op_program program; /* owned, like the session */
     struct session *session;
@@ -86,6 +87,8 @@ void train_chip_free(struct train_chip *t); /* t may be all zero */
 /* Loads the program into a machine and gives all states their numbers; those without any are 0. */
 enum emu_status train_chip_begin(struct train_chip *t,
                                  const struct session_options *o) EMU_MUST_CHECK;
+/* The machine is gone; another one may begin. */
+void train_chip_end(struct train_chip *t);
 
 /* One step of one batch, on a chip without streams. data, targets: of the shapes of the step's
  * inputs. loss: the mean over the pictures.
@@ -103,10 +106,19 @@ enum emu_status train_chip_update(struct train_chip *t, const struct train_feed 
 
 /* One step on zeros, for the timing engine, which has no values. */
 enum emu_status train_chip_time(struct train_chip *t) EMU_MUST_CHECK;
+/* Makes what the next step begins with inputs of the program's image: states, rate, seeds; of
+ * pictures and targets zeros, if the host writes them before a step. Before the first step of a
+ * session with values. Errors: those of session_image_inputs(). */
+enum emu_status train_chip_image(struct train_chip *t, double rate) EMU_MUST_CHECK;
 
 /* The scores of a batch, of a graph made by train_eval_make(). */
 enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,
                                   struct op_tensor *scores) EMU_MUST_CHECK;
+/* The gradient of the last step's mean loss by a parameter: v of program.network->gradient, in its
+ * shape, without the loss scale; as the update has taken it, before decay. program.lower.gradients
+ * must have been set. Free with op_tensor_free. Errors: those of op_program_read_value(). */
+enum emu_status train_chip_gradient(struct train_chip *t, const struct lowered_value *v,
+                                    struct op_tensor *out) EMU_MUST_CHECK;
 /* Gives the states of one chip those of the same name of another, which has them all. */
 enum emu_status train_chip_copy_states(struct train_chip *from,
                                        struct train_chip *to) EMU_MUST_CHECK;
@@ -115,8 +127,8 @@ enum emu_status train_chip_copy_states(struct train_chip *from,
 enum emu_status train_chip_connect(struct train_chip *t) EMU_MUST_CHECK;
 /* Whether the step is fed by streams. */
 int train_chip_streams(const struct train_chip *t);
-/* Writes the first micro batch of a step to the IO tiles, if it is not there. t->dry: there is
- * none. */
+/* Writes the first micro batch of a step to the IO tiles, if it is not there: of the feed, or
+ * zeros. t->dry: there is none. */
 enum emu_status train_chip_first(struct train_chip *t) EMU_MUST_CHECK;
 
 /* What a state is made of on the chip: f32 or f16. */

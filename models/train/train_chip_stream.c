@@ -90,8 +90,10 @@ enum emu_status train_chip_first(struct train_chip *t)
         t->has_next = 0;
         return EMU_OK;
     }
-    TRY(t->feed->next(t->feed->ctx, &t->data, &t->targets));
-    t->dry = !t->data;
+    if (t->feed) {
+        TRY(t->feed->next(t->feed->ctx, &t->data, &t->targets));
+        t->dry = !t->data;
+    }
     for (uint32_t k = 0; !t->dry && k < t->g->inputs; k++) {
         if (n->in[k].is_streamed)
             TRY(write_first(t, &n->in[k]));

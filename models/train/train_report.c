@@ -96,6 +96,8 @@ void training_write_files(struct training *t)
 {
     if (t->parameters)
         finish(t, &t->parameters, train_parameters_write(&t->chip, &t->average, t->parameters));
+    if (t->gradients)
+        finish(t, &t->gradients, train_gradients_write(&t->chip, t->gradients));
     for (unsigned k = 0; k < TRAINING_CURVES; k++) {
         if (!t->curve[k])
             continue;

@@ -47,7 +47,7 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
 
 void program_note_unwritten(const struct request *q)
 {
-    const char *const file[] = { q->chart, q->logits, q->digests, q->output };
+    const char *const file[] = { q->chart, q->logits, q->digests, q->output, q->gradients };
 
     for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
         if (file[i] && strcmp(file[i], "-"))

@@ -13,7 +13,7 @@ build
 twin=tests/long/train_twin.py
 mkdir "$tmp/data"
 "$python" $twin data "$tmp/data"
-for net in mlp cnn raw; do
+for net in mlp cnn raw plain; do
     "$python" -W ignore $twin network $net "$tmp/$net.onnx" >/dev/null 2>&1 || fail "no $net.onnx"
 done
 
@@ -30,6 +30,14 @@ train cnn --set tiles=256 --epochs 5 --curve "$tmp/cnn-f16.csv"
 train cnn --set tiles=256 --epochs 5 --format 16.16 --curve "$tmp/cnn-16.16.csv"
 "$python" $twin compare mlp 5 0.1 "$tmp/mlp-f32.csv" "$tmp/mlp-f16.csv" "$tmp/mlp-16.16.csv" || fail "the perceptron is not that of torch"
 "$python" $twin compare cnn 5 0.1 "$tmp/cnn-f16.csv" "$tmp/cnn-16.16.csv" || fail "the convolutional network is not that of torch"
+
+# What a newcomer types: folders of pictures, and nothing else said.
+mkdir "$tmp/folders"
+"$python" $twin folders "$tmp/folders"
+"$superstep" train "$tmp/plain.onnx" --data "$tmp/folders" -q --json -o "$tmp/plain.safetensors" >"$tmp/answer" || fail "train plain"
+"$python" $twin parameters plain "$tmp/folders" "$tmp/plain.safetensors" "$tmp/answer" || fail "digits in folders are not as in torch"
+"$superstep" evaluate "$tmp/plain.onnx" -w "$tmp/plain.safetensors" --data "$tmp/folders" -q --json >"$tmp/evaluated" || fail "evaluate plain"
+[ "$(number "$tmp/evaluated" .accuracy)" = "$(number "$tmp/answer" '.epochs[-1].test.accuracy')" ] || fail "evaluate says another accuracy"
 
 for kind in "f32" "16.16" "16.16 --rounding nearest"; do
     rate=0.0003 train mlp -m toy64 --epochs 20 --momentum 0 --schedule constant --format $kind --curve "$tmp/small-${kind##* }.csv"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # One step of training beside torch in f64: the loss and the gradient of every parameter, from the same weights, pictures and masks.
-# Executed on the chip with all values: the gradient is what SGD's momentum is after the first step. Networks with batch norms amplify what
+# Executed on the chip with all values: gradients are those of --gradients, and what SGD's momentum is after the first step. Networks with batch norms amplify what
 # f16 rounds, whoever computes them; so the bound is what torch itself is off by when its layers' numbers are rounded.
 # And the same graph in f64 (train_step_reference.c) at sizes that no chip holds, where only the order of sums differs.
 # Needs torch and torchvision of the system's Python (python3-torch, python3-torchvision). All of them take more than an hour.
@@ -42,7 +42,7 @@ for what in ${CHIP-masks@32x8,tiles=256 encoder@32x8,tiles=256}; do
     [ "$name" != masks ] || options+=(--dropout 0.3)
     for format in ${FORMATS:-16.32}; do
         "$superstep" train "$tmp/net.onnx" --data "$tmp" --limit 1 --epochs 1 --rate 1e-3 --loss-scale 64 --partials f32 \
-            --format "$format" --checkpoint "$tmp/checkpoint" -q --json "${options[@]}" >"$tmp/answer" || { fail "train $what"; continue; }
+            --format "$format" --checkpoint "$tmp/checkpoint" --gradients "$tmp/chip" -q --json "${options[@]}" >"$tmp/answer" || { fail "train $what"; continue; }
         $twin chip "$name" "$side" "$batch" "$tmp" "$format" || fail "$name is not that of torch"
     done
 done

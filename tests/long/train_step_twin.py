@@ -166,7 +166,7 @@ def checkpoint(path):
     raw = open(path, 'rb').read()
     size, = struct.unpack('<Q', raw[:8])
     header = json.loads(raw[8:8 + size])
-    types = {'F32': np.float32, 'F16': np.float16, 'F64': np.float64, 'U64': np.uint64}
+    types = {'F32': np.float32, 'F16': np.float16, 'F64': np.float64, 'U64': np.uint64, 'U8': np.uint8}
     return {name: np.frombuffer(raw[8 + size + t['data_offsets'][0]:8 + size + t['data_offsets'][1]],
                                 types[t['dtype']]).reshape(t['shape']).astype(np.float64)
             for name, t in header.items() if name != '__metadata__'}
@@ -226,10 +226,16 @@ def torch_step(name, side, batch, dtype=None):
     return loss.item() / SCALE, {key: p.grad.numpy().ravel() / SCALE for key, p in net.named_parameters()}
 
 
-def of_chip(path):
-    """Loss and gradients of a checkpoint after one step: momenta."""
-    got = checkpoint(path)
-    return got['superstep.log'][0][3], {key[:-9]: t.ravel() for key, t in got.items() if key.endswith('.momentum')}
+def of_chip(folder):
+    """Loss of a checkpoint after one step, and the gradients that were written: what momenta are, but for the rounding of these."""
+    got, gradients = checkpoint(f'{folder}/checkpoint'), checkpoint(f'{folder}/chip')
+    momenta = {key[:-9]: t for key, t in got.items() if key.endswith('.momentum')}
+    if momenta.keys() != gradients.keys():
+        raise SystemExit('FAILED: there are gradients of other parameters than momenta')
+    for key, g in gradients.items():
+        if np.abs(g - momenta[key]).max() > 1e-3 * np.abs(g).max():
+            raise SystemExit(f'FAILED: the gradient of {key} is not its momentum')
+    return got['superstep.log'][0][3], {key: t.ravel() for key, t in gradients.items()}
 
 
 def of_reference(program, folder):
@@ -278,7 +284,7 @@ if __name__ == '__main__':
     if kind == 'make':
         make(name, side, batch, folder)
     elif kind == 'chip':
-        compare(name, side, batch, f'chip, {sys.argv[6]}', of_chip(f'{folder}/checkpoint'),
+        compare(name, side, batch, f'chip, {sys.argv[6]}', of_chip(folder),
                 torch.float32 if sys.argv[6] == 'f32' else torch.float16)
     else:
         compare(name, side, batch, 'step in f64', of_reference(sys.argv[6], folder))

@@ -1,17 +1,19 @@
 """What tests/long/train.sh needs of Python: real data as IDX files, networks as ONNX, and the same trainings in torch."""
 import csv
 import gzip
+import json
 import math
 import os
 import struct
 import sys
+import zlib
 
 import numpy as np
 import sklearn
 import torch
 import torch.nn as nn
 
-TRAIN = 1437
+TRAIN, SIDE = 1437, 16
 MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
 
@@ -33,6 +35,34 @@ def write_data(folder):
             f.write(struct.pack('>II', 0x801, b - a) + y[a:b].tobytes())
 
 
+def write_png(path, rows):
+    """A gray picture of 8 bits."""
+    def chunk(kind, data):
+        return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    h, w = rows.shape
+    raw = b''.join(b'\0' + row.tobytes() for row in rows)
+    with open(path, 'wb') as f:
+        f.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', w, h, 8, 0, 0, 0, 0)) +
+                chunk(b'IDAT', zlib.compress(raw)) + chunk(b'IEND', b''))
+
+
+def read_png(path):
+    """A picture that write_png() has written."""
+    data = open(path, 'rb').read()
+    w, h = struct.unpack('>II', data[16:24])
+    size, = struct.unpack('>I', data[33:37])
+    return np.frombuffer(zlib.decompress(data[41:41 + size]), np.uint8).reshape(h, w + 1)[:, 1:]
+
+
+def write_folders(folder):
+    """The digits as people have them: train and val, a folder for each class, 16 x 16 pixels."""
+    x, y = digits()
+    for k, (numbers, label) in enumerate(zip(x, y)):
+        at = f'{folder}/{"train" if k < TRAIN else "val"}/{label}'
+        os.makedirs(at, exist_ok=True)
+        write_png(f'{at}/{k}.png', numbers.reshape(8, 8).repeat(2, 0).repeat(2, 1))
+
+
 class Raw(nn.Module):
     """What reads large numbers, as an instrument gives them: the norm behind the first layer divides its gradient by thousands."""
 
@@ -51,6 +81,8 @@ def network(name):
         return Raw()
     if name == 'mlp':
         return nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    if name == 'plain':
+        return nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(8 * SIDE * SIDE, 10))
     return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
                          nn.Conv2d(16, 32, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
@@ -58,7 +90,8 @@ def network(name):
 
 def write_network(name, path):
     net = network(name).train()
-    torch.onnx.export(net, torch.zeros(2, 1, 8, 8), path, input_names=['x'], output_names=['y'], opset_version=13,
+    side = SIDE if name == 'plain' else 8
+    torch.onnx.export(net, torch.zeros(2, 1, side, side), path, input_names=['x'], output_names=['y'], opset_version=13,
                       dynamic_axes={'x': {0: 'n'}, 'y': {0: 'n'}}, do_constant_folding=False,
                       training=torch.onnx.TrainingMode.PRESERVE)
 
@@ -146,9 +179,41 @@ def compare_rounding(paths):
         sys.exit(1)
 
 
+def safetensors(path):
+    raw = open(path, 'rb').read()
+    size, = struct.unpack('<Q', raw[:8])
+    types = {'F32': np.float32, 'F16': np.float16}
+    return {name: torch.tensor(np.frombuffer(raw, types[t['dtype']], math.prod(t['shape']), 8 + size + t['data_offsets'][0])
+                               .reshape(t['shape']).astype(np.float32))
+            for name, t in json.loads(raw[8:8 + size]).items() if name != '__metadata__'}
+
+
+def compare_folders(name, folder, weights, answer):
+    """The accuracy after the last epoch, in the answer of a training, is that of torch with the parameters that it wrote, on the same files."""
+    net = network(name).eval()
+    net.load_state_dict(safetensors(weights))
+    right = count = 0
+    with torch.no_grad():
+        for label in range(10):
+            for file in sorted(os.listdir(f'{folder}/val/{label}')):
+                x = torch.tensor(read_png(f'{folder}/val/{label}/{file}') / 255.0 * 2 - 1, dtype=torch.float32)
+                right += int(net(x[None, None]).argmax()) == label
+                count += 1
+    tested = json.load(open(answer))['epochs'][-1]['test']
+    print(f'{name}, digits in folders: accuracy {100 * tested["accuracy"]:.2f} % of {tested["pictures"]}, torch with these parameters '
+          f'{100 * right / count:.2f} %')
+    if tested['pictures'] != count or round(tested['accuracy'] * count) != right or tested['accuracy'] < 0.9:
+        print('FAILED')
+        sys.exit(1)
+
+
 if __name__ == '__main__':
     if sys.argv[1] == 'data':
         write_data(sys.argv[2])
+    elif sys.argv[1] == 'folders':
+        write_folders(sys.argv[2])
+    elif sys.argv[1] == 'parameters':
+        compare_folders(*sys.argv[2:])
     elif sys.argv[1] == 'network':
         write_network(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == 'scale':

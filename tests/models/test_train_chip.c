@@ -55,6 +55,103 @@ static void convolutions(void **state)
     steps_like_reference(&a, pools, "sgd", ELEM_F16, 0.05);
 }
 
+/* `x[:, 0]` of a batch of sequences: the gradient of what was not taken is 0. */
+static void class_tokens(void **state)
+{
+    (void)state;
+    steps_like_reference(arch_preset("toy64"), class_token, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), class_token, "adamw", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), class_token, "sgd", ELEM_F16, 0.03);
+}
+
+/* ---- gradients ---- */
+
+/* The numbers of a reference's state NAME or NAME.SLOT; owned by the caller. */
+static double *state_copy(const struct pair *p, uint32_t parameter, const char *slot)
+{
+    const struct op_value *v = &p->g->value[parameter];
+    uint64_t n = op_shape_count(&v->shape);
+    double *copy = malloc(n * sizeof(*copy));
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s%s", v->name, slot);
+    assert_non_null(copy);
+    memcpy(copy, train_reference_state(&p->reference, op_value_find(p->g, name))->f,
+           n * sizeof(*copy));
+    return copy;
+}
+
+/* What SGD has added to a momentum: the gradient, and of weights the decay. share: of the largest
+ * number. */
+static void compare_gradient(struct pair *p, const struct lowered_value *v, const double *weight,
+                             const double *before, double share)
+{
+    enum { NO_DECAY = 1 /* dimensions */ };
+    const double momentum = 0.9, decay = 0.01, little = 0.01;
+    double *after = state_copy(p, v->value, ".momentum"), most = little, error = 0;
+    struct op_tensor is;
+
+    if (train_chip_gradient(&p->chip, v, &is) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_true(op_shape_equal(&is.shape, &p->g->value[v->value].shape));
+    for (uint64_t k = 0; k < op_shape_count(&is.shape); k++) {
+        double want = after[k] - momentum * before[k];
+
+        want -= is.shape.rank > NO_DECAY ? decay * weight[k] : 0;
+        most = fmax(most, fabs(want));
+        error = fmax(error, fabs(is.f[k] - want));
+    }
+    if (!(error <= share * most))
+        fail_msg("gradient of %s: off by %g of %g", v->name, error, most);
+    op_tensor_free(&is);
+    free(after);
+}
+
+/* Gradients of the last one of two steps, of which no momentum is made. */
+static void gradients_like_reference(const struct arch *a, void (*network)(void), enum elem real,
+                                     double share)
+{
+    enum { MOST = 32 };
+    double *weight[MOST], *before[MOST], loss;
+    const struct lowered_network *n;
+    struct pair p;
+
+    trial_begin(&p, a, network, "sgd", real);
+    n = p.chip.program.network;
+    assert_in_range(n->gradients, 2, MOST);
+    for (unsigned step = 0; step < 2; step++) {
+        trial_draw(&p);
+        trial_step(&p);
+        for (uint32_t k = 0; step && k < n->gradients; k++) {
+            weight[k] = state_copy(&p, n->gradient[k].value, "");
+            before[k] = state_copy(&p, n->gradient[k].value, ".momentum");
+        }
+        assert_int_equal(train_reference_step(&p.reference, &p.data, &p.targets, 0.05, &loss, NULL),
+                         EMU_OK);
+    }
+    for (uint32_t k = 0; k < n->gradients; k++) {
+        compare_gradient(&p, &n->gradient[k], weight[k], before[k], share);
+        free(weight[k]);
+        free(before[k]);
+    }
+    trial_end(&p);
+}
+
+static void gradients(void **state)
+{
+    struct arch a = *arch_preset("mk2");
+
+    (void)state;
+    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    gradients_like_reference(arch_preset("toy64"), relu_and_tanh, ELEM_F32, 1e-3);
+    gradients_like_reference(arch_preset("toy64"), class_token, ELEM_F32, 1e-3);
+    gradients_like_reference(arch_preset("toy64"), batch_norms, ELEM_F16, 0.03);
+    gradients_like_reference(&a, residual_block, ELEM_F16, 0.05);
+    trial.states = STATES_F16_NEAREST;
+    gradients_like_reference(&a, plain_convolutions, ELEM_F16, 0.05);
+    trial.states = STATES_F32;
+}
+
 /* Two steps of a network of four blocks. */
 static void two_steps(const struct arch *a, struct pair *p, uint32_t calls, uint32_t functions)
 {
@@ -252,6 +349,7 @@ int main(void)
         cmocka_unit_test(blocks_are_functions), cmocka_unit_test(wrong_blocks),
         cmocka_unit_test(states_in_f16),        cmocka_unit_test(steps_are_skipped),
         cmocka_unit_test(the_layer_is_named),   cmocka_unit_test(masks),
+        cmocka_unit_test(class_tokens),         cmocka_unit_test(gradients),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
 #include "models/onnx/onnx.h"
+#include "models/weights/safetensors.h"
 
 enum { SIDE = 4, NUMBERS = SIDE * SIDE, PICTURES = 40, CLASSES = 3, PATH = 128, ARGS = 32 };
 
@@ -463,6 +464,143 @@ static void a_full_disk_leaves_the_last_checkpoint(void **state)
     assert_int_equal(TRAIN("--checkpoint", in_dir("ckpt"), "--limit", "4", "--resume"), EXIT_RAN);
 }
 
+/* ---- gradients, the image, --check ---- */
+
+struct weights_file {
+    char *data; /* owned */
+    struct safetensors tensors;
+};
+
+static void read_weights(const char *name, struct weights_file *out)
+{
+    FILE *f = fopen(in_dir(name), "rb");
+    size_t n;
+
+    assert_non_null(f);
+    out->data = malloc(1 << 16);
+    assert_non_null(out->data);
+    n = fread(out->data, 1, 1 << 16, f);
+    fclose(f);
+    if (safetensors_open(out->data, n, name, &out->tensors) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+static void weights_file_free(struct weights_file *f)
+{
+    safetensors_free(&f->tensors);
+    free(f->data);
+}
+
+static const float *numbers_of(const struct weights_file *f, const char *name, size_t count)
+{
+    for (size_t k = 0; k < f->tensors.tensors; k++) {
+        const struct safetensor *t = &f->tensors.tensor[k];
+
+        if (strcmp(t->name, name))
+            continue;
+        assert_int_equal(t->type, SAFETENSORS_F32);
+        assert_int_equal(t->elements, count);
+        return t->data;
+    }
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+/* What a step at a rate of 1 without momentum has taken from the parameters, whatever the loss
+ * scale and the number of micro batches. */
+static void gradients_are_of(const char *first, size_t count, const char *written,
+                             const char *trained)
+{
+    struct weights_file g, w;
+    const float *gradient, *after;
+    double most = 0;
+
+    read_weights(written, &g);
+    read_weights(trained, &w);
+    assert_int_equal(g.tensors.tensors, w.tensors.tensors);
+    gradient = numbers_of(&g, first, count);
+    after = numbers_of(&w, first, count);
+    for (size_t k = 0; k < count; k++) {
+        double before = ((int)(k * 37 % 64) - 32) / 64.0;
+
+        assert_true(fabs(before - (double)after[k] - (double)gradient[k]) < 1e-6);
+        most = fmax(most, fabs((double)gradient[k]));
+    }
+    assert_true(most > 1e-3);
+    weights_file_free(&g);
+    weights_file_free(&w);
+}
+
+static void gradients_are_written(void **state)
+{
+#define ONE_STEP                                                                                   \
+    "--limit", "1", "--rate", "1", "--momentum", "0", "--schedule", "constant", "--gradients",     \
+        in_dir("gradients"), "-o", in_dir("trained")
+    (void)state;
+    assert_int_equal(TRAIN(ONE_STEP), EXIT_RAN);
+    gradients_are_of("second", (size_t)12 * CLASSES, "gradients", "trained");
+    assert_int_equal(TRAIN(ONE_STEP, "--accumulate", "2", "--loss-scale", "64"), EXIT_RAN);
+    gradients_are_of("first", (size_t)NUMBERS * 12, "gradients", "trained");
+    write_picture_network();
+    assert_int_equal(TRAIN(ONE_STEP, "--set", "mem_bytes=262144", "--io-tiles", "2"), EXIT_RAN);
+    gradients_are_of("first", 16 * 9, "gradients", "trained");
+    gradients_are_of("last", (size_t)CLASSES * 16, "gradients", "trained");
+#undef ONE_STEP
+}
+
+/* A command of one file and one more argument. */
+static int look_at(const char *command, const char *file, const char *option, const char *value)
+{
+    const char *argv[] = { command, in_dir(file), option, value };
+    const struct command *dis = command_find(emu_commands, command);
+    FILE *out = stdout;
+    int code;
+
+    stdout = create("answer");
+    code = command_main(dis ? dis : command_find(front_commands, command), value ? 4 : 3,
+                        (char **)(uintptr_t)argv);
+    fclose(stdout);
+    stdout = out;
+    return code;
+}
+
+/* It can be looked at and run; the training that wrote it has the bits of one that did not. */
+static void the_image_of_a_step(void **state)
+{
+    (void)state;
+    assert_int_equal(TRAIN("--engine", "timing", "-o", in_dir("step.img")), EXIT_RAN);
+    assert_int_equal(look_at("dis", "step.img", "--tile", "3"), EXIT_RAN);
+    assert_true(has_text("answer", "tile 3, group 0, entry"));
+    assert_int_equal(look_at("run", "step.img", "-q", NULL), EXIT_RAN);
+    assert_int_equal(TRAIN("--limit", "3", "-o", in_dir("again.img"), "--checkpoint", in_dir("a")),
+                     EXIT_RAN);
+    assert_int_equal(TRAIN("--limit", "3", "--checkpoint", in_dir("b")), EXIT_RAN);
+    assert_true(is_equal("step.img", "again.img"));
+    assert_true(is_equal("a", "b"));
+    write_picture_network();
+    assert_int_equal(TRAIN("--set", "mem_bytes=262144", "--io-tiles", "2", "--limit", "1", "-o",
+                           in_dir("io.img")),
+                     EXIT_RAN);
+    assert_int_equal(look_at("dis", "io.img", "--tile", "15"), EXIT_RAN);
+    assert_int_equal(TRAIN("--engine", "timing", "-o", in_dir("trained")), EXIT_BAD);
+    assert_non_null(strstr(emu_error(), "parameters need values, and --engine timing has none"));
+}
+
+/* On a small tile words come into the memory element from which it fetches instructions then; one
+ * with more memory has them elsewhere. */
+static void steps_are_checked(void **state)
+{
+#define ONE_STEP "--limit", "1", "--set", "mem_bytes=262144"
+    (void)state;
+    assert_int_equal(TRAIN("--check", "--limit", "1"), EXIT_FAULTED);
+    assert_int_equal(TRAIN("--check", ONE_STEP, "--checkpoint", in_dir("a")), EXIT_RAN);
+    assert_int_equal(TRAIN(ONE_STEP, "--checkpoint", in_dir("b")), EXIT_RAN);
+    assert_true(is_equal("a", "b"));
+    write_picture_network();
+    assert_int_equal(TRAIN("--check", ONE_STEP, "--accumulate", "2", "--io-tiles", "2"), EXIT_RAN);
+#undef ONE_STEP
+}
+
 static void every_method_runs(void **state)
 {
     static const char *const method[] = { "sgd", "rmsprop", "lars", "adamw" };
@@ -510,6 +648,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(micro_batches_go_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(f16_states_go_on_to_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_last_checkpoint, begin, end),
+        cmocka_unit_test_setup_teardown(gradients_are_written, begin, end),
+        cmocka_unit_test_setup_teardown(the_image_of_a_step, begin, end),
+        cmocka_unit_test_setup_teardown(steps_are_checked, begin, end),
         cmocka_unit_test_setup_teardown(every_method_runs, begin, end),
         cmocka_unit_test_setup_teardown(what_goes_wrong, begin, end),
     };
