@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/nearest.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/docs_folder.h"
 #include "emu/cli/request_store.h"
@@ -298,6 +299,44 @@ static enum emu_status look(struct request *q, int argc, char **argv)
     return s;
 }
 
+/* ---- misspelt options ---- */
+
+/* The option that "--iamge" was meant to be; NULL: argp knows the word, or none is near. */
+static const char *option_meant(const struct command_line *c, const char *arg)
+{
+    struct nearest meant = { .word = arg + 2, .n = strcspn(arg + 2, "=") };
+
+    for (size_t k = 0; k < c->options; k++) {
+        const char *name = c->option[k].name;
+
+        if (name && !strncmp(name, meant.word, meant.n))
+            return NULL;
+        if (name)
+            nearest_try(&meant, name);
+    }
+    return strncmp("help", meant.word, meant.n) && strncmp("usage", meant.word, meant.n)
+               ? meant.best
+               : NULL;
+}
+
+/* What argp would refuse too, but without a suggestion. */
+static enum emu_status check_spelling(const struct command_line *c)
+{
+    for (int i = 1; i < c->argc && strcmp(c->argv[i], "--") != 0; i++) {
+        const char *arg = c->argv[i], *meant;
+
+        if (arg[0] == '-' && arg[1] && option_takes_next(arg, known_uses(c->q))) {
+            i++;
+            continue;
+        }
+        meant = strncmp(arg, "--", 2) ? NULL : option_meant(c, arg);
+        if (meant)
+            return FAIL(USAGE, "unrecognized option '%.*s'; did you mean '--%s'?",
+                        (int)strcspn(arg, "="), arg, meant);
+    }
+    return EMU_OK;
+}
+
 /* ---- the command ---- */
 
 static int parse(struct command_line *c)
@@ -334,6 +373,8 @@ static int answer(struct command_line *c, int argc, char **argv)
         name_parameters(c, argc, argv) != EMU_OK)
         return request_failed(q, NULL);
     list_options(c);
+    if (check_spelling(c) != EMU_OK)
+        return request_failed(q, NULL);
     return parse(c) ? EXIT_BAD : q->command->run(q);
 }
 

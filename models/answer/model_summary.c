@@ -23,6 +23,32 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
+/* "4.2 M"; small numbers, which would be "0.0 M", as they are. */
+struct amount_text {
+    char at[32];
+};
+
+static struct amount_text amount_text(uint64_t n)
+{
+    struct amount_text t;
+
+    if (n < 100000)
+        snprintf(t.at, sizeof(t.at), "%s", count_text(n).at);
+    else
+        snprintf(t.at, sizeof(t.at), "%.1f M", (double)n / 1e6);
+    return t;
+}
+
+/* Digits behind the point: a microsecond's, or of less time as many as give three that count. */
+static int second_digits(double seconds)
+{
+    int digits = 6;
+
+    for (double least = 1e-4; seconds > 0 && seconds < least && digits < 12; least /= 10)
+        digits++;
+    return digits;
+}
+
 /* The end of a name that is too long for its column. */
 static const char *name_end(const char *name)
 {
@@ -195,9 +221,9 @@ static void print_total(const struct model_answer *m, FILE *f)
 
         host_cost_print(&host, &m->facts, seconds, f);
     }
-    fprintf(f, "%s cycles, %.6f s on the chip, %.1f %s, %.2f %% of the peak\n",
-            count_text(model_cycles(m)).at, seconds, share(m->facts.batch, seconds),
-            model_rate_unit(&m->facts), 100 * model_efficiency(m));
+    fprintf(f, "%s cycles, %.*f s on the chip, %.1f %s, %.2f %% of the peak\n",
+            count_text(model_cycles(m)).at, second_digits(seconds), seconds,
+            share(m->facts.batch, seconds), model_rate_unit(&m->facts), 100 * model_efficiency(m));
     run_engine_text(m->run, engine);
     fprintf(f, "engine %s\n", engine);
     if (!run_has_values(m->run))
@@ -211,8 +237,8 @@ void model_summary(const struct model_answer *m, FILE *f)
     const struct model_facts *n = &m->facts;
 
     model_print_title(m, f);
-    fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one %s, %s\n",
-            (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6, model_input_word(n),
+    fprintf(f, "  %s parameters (%.48s), %s multiply-adds for one %s, %s\n",
+            amount_text(n->parameters).at, m->weights, amount_text(n->macs).at, model_input_word(n),
             precision_text(m->request).at);
     print_rows(m, f);
     print_memory(m, f);

@@ -1,6 +1,8 @@
 /* model_source.c - a network by name or from a file, up to the graph that is lowered. */
 #include "models/ask/model_source.h"
 
+#include <inttypes.h>
+
 #include "emu/base/alloc.h"
 #include "emu/base/json_text.h"
 #include "emu/base/output_file.h"
@@ -69,9 +71,10 @@ enum emu_status model_source_fold(struct model_source *s, struct progress *progr
     not_finite_weights(&s->not_finite, g, s->choice.real == ELEM_F16);
     s->folded = g->nodes;
     s->parameters = op_graph_parameters(g);
-    progress_report(progress, "read", "%u nodes, %u after folding; %u parameters, %.1f MB",
-                    g->nodes_read, s->folded, s->model->parameters,
-                    (double)s->model->parameter_bytes / 1e6);
+    progress_report(
+        progress, "read",
+        "%u nodes, %u after folding; %" PRIu64 " parameters in %u tensors, %" PRIu64 " bytes",
+        g->nodes_read, s->folded, s->parameters, s->model->parameters, s->model->parameter_bytes);
     if (s->model->warning)
         fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
     return EMU_OK;

@@ -129,7 +129,9 @@ static enum emu_status write_image(struct model_run *m)
         s = describe_image(m);
     if (s == EMU_OK)
         s = image_write_to(im, m->files.image);
-    return output_finish(&m->files.image, s);
+    TRY(output_finish(&m->files.image, s));
+    progress_report(&m->progress, "write", "%s", m->q->output);
+    return EMU_OK;
 }
 
 /* The first output as scores, if it is a list of them for each input of the batch. */

@@ -167,7 +167,8 @@ static void print_passes(const struct training *t, FILE *f)
                     count_text(p->compute).at, count_text(p->supersteps).at,
                     count_text(p->max_tile_bytes).at);
     }
-    fprintf(f, "  %-19s %13s\n", "step", count_text(b->cycles).at);
+    fprintf(f, "  %-19s %13s\n", t->steps_run > 1 ? "the first step" : "step",
+            count_text(b->cycles).at);
 }
 
 static json_t *passes_json(const struct training *t)
