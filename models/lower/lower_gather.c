@@ -73,13 +73,21 @@ const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
     if (!found)
         return op_value_constant_kind(&g->value[n->in[1]])
                    ? "a reduction, or too many places"
-                   : "places that are known at run time only";
+                   : "places that are known at run time only: export them as constants, or as "
+                     "Where "
+                     "with a mask";
     if (op_value_constant_kind(&g->value[n->in[1]]))
         return NULL;
-    if (op_node_is(n, "Gather") && !op_int(&c, "axis") &&
-        op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT)
-        return NULL; /* look_up() */
-    return "indices that are known at run time only";
+    if (!op_node_is(n, "Gather"))
+        return "indices that are known at run time only: export them as constants, or as Gather "
+               "along axis 0, which looks them up";
+    if (op_type_kind(g->value[n->in[0]].shape.type) != OP_KIND_FLOAT)
+        return "integers picked by indices that are known at run time only: cast them to float "
+               "before";
+    return op_int(&c, "axis")
+               ? "indices that are known at run time only, along another axis than 0: Transpose "
+                 "before and after it, so that it picks along axis 0"
+               : NULL; /* look_up() */
 }
 
 /* Nearest neighbours are elements of the input. */

@@ -211,6 +211,48 @@ static enum emu_status choose_operator(const struct onnx_call *c, const struct o
     return EMU_OK;
 }
 
+/* Whether a value is a constant of one number, and which. */
+static enum emu_status known_number(const struct op_graph *g, uint32_t value, int *known,
+                                    double *number)
+{
+    const struct op_value *v = value == OP_NONE ? NULL : &g->value[value];
+    struct op_tensor t;
+
+    *known = v && op_value_constant_kind(v) && v->data && op_shape_count(&v->shape) == 1 &&
+             op_type_kind(v->shape.type) != OP_KIND_NONE;
+    if (!*known)
+        return EMU_OK;
+    TRY(op_value_read(g, value, &t));
+    *number = op_tensor_number(&t, 0);
+    op_tensor_free(&t);
+    return EMU_OK;
+}
+
+/* Graphs inside a node are not built; what is to be done depends on what they are for. */
+static enum emu_status control_why(const struct op_graph *g, const struct op_request *q,
+                                   char why[ONNX_WHY])
+{
+    int known = 0, if_node = !strcmp(q->op, "If");
+    double number = 0;
+
+    if (if_node && q->ins)
+        TRY(known_number(g, q->in[0], &known, &number));
+    if (known)
+        snprintf(why, ONNX_WHY,
+                 "its condition is always %s: simplify the file (onnxsim FILE NEW), which leaves "
+                 "its %s_branch alone",
+                 number != 0 ? "true" : "false", number != 0 ? "then" : "else");
+    else if (if_node)
+        snprintf(why, ONNX_WHY,
+                 "it chooses between graphs by what is known at run time only: export the branch "
+                 "that is wanted (torch.jit.trace takes it)");
+    else if (!strcmp(q->op, "Loop") || !strcmp(q->op, "Scan"))
+        snprintf(why, ONNX_WHY,
+                 "a loop over a graph inside it: export it unrolled, for one length "
+                 "(torch.jit.trace does)");
+    return EMU_OK;
+}
+
 static enum emu_status make_node(struct onnx_reader *r, const struct onnx_call *c,
                                  const struct onnx_node *n)
 {
@@ -221,6 +263,8 @@ static enum emu_status make_node(struct onnx_reader *r, const struct onnx_call *
     TRY(onnx_keep(r, ONNX_KEPT_NODE + (uint64_t)(n->ins + n->outs) * ONNX_KEPT_PORT));
     TRY(choose_operator(c, n, op, why, &q));
     TRY(fill_all(r, c, n, &to));
+    if (!wire_length(n->domain) || onnx_text_is(n->domain, "ai.onnx"))
+        TRY(control_why(r->g, &q, why));
     TRY(onnx_node_name(r, c, n, &q.name, &q.block));
     r->g->nodes_read++;
     TRY(*why ? op_node_refuse(r->g, &q, to.out, "%s", why) : op_node(r->g, &q, to.out));

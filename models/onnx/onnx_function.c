@@ -23,12 +23,9 @@ enum emu_status onnx_opset_read(struct onnx_reader *r, struct wire_span message,
     }
     if (wire_length(domain) && !onnx_text_is(domain, "ai.onnx"))
         return EMU_OK;
-    if (v < OP_VERSION_MIN || v > OP_VERSION_MAX)
-        return FAIL(BAD_FILE, "version %lld of the operators: %d to %d are known%s", (long long)v,
-                    OP_VERSION_MIN, OP_VERSION_MAX,
-                    v > OP_VERSION_MAX ? "; export it with opset_version=17, or convert it with "
-                                         "onnx.version_converter.convert_version(model, 17)"
-                                       : "");
+    if (v < OP_VERSION_MIN || (v > OP_VERSION_MAX && version != &r->model->opset))
+        return FAIL(BAD_FILE, "version %lld of the operators: %d to %d are known", (long long)v,
+                    OP_VERSION_MIN, OP_VERSION_MAX);
     if (*version && *version != v)
         return FAIL(BAD_FILE, "versions %llu and %llu of the operators",
                     (unsigned long long)*version, (unsigned long long)v);

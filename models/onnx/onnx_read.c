@@ -1,7 +1,7 @@
 /* onnx_read.c - ONNX files as operator graphs: the model, the graph, and the order of the work. */
 #include <string.h>
 
-#include "models/graph/file_kind.h"
+#include "emu/base/file_kind.h"
 #include "models/onnx/onnx_reader.h"
 
 /* What is kept for a file is at most this; the parts are priced in onnx_reader.h. What is computed
@@ -75,7 +75,7 @@ static enum emu_status no_field(const struct onnx_reader *r)
 static enum emu_status read_model(struct onnx_reader *r, struct model_message *m)
 {
     struct wire_span rest = r->source.all;
-    const char *kind = file_kind(rest.at, wire_length(rest), 0);
+    const char *kind = file_kind(rest.at, wire_length(rest), FILE_TO_RUN);
     struct wire_field f;
 
     if (kind)
@@ -175,6 +175,44 @@ static enum emu_status add_outputs(struct onnx_reader *r, const uint32_t *value,
     return EMU_OK;
 }
 
+/* Adds a name to a list of texts unless it is there. Returns how many there are. */
+static unsigned add_text(char list[][ONNX_TEXT_MAX + 1], unsigned n, const char *text)
+{
+    for (unsigned k = 0; k < n; k++) {
+        if (!strcmp(list[k], text))
+            return n;
+    }
+    snprintf(list[n], sizeof(list[n]), "%s", text);
+    return n + 1;
+}
+
+/* A version of the operators that is newer than the table: which of them may mean something else
+ * there. */
+static enum emu_status refuse_version(struct onnx_reader *r)
+{
+    enum { LISTED = 6 };
+    char op[LISTED + 1][ONNX_TEXT_MAX + 1], text[256] = "";
+    unsigned ops = 0;
+    size_t used = 0;
+
+    for (uint32_t k = 0; k < r->body.node.count && ops <= LISTED; k++) {
+        char name[ONNX_TEXT_MAX + 1];
+        struct onnx_node n;
+
+        TRY(onnx_node_read(r, r->body.node.at[k], &n));
+        if (r->body.live[k])
+            ops = add_text(op, ops, onnx_text_copy(n.op, name));
+    }
+    for (unsigned k = 0; k < ops && k < LISTED && used < sizeof(text); k++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.30s", k ? ", " : "", op[k]);
+    return FAIL(BAD_FILE,
+                "version %lld of the operators: %d to %d are known, and not what became of %s%s "
+                "there; export it with opset_version=17, or convert it with "
+                "onnx.version_converter.convert_version(model, 17)",
+                (long long)r->model->opset, OP_VERSION_MIN, OP_VERSION_MAX,
+                ops ? text : "its nodes", ops > LISTED ? " and others" : "");
+}
+
 static enum emu_status read_graph(struct onnx_reader *r, struct wire_span message)
 {
     struct onnx_call call = { .body = &r->body, .version = r->model->opset };
@@ -192,6 +230,8 @@ static enum emu_status read_graph(struct onnx_reader *r, struct wire_span messag
     TRY(onnx_body_check(r, &r->body));
     TRY(find_outputs(r, &output, &outputs));
     TRY(onnx_body_mark(r, &r->body, output, outputs));
+    if (r->model->opset > OP_VERSION_MAX)
+        return refuse_version(r);
     call.value = onnx_scratch(r, r->body.names.names, sizeof(*call.value));
     if (!call.value)
         return FAIL(NO_MEMORY, "%u values", r->body.names.names);

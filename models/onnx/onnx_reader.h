@@ -171,7 +171,8 @@ const struct onnx_function *onnx_function_find(const struct onnx_reader *r,
 enum emu_status onnx_call_make(struct onnx_reader *r, const struct onnx_call *caller,
                                const struct onnx_function *f,
                                const struct onnx_node *n) EMU_MUST_CHECK;
-/* Adds a version of ai.onnx's operators. EMU_BAD_FILE: none that is known, or another one. */
+/* Adds a version of ai.onnx's operators. EMU_BAD_FILE: none that is known, or another one. That of
+ * the model may be too new: what it bears on is told when the nodes are known. */
 enum emu_status onnx_opset_read(struct onnx_reader *r, struct wire_span message,
                                 uint64_t *version) EMU_MUST_CHECK;
 

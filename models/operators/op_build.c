@@ -180,8 +180,9 @@ static enum emu_status take_input(struct making *m, const struct op_attr_spec *s
     if (in == OP_NONE)
         return EMU_OK;
     if (!op_value_constant_kind(&m->g->value[in])) {
-        cannot(m, "%s (input %d) depends on data: only a constant is built", spec->name,
-               spec->input);
+        cannot(m,
+               "%s (input %d) depends on data: only a constant is built; export it with fixed %s",
+               spec->name, spec->input, spec->name);
         return EMU_OK;
     }
     if (spec->kind == OP_ATTR_TENSOR) {

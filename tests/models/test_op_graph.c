@@ -241,7 +241,8 @@ static void attributes_must_be_constant(void **state)
     node(g, "Reshape", 13, "r", x, s, NULL, 0);
     assert_int_equal(g->problems, 1);
     assert_string_equal(g->problem[0].why,
-                        "shape (input 1) depends on data: only a constant is built");
+                        "shape (input 1) depends on data: only a constant is built; export it with "
+                        "fixed shape");
     op_graph_free(g);
 }
 
