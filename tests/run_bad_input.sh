@@ -196,6 +196,8 @@ refuse "either --dump or --trace-out" $net --dump import --trace-out "$tmp/t.jso
 refuse "either --compare-layers or --profile" $net --compare-layers --profile "$tmp/p.db"
 refuse "unrecognized option '--nosuch'" $net --nosuch
 refuse "unrecognized option '--nosuch'" machines --nosuch
+refuse "unrecognized option '--iamge'; did you mean '--image'?" $net --iamge=cat.jpg
+refuse "unrecognized option '--treads'; did you mean '--threads'?" validate --treads 3
 refuse "'extra' is one too many" $net extra
 refuse "option '--image' requires an argument" $net --image
 refuse "--exchange is cycles or memory, not 'fast'" $net --exchange fast
@@ -392,6 +394,10 @@ refuse "--seed does nothing for an ONNX file" run "$tmp/bad.onnx" --seed 2
 refuse "nosuch: No such file" run "$tmp/in.onnx" --weights "$tmp/nosuch"
 printf 'PK\003\004' >"$tmp/model.pth"
 refuse "model.pth is a zip archive" compile "$tmp/model.pth" -o "$tmp/a"
+for command in run models "train --engine timing" "stream --limit 1"; do # one table, the same words
+    refuse "a zip archive, as torch.save() writes: export the network with torch.onnx.export()" $command "$tmp/model.pth"
+done
+refuse "one.png: no ONNX file, but a PNG picture: superstep run NETWORK --image FILE takes it" models "$tmp/one.png"
 "$program" machines mk2 --json >"$tmp/machine.json"
 refuse "sum_worker.json is a case, which has no image: superstep run FILE" compile tests/cases/sum_worker.json -o "$tmp/a"
 refuse "--steps does nothing for a case; it is for manifests" run tests/cases/sum_worker.json --steps
@@ -470,7 +476,7 @@ refuse "--input does nothing" run programs/lab/ring.bsp.json --input picture=/de
 if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >"$tmp/out"; then
     head -c 1000000 "$tmp/b0" >"$tmp/cut"
     refuse "cut: tensor" $net --weights "$tmp/cut"
-    refuse "b0 is a safetensors file: superstep run NETWORK --weights" run "$tmp/b0"
+    refuse "b0 is a safetensors file: it has weights, but no network: superstep run NETWORK --weights" run "$tmp/b0"
     expect 2 "missing features.1.1.block.0.0.weight" models efficientnet-b1 --weights "$tmp/b0"
     expect 2 "these are weights of efficientnet-b0, not of resnet-50" models resnet-50 --weights "$tmp/b0"
     expect 2 "misshapen classifier.1.weight: expected [10, 1280]" models efficientnet-b0 --classes 10 --weights "$tmp/b0"

@@ -9,27 +9,12 @@
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
+#include "emu/base/file_kind.h"
 #include "emu/base/json_read.h"
 #include "emu/job/manifest.h"
 
 enum { HEAD_BYTES = 512, CHUNK_BYTES = 1 << 16 };
 #define PIPE_BYTES_MAX ((size_t)1 << 30)
-
-/* What others take: bytes at an offset, what that is, what to do with it. */
-static const struct {
-    size_t at, bytes;
-    const char *start, *is, *instead;
-} others[] = {
-    { 0, 3, "\xff\xd8\xff", "a JPEG picture", "superstep run NETWORK --image FILE" },
-    { 0, 8, "\x89PNG\r\n\x1a\n", "a PNG picture", "superstep run NETWORK --image FILE" },
-    { 4, 5, "\0\0\0\0{", "a safetensors file", "superstep run NETWORK --weights FILE" },
-    { 0, 4, "PK\3\4", "a zip archive, perhaps a checkpoint of PyTorch",
-      "save its weights as safetensors for superstep run NETWORK --weights FILE" },
-    { 0, 4, "GGUF", "a GGUF file",
-      "save its weights as safetensors for superstep run NETWORK --weights FILE" },
-    { 0, 18, "superstep-digests ", "what --digests wrote", "superstep diff FILE OTHER" },
-    { 0, 15, "superstep-unit ", "a unit of assembled code", "superstep dis FILE" },
-};
 
 static int ends_with(const char *path, const char *end)
 {
@@ -46,16 +31,12 @@ static int is_onnx(const char *path, const char *head, size_t n)
                                         (head[2] == 0x12 || head[2] == 0x3a));
 }
 
+/* What others take. An empty file may be a source. */
 static enum emu_status refuse_others(const struct request *q, const char *head, size_t n)
 {
-    const char *name = look_file_name(q);
+    const char *kind = n ? file_kind(head, n, FILE_TO_RUN) : NULL;
 
-    for (size_t i = 0; i < EMU_COUNT_OF(others); i++) {
-        if (n >= others[i].at + others[i].bytes &&
-            !memcmp(head + others[i].at, others[i].start, others[i].bytes))
-            return FAIL(USAGE, "%s is %s: %s", name, others[i].is, others[i].instead);
-    }
-    return EMU_OK;
+    return kind ? FAIL(USAGE, "%s is %s", look_file_name(q), kind) : EMU_OK;
 }
 
 /* A manifest begins with a brace, an object with its own letters; what is text without one is

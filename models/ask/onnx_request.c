@@ -4,12 +4,23 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "models/ask/network_choice.h"
 
 int onnx_is_named(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
     return dot && !strcmp(dot, ".onnx");
+}
+
+int onnx_is_meant(const char *what)
+{
+    struct stat st;
+
+    return !network_find(what) &&
+           (onnx_is_named(what) || (!stat(what, &st) && S_ISREG(st.st_mode)));
 }
 
 enum emu_status onnx_request_check(const struct request *q)

@@ -8,6 +8,9 @@
 
 /* Whether a path ends in .onnx. */
 int onnx_is_named(const char *path);
+/* Whether what was named is to be read as a file: it is called so, or is there, and is no network
+ * by name. */
+int onnx_is_meant(const char *what);
 
 /* EMU_USAGE: an option that is for networks by name, whose shape and weights a file has settled. */
 enum emu_status onnx_request_check(const struct request *q) EMU_MUST_CHECK;

@@ -151,9 +151,9 @@ static enum emu_status one_network(const struct request *q)
 
 static int cmd_models(const struct request *q)
 {
-    enum emu_status s = models_is_onnx(q) ? models_show(q)
-                        : q->what         ? one_network(q)
-                                          : list_networks(q);
+    enum emu_status s = !q->what                 ? list_networks(q)
+                        : onnx_is_meant(q->what) ? models_show(q)
+                                                 : one_network(q);
 
     return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }

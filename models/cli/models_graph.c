@@ -23,11 +23,6 @@ struct shown {
     struct op_work *work; /* owned: of each node, and their sum */
 };
 
-int models_is_onnx(const struct request *q)
-{
-    return q->what && onnx_is_named(q->what) && !network_find(q->what);
-}
-
 /* ---- text ---- */
 
 static void print_values(const char *what, const struct op_graph *g, const uint32_t *list,
@@ -188,7 +183,7 @@ static enum emu_status show(const struct request *q, struct model_source *s)
 enum emu_status models_show(const struct request *q)
 {
     struct model_source s = { .net = NULL };
-    enum emu_status st = models_is_onnx(q) ? onnx_request_check(q) : EMU_OK;
+    enum emu_status st = onnx_is_meant(q->what) ? onnx_request_check(q) : EMU_OK;
 
     if (st == EMU_OK)
         st = q->stage ? model_dump(q) : show(q, &s);

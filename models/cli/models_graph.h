@@ -6,9 +6,6 @@
 
 #include "emu/cli/request.h"
 
-/* Whether what was named is a file of this kind and no network. */
-int models_is_onnx(const struct request *q);
-
 /* Prints the graph to stdout, as a table or with --json as an object (docs/json.md): of a file what
  * is left after folding and fusing, where it is what `run` would run, or is refused as there; of a
  * name as its builder made it. With -o a file is written, after folding and before fusing.

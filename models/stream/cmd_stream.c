@@ -506,7 +506,7 @@ static enum emu_status refuse_name(const char *name)
 /* The first argument is the network, the others are pictures. */
 static enum emu_status begin(struct streaming *x, const struct request *q)
 {
-    if (!network_find(q->what) && !onnx_is_named(q->what))
+    if (!network_find(q->what) && !onnx_is_meant(q->what))
         return refuse_name(q->what);
     if (!network_find(q->what))
         TRY(onnx_request_check(q));

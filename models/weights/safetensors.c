@@ -2,7 +2,7 @@
  * elements into f32. */
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
-#include "models/graph/file_kind.h"
+#include "emu/base/file_kind.h"
 #include "models/weights/safetensors.h"
 
 #include <inttypes.h>
@@ -168,7 +168,7 @@ static enum emu_status read_header(json_t *root, const char *file, const uint8_t
 enum emu_status safetensors_open(const void *data, size_t bytes, const char *name,
                                  struct safetensors *out)
 {
-    const char *kind = file_kind(data, bytes, 1);
+    const char *kind = file_kind(data, bytes, FILE_OF_WEIGHTS);
     const uint8_t *p = data;
     uint64_t length = 0;
     json_error_t e;

@@ -1,5 +1,6 @@
-/* file_kind.c - files that people give in place of a network or its weights. */
-#include "models/graph/file_kind.h"
+/* file_kind.c - the one table of files that people give in place of others: of programs, networks,
+ * weights. */
+#include "emu/base/file_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,19 +10,27 @@
 
 enum { MAGIC_MAX = 24 };
 
-#define EXPORT "export the network with torch.onnx.export()"
-#define SAVE   "save its tensors with safetensors.torch.save_file(model.state_dict(), FILE)"
+#define EXPORT  "export the network with torch.onnx.export()"
+#define SAVE    "save its weights with safetensors.torch.save_file(model.state_dict(), FILE)"
+#define PICTURE "superstep run NETWORK --image FILE takes it"
 
 static const struct kind {
     size_t at; /* of the magic bytes */
     size_t length;
     char magic[MAGIC_MAX];
-    const char *what, *network, *weights; /* what it is; what to do for a network, for weights */
+    /* What it is; what to do for a network, for weights. NULL: that is what was wanted. */
+    const char *what, *network, *weights;
 } kinds[] = {
 #define KIND(at, magic, what, network, weights)                                                    \
     {                                                                                              \
         at, sizeof(magic) - 1, magic, what, network, weights                                       \
     }
+    KIND(0, "\xff\xd8\xff", "a JPEG picture", PICTURE, PICTURE),
+    KIND(0, "\x89PNG\r\n\x1a\n", "a PNG picture", PICTURE, PICTURE),
+    KIND(0, "superstep-digests ", "what --digests wrote", "superstep diff FILE OTHER",
+         "superstep diff FILE OTHER"),
+    KIND(0, "superstep-unit ", "a unit of assembled code", "superstep dis FILE",
+         "superstep dis FILE"),
     KIND(0, "version https://git-lfs", "a Git LFS pointer, not the file itself",
          "fetch it with git lfs pull", "fetch it with git lfs pull"),
     KIND(0, "PK\x03\x04", "a zip archive, as torch.save() writes", EXPORT, SAVE),
@@ -34,13 +43,14 @@ static const struct kind {
     KIND(4, "ORTM", "a model in ONNX Runtime's own format", "give the .onnx that it was made of",
          "give the .onnx that it was made of"),
     KIND(0, "\x89HDF\r\n", "an HDF5 file, as Keras writes",
-         "convert it with tf2onnx (--keras FILE)", "save its tensors as safetensors"),
+         "convert it with tf2onnx (--keras FILE)", "save its weights as safetensors"),
     KIND(0, "GGUF", "a GGUF file", "it has weights, but no network: export it to ONNX",
-         "save its tensors as safetensors"),
+         "save its weights as safetensors"),
     KIND(0, "\x1f\x8b", "compressed by gzip", "unpack it with gunzip", "unpack it with gunzip"),
     KIND(0, "\x93NUMPY", "a NumPy array", "it has no network: --input takes it",
-         "save the tensors as safetensors"),
-    KIND(4, "\0\0\0\0{", "a safetensors file", "it has weights, but no network: -w takes it", NULL),
+         "save the weights as safetensors"),
+    KIND(4, "\0\0\0\0{", "a safetensors file",
+         "it has weights, but no network: superstep run NETWORK --weights FILE takes it", NULL),
 #undef KIND
 };
 
@@ -59,7 +69,7 @@ static int is_page(const char *text, size_t bytes)
     return 0;
 }
 
-const char *file_kind(const void *data, size_t bytes, int weights)
+const char *file_kind(const void *data, size_t bytes, enum file_use use)
 {
     static _Thread_local char text[200];
     const char *is = data;
@@ -71,7 +81,7 @@ const char *file_kind(const void *data, size_t bytes, int weights)
                "link gives";
     for (unsigned k = 0; k < EMU_COUNT_OF(kinds); k++) {
         const struct kind *kind = &kinds[k];
-        const char *to_do = weights ? kind->weights : kind->network;
+        const char *to_do = use == FILE_OF_WEIGHTS ? kind->weights : kind->network;
 
         if (!to_do || bytes < kind->at + kind->length ||
             memcmp(is + kind->at, kind->magic, kind->length))
