@@ -167,6 +167,18 @@ refuse "--json with --weights or --output is for ONNX files" models resnet-50 -o
 refuse "either --dump or --json, not both" models resnet-50 --dump tidy --json
 expect 0 "stem.norm" models efficientnet-b0 --dump pads
 expect 0 "Conv+Swish" models efficientnet-b0 --dump groups
+# floats WANT ARGUMENTS...: what --dump groups says of the floats of each group
+floats() {
+    want=$1
+    shift
+    "$program" "$@" --dump groups 2>"$tmp/err" >"$tmp/out"
+    got=$(awk 'NR == 1 { at = index($0, "floats") } NR > 1 { printf "%s ", substr($0, at, 3) }' "$tmp/out")
+    [ "$got" = "$want " ] && passed=$((passed + 1)) || fail "$* --dump groups: floats are $got, expected $want"
+}
+floats "f32 f32 f32 f32 f32 f16" models tests/fuzz/corpus/onnx/rms_norm.onnx # where the line "f32: 5 nodes" points
+floats "f16 f16 f16" models tests/fuzz/corpus/onnx/layer_norm.onnx
+floats "f32 f32 f32" run tests/fuzz/corpus/onnx/layer_norm.onnx --precision f32
+floats "f32 f16 f16" run tests/fuzz/corpus/onnx/layer_norm.onnx --f32-until Add_9
 expect 0 "predicted  temp. bytes" $net --dump plans
 expect 0 "machine mk2 tiles 128" $net --dump tiles
 refuse "a stage of which network?" models --dump tidy

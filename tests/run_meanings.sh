@@ -84,7 +84,7 @@ for part in macs_per_input parameters batch resolution; do
     equal "$part of a name" "$(json m.json .$part)" "$(json n.json .$part)"
 done
 onnx=tests/fuzz/corpus/onnx
-for net in "$onnx/convolution.onnx" "$onnx/layer_norm.onnx" "$onnx/convolution.onnx -b 3" "$onnx/group_norm.onnx" "$onnx/layer_norm.onnx --precision f32"; do
+for net in "$onnx/convolution.onnx" "$onnx/layer_norm.onnx" "$onnx/convolution.onnx -b 3" "$onnx/group_norm.onnx" "$onnx/rms_norm.onnx" "$onnx/layer_norm.onnx --precision f32"; do
     run models $net >"$tmp/m.text"
     run models $net --json >"$tmp/m.json"
     run run $net -m toy64 -q --engine timing --json >"$tmp/o.json"
@@ -100,8 +100,16 @@ for net in "$onnx/convolution.onnx" "$onnx/layer_norm.onnx" "$onnx/convolution.o
     equal "parameters of $net" "$(json m.json .parameters)" "$(text m.text '^weights ([0-9,]+) parameters.*')"
     case $net in
     *f32) equal "all in f32" "$(json m.json '[.nodes[].precision] | unique[]')" f32 ;;
+    *) equal "nodes in f32 of $net" "$(json m.json '[.nodes[] | select(.precision == "f32")] | length')" "$(json o.json .f32_nodes)" ;;
     esac
 done
+# What is no picture is an input, wherever it is counted.
+run run $onnx/rms_norm.onnx -m toy16 -q --engine timing --chart "$tmp/i.svg" --html "$tmp/i.html" >"$tmp/i.text"
+run run $onnx/rms_norm.onnx -m toy16 -q --engine timing --json >"$tmp/i.json"
+near "inputs a second" "$(json i.json .inputs_per_second)" "$(text i.text '.* s on the chip, ([0-9.]+) inputs\/s.*')" 1
+equal "multiply-adds of an input" "$(json i.json .macs_per_input)" "$(text i.text '.* ([0-9.]+) multiply-adds for one input, .*')"
+equal "inputs a second of the chart" "$(json i.json '.inputs_per_second | round')" "$(text i.svg '.*, ([0-9]+) inputs\/s.*')"
+grep -q 'images/s\|one picture' "$tmp/i.text" "$tmp/i.svg" && fail "pictures where there are none"
 run models >"$tmp/m.text"
 run models --json >"$tmp/m.json"
 equal "the list of networks" "$(json m.json '.[] | "\(.name) \(.parameters) \(.resolution)"')" "$(awk 'NR > 1 { print $1, $2, $4 }' "$tmp/m.text")"

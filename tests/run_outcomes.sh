@@ -233,7 +233,6 @@ ends 1 "What would help" $small --set sram=96K
 fits=$(sed -n 's/.*--set \(sram=[0-9]*K\) fits, \(sram=[0-9]*K\) does not.*/\1 \2/p' "$tmp/out")
 ends 1 "OUT OF MEMORY" $small --set "${fits#* }" --try-for 0
 ends 0 "the fullest has" $small --set "${fits% *}"
-ends 1 "Tiles with more memory: --set sram=" stream efficientnet-b0 -q --resolution 32 --batch 2 --set tiles=48 --io-tiles 4 --prefetch 1 --engine timing --set sram=128K
 ends 1 "code is longer than region 0" $small --set sram=48K --try-for 0 --report
 ends 2 "--gradients needs values, and --engine timing has none" train efficientnet-b0 --engine timing --gradients "$tmp/g"
 ends 2 "--check needs values, and --engine timing has none" train efficientnet-b0 --engine timing --check
@@ -261,6 +260,9 @@ draws "no words are exchanged" vector-add --machine toy4
 draws ">predicted</text>" stencil-halo --machine toy16
 draws ", several in a bar" lu --machine toy16
 draws "words between two groups of tiles" allreduce --set tiles=130
+draws "on toy16 with clock_mhz=1000" ring --set clock_mhz=1000
+ends 0 "ring on toy16 with clock_mhz=1000: 16 tiles" lab ring --set clock_mhz=1000
+ends 1 "tiles of toy16 with clock_mhz=1000 do not fit" run matmul -m toy16 --set clock_mhz=1000 -D m=512 -D n=512 -D k=512 -q
 
 # ---- files that are written
 

@@ -18,9 +18,10 @@ static void print_group(const struct op_graph *g, const struct node_group *group
     };
     char text[GROUP_TEXT], shape[OP_SHAPE_TEXT];
 
-    printf("%-32s  %-28s  %-24s  %-8s  %s\n", g->node[group->node[0]].name,
+    printf("%-32s  %-28s  %-24s  %-6s  %-8s  %s\n", g->node[group->node[0]].name,
            node_group_text(g, group, text),
-           op_shape_text(&g->value[node_group_result(g, group)].shape, shape), function[group->act],
+           op_shape_text(&g->value[node_group_result(g, group)].shape, shape),
+           group->real == ELEM_F32 ? "f32" : "f16", function[group->act],
            group->added == OP_NONE ? "-" : g->value[group->added].name);
 }
 
@@ -31,7 +32,8 @@ static enum emu_status print_groups(const struct arch *a, const struct op_graph 
 
     (void)a;
     TRY(node_groups_of(g, o->real, &groups));
-    printf("%-32s  %-28s  %-24s  %-8s  %s\n", "group", "operators", "result", "function", "added");
+    printf("%-32s  %-28s  %-24s  %-6s  %-8s  %s\n", "group", "operators", "result", "floats",
+           "function", "added");
     for (uint32_t k = 0; k < groups.count; k++)
         print_group(g, &groups.at[k]);
     node_groups_free(&groups);

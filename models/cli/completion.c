@@ -43,6 +43,17 @@ static int is_first(const struct command *c, const struct option_row *o)
     return takes(c, o);
 }
 
+/* Each option that a command takes, once. */
+typedef void print_option(const struct command *c, const struct option_row *o, FILE *f);
+
+static void each_option(const struct command *c, print_option *print, FILE *f)
+{
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        if (is_first(c, o))
+            print(c, o, f);
+    }
+}
+
 static int has_files(const struct option_row *o)
 {
     return o->kind == KIND_TEXT && (strstr(o->arg, "FILE") || strstr(o->arg, "DIR"));
@@ -80,50 +91,44 @@ static enum emu_status bash_name(const struct command *c, FILE *f)
     return EMU_OK;
 }
 
+static void bash_option(const struct command *c, const struct option_row *o, FILE *f)
+{
+    (void)c;
+    fprintf(f, " --%s%s", o->name, o->arg && o->arg[0] != '[' ? "=" : "");
+}
+
 static enum emu_status bash_case(const struct command *c, FILE *f)
 {
     fprintf(f, "    %s)\n        options='--help", c->name);
-    for (const struct option_row *o = option_rows; o->name; o++) {
-        if (is_first(c, o))
-            fprintf(f, " --%s%s", o->name, o->arg && o->arg[0] != '[' ? "=" : "");
-    }
+    each_option(c, bash_option, f);
     fputs("'\n        names='", f);
     TRY(print_names(c, f));
     fputs("' ;;\n", f);
     return EMU_OK;
 }
 
-/* The words of an option, where the shell cannot guess them. */
-static enum emu_status bash_words(const struct command *c, FILE *f)
+/* What stands behind an option: its words, where the shell cannot guess them; nothing where its
+ * values are no files. */
+static void bash_value(const struct command *c, const struct option_row *o, FILE *f)
 {
-    for (const struct option_row *o = option_rows; o->name; o++) {
-        if (!is_first(c, o) || (o->kind != KIND_WORD && strcmp(o->name, "machine")))
-            continue;
-        fprintf(f, "    '%s --%s'", c->name, o->name);
-        if (o->letter)
-            fprintf(f, " | '%s -%c'", c->name, o->letter);
-        fputs(") words='", f);
-        if (o->kind == KIND_WORD)
-            print_words(o->arg, f);
-        else
-            print_machines(f);
-        fputs("' ;;\n", f);
-    }
-    return EMU_OK;
+    int machines = !strcmp(o->name, "machine"), words = o->kind == KIND_WORD || machines;
+
+    if (!words && (!o->arg || o->arg[0] == '[' || has_files(o) || o->kind == KIND_LIST))
+        return;
+    fprintf(f, "    '%s --%s'", c->name, o->name);
+    if (o->letter)
+        fprintf(f, " | '%s -%c'", c->name, o->letter);
+    fputs(words ? ") words='" : ") return", f);
+    if (machines)
+        print_machines(f);
+    else if (words)
+        print_words(o->arg, f);
+    fputs(words ? "' ;;\n" : " ;;\n", f);
 }
 
-/* Options whose values are no files. */
-static enum emu_status bash_plain(const struct command *c, FILE *f)
+static enum emu_status bash_values(const struct command *c, FILE *f)
 {
-    for (const struct option_row *o = option_rows; o->name; o++) {
-        if (!is_first(c, o) || !o->arg || o->arg[0] == '[' || has_files(o) ||
-            o->kind == KIND_WORD || o->kind == KIND_LIST)
-            continue;
-        fprintf(f, "    '%s --%s'", c->name, o->name);
-        if (o->letter)
-            fprintf(f, " | '%s -%c'", c->name, o->letter);
-        fputs(") return ;;\n", f);
-    }
+    each_option(c, bash_value, f);
     return EMU_OK;
 }
 
@@ -148,8 +153,7 @@ static enum emu_status print_bash(FILE *f)
     fputs("' ;;\n", f);
     TRY(each_command(bash_case, f));
     fputs("    esac\n    case \"$command $before\" in\n", f);
-    TRY(each_command(bash_words, f));
-    TRY(each_command(bash_plain, f));
+    TRY(each_command(bash_values, f));
     fputs("    esac\n"
           "    if [[ $words ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
@@ -212,10 +216,11 @@ static void zsh_value(const struct option_row *o, FILE *f)
     }
 }
 
-static void zsh_option(const struct option_row *o, FILE *f)
+static void zsh_option(const struct command *c, const struct option_row *o, FILE *f)
 {
     const char *equals = o->arg && o->arg[0] != '[' ? "=" : "";
 
+    (void)c;
     fputs("        ", f);
     if (o->kind == KIND_LIST)
         fputs("'*'", f);
@@ -238,10 +243,7 @@ static enum emu_status zsh_case(const struct command *c, FILE *f)
     fprintf(f, "    %s)\n        names=(", c->name);
     TRY(print_names(c, f));
     fputs(" )\n        _arguments -s \\\n", f);
-    for (const struct option_row *o = option_rows; o->name; o++) {
-        if (is_first(c, o))
-            zsh_option(o, f);
-    }
+    each_option(c, zsh_option, f);
     fputs("        '--help[what it takes]' '*:argument:_superstep_argument' ;;\n", f);
     return EMU_OK;
 }

@@ -131,14 +131,15 @@ static void print_sums(const char *name, const struct sums *s)
            (long long)s->h, s->cycles);
 }
 
-static void print_lesson(const struct lesson *l, const json_t *report, const struct bsp_cost *m,
-                         const struct sums *part, const struct sums *all, const struct sums *took)
+static void print_lesson(const struct lesson *l, const struct arch *a, const json_t *report,
+                         const struct bsp_cost *m, const struct sums *part, const struct sums *all,
+                         const struct sums *took)
 {
-    const char *key, *machine = json_string_value(json_object_get(report, "machine"));
+    const char *key;
     long long tiles = (long long)json_integer_value(json_object_get(report, "tiles"));
     json_t *x;
 
-    printf("%s on %s: %lld tiles\n\n", l->name, machine, tiles);
+    printf("%s on %s: %lld tiles\n\n", l->name, arch_title(a).at, tiles);
     lesson_print_text("Goal", l->goal);
     lesson_print_text("Predict", l->ask);
     printf("Cost: w + g h + l for every superstep; on this machine g is %.2f and l %.0f cycles\n",
@@ -256,7 +257,7 @@ enum emu_status lesson_of_run(const struct request *q, const struct run *r, json
         return EMU_OK;
     if (q->json)
         return add_json(report, l, &m, part, &all, &took) ? FAIL(NO_MEMORY, "a lesson") : EMU_OK;
-    print_lesson(l, report, &m, part, &all, &took);
+    print_lesson(l, image_arch(r->im), report, &m, part, &all, &took);
     *printed = 1;
     return EMU_OK;
 }

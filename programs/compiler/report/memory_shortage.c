@@ -27,7 +27,7 @@ static void print_need(const struct memory_report *a, uint32_t worst, FILE *f)
     for (uint32_t t = 0; t < a->tiles; t++)
         all += need_of(a, t);
     fprintf(f, "OUT OF MEMORY: %s of %s tiles of %s do not fit in %s bytes each\n",
-            count_text(a->over).at, count_text(a->tiles).at, arch->name,
+            count_text(a->over).at, count_text(a->tiles).at, arch_title(arch).at,
             count_text(arch->mem_bytes).at);
     if (need > arch->mem_bytes)
         fprintf(f, "  The fullest, tile %u, needs %s bytes (%.0f %%): %s are missing.\n",

@@ -83,7 +83,6 @@ static enum emu_status link_somehow(const struct arch *arch, const struct codele
                                     struct codelet_code *out)
 {
     struct arch roomy = *arch;
-
     enum emu_status s = link_set(arch, set, n, order, addr, out);
 
     if (s != EMU_BAD_ASM || arch->mem_base + arch->region0_bytes >= ROOMY_END)
