@@ -87,6 +87,33 @@ static int on_fields(struct lowering *l, const struct op_node *n, const struct b
     return 1;
 }
 
+/* A field times a constant for each row or column, which operand k is. */
+static int by_position(struct lowering *l, const struct op_node *n, unsigned k)
+{
+    const struct formula f = { l, n->name };
+    const struct op_shape *c = lower_shape(l, n->in[k]), *s = lower_shape(l, n->in[1 - k]);
+    struct activation y;
+    struct op_tensor numbers;
+    struct tensor t;
+    uint32_t h = c->rank > 1 ? c->dim[c->rank - 2] : 1, w = c->rank ? c->dim[c->rank - 1] : 1;
+
+    if (s->rank != 4 || !lower_is_constant(l, n->in[k]) || !lower_has_field(l, n->in[1 - k], 1) ||
+        op_shape_count(c) != (uint64_t)h * w || !op_shape_equal(s, lower_shape(l, n->out[0])) ||
+        op_value_read(l->og, n->in[k], &numbers) != EMU_OK)
+        return 0;
+    y = lower_field(l, n->in[1 - k], 1, s->dim[0], s->dim[2], s->dim[3]);
+    t = tensor_reshape(l->g, lower_lanes(l, &numbers, n->name), 5,
+                       (const uint32_t[]){ 1, 1, h, w, CHANNEL_BLOCK });
+    op_tensor_free(&numbers);
+    y.t = fn_two(&f, BINARY_MUL, y.t,
+                 lower_broadcast(l, t,
+                                 &(const struct op_shape){ .rank = 5,
+                                                           .dim = { channel_blocks_of(y.c), y.n,
+                                                                    y.h, y.w, CHANNEL_BLOCK } }));
+    lower_set_field(l, n->out[0], y, 1);
+    return 1;
+}
+
 /* Whether dividing by a number is multiplying by its reciprocal, which has a kernel that is six
  * times as fast: by powers of two that are, like it, normal numbers of f16. */
 static int is_power_of_two(double number)
@@ -188,8 +215,11 @@ enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
     if (row->op == BINARY_MUL &&
         (scale_channels(l, n, n->in[0], n->in[1]) || scale_channels(l, n, n->in[1], n->in[0])))
         return EMU_OK;
-    if (!on_fields(l, n, row) && !with_number(l, n, row, 1) && !with_number(l, n, row, 0))
-        on_views(l, n, row);
+    if (on_fields(l, n, row) || with_number(l, n, row, 1) || with_number(l, n, row, 0) ||
+        (row->op == BINARY_MUL && l->real == ELEM_F16 &&
+         (by_position(l, n, 0) || by_position(l, n, 1))))
+        return EMU_OK;
+    on_views(l, n, row);
     return EMU_OK;
 }
 

@@ -36,12 +36,32 @@ static void look_up(struct lowering *l, const struct op_node *n)
     lower_set_view(l, n->out[0], op_product(l->g, l->seq, one, table, n->name));
 }
 
+/* Rows or columns of a field by constant indices: a field. */
+static int pick_positions(struct lowering *l, const struct op_node *n)
+{
+    const struct op_shape *s = lower_shape(l, n->in[0]), *list = lower_shape(l, n->in[1]);
+    struct op_tensor at;
+    struct activation x;
+
+    if (!op_node_is(n, "Gather") || l->real != ELEM_F16 || s->rank != 4 || lower_axis(l, n) < 2 ||
+        list->rank != 1 || !lower_has_field(l, n->in[0], 1) ||
+        op_value_read(l->og, n->in[1], &at) != EMU_OK)
+        return 0;
+    x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
+    for (uint32_t k = 0; k < list->dim[0]; k++)
+        at.i[k] += at.i[k] < 0 ? s->dim[lower_axis(l, n)] : 0;
+    x = lower_copied_field(l, lower_pick(l, x.t, lower_axis(l, n), at.i, list->dim[0], 0), x.c);
+    op_tensor_free(&at);
+    lower_set_field(l, n->out[0], x, 1);
+    return 1;
+}
+
 enum emu_status lower_gather(struct lowering *l, const struct node_group *group,
                              const struct op_node *n)
 {
     (void)group;
     if (lower_is_constant(l, n->in[1]))
-        return lower_moved(l, n, 0);
+        return pick_positions(l, n) ? EMU_OK : lower_moved(l, n, 0);
     look_up(l, n);
     return EMU_OK;
 }

@@ -113,9 +113,9 @@ static struct tensor fill_of(struct lowering *l, struct tensor t, const struct o
                : lower_filled(l, tensor_elem(l->g, t), s, fill);
 }
 
-/* What a list of indices picks along one dimension; neighbours become one part. */
-static struct tensor pick(struct lowering *l, struct tensor t, unsigned dim, const int64_t *index,
-                          uint32_t count, double fill)
+/* Neighbours become one part. */
+struct tensor lower_pick(struct lowering *l, struct tensor t, unsigned dim, const int64_t *index,
+                         uint32_t count, double fill)
 {
     struct op_shape one = { .rank = tensor_rank(l->g, t) };
     struct tensor *part = emu_alloc(count + 1, sizeof(*part));
@@ -208,7 +208,7 @@ static struct tensor by_dimension(struct lowering *l, struct tensor t, const str
         for (uint32_t k = 0; k < to->dim[d] && same; k++)
             same = index[k] == k;
         if (!same)
-            t = pick(l, t, d, index, to->dim[d], fill);
+            t = lower_pick(l, t, d, index, to->dim[d], fill);
         index += to->dim[d];
     }
     return t;
@@ -223,7 +223,7 @@ static struct tensor by_runs(struct lowering *l, struct tensor t, const struct o
                    (unsigned long long)o->count);
         return t;
     }
-    t = pick(l, tensor_flatten(l->g, t), 0, o->of, (uint32_t)o->count, fill);
+    t = lower_pick(l, tensor_flatten(l->g, t), 0, o->of, (uint32_t)o->count, fill);
     return lower_reshape(l, t, to);
 }
 

@@ -93,6 +93,8 @@ struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis,
 /* A new field with the numbers of a view. */
 struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned axis, uint32_t n,
                                  uint32_t h, uint32_t w);
+/* A new field with the numbers of a view [c16][n][h][w][16], f16. */
+struct activation lower_copied_field(struct lowering *l, struct tensor t, uint32_t channels);
 /* Whether the numbers of a value are those of its field, which all may then compute on. */
 static inline int placed_as_field(const struct placed *p)
 {
@@ -133,6 +135,10 @@ struct tensor lower_made_view(struct lowering *l, uint32_t value);
  * what comes from nowhere is `fill`. Other inputs are constants. */
 enum emu_status lower_moved(struct lowering *l, const struct op_node *n, double fill);
 
+/* What a list of indices picks along a dimension of t; those below 0 stand for `fill`. */
+struct tensor lower_pick(struct lowering *l, struct tensor t, unsigned dim, const int64_t *index,
+                         uint32_t count, double fill);
+
 static inline const struct op_shape *lower_shape(const struct lowering *l, uint32_t value)
 {
     return &l->og->value[value].shape;
@@ -167,6 +173,8 @@ struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shap
 /* A constant with given numbers; as op_value_read() gives them. */
 struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
                             const char *name);
+/* The same in f16, each number once for every channel of a block: [..][16]. */
+struct tensor lower_lanes(struct lowering *l, const struct op_tensor *t, const char *name);
 /* What a view, of the shape of a value, contains at the start: the numbers of the value, if it has
  * some. */
 void lower_set_initial(struct lowering *l, struct tensor t, uint32_t value);

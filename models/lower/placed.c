@@ -113,8 +113,9 @@ static uint8_t *pack_all(struct lowering *l, enum elem e, const struct op_tensor
     return data;
 }
 
-struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
-                            const char *name)
+/* No tile gets fewer elements than `least`. */
+static struct tensor new_constant(struct lowering *l, enum elem e, const struct op_tensor *t,
+                                  uint32_t least, const char *name)
 {
     uint8_t *data = pack_all(l, e, t, name);
     struct tensor c = { 0 };
@@ -122,8 +123,36 @@ struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_ten
     if (!data)
         return c;
     c = graph_constant(l->g, e, t->shape.rank, t->shape.dim, data, name);
-    graph_map_linear(l->g, c, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+    graph_map_linear(l->g, c, GRAIN, least, 0, graph_compute_tiles(l->g));
     emu_free(data);
+    return c;
+}
+
+struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
+                            const char *name)
+{
+    return new_constant(l, e, t, LEAST, name);
+}
+
+struct tensor lower_lanes(struct lowering *l, const struct op_tensor *t, const char *name)
+{
+    enum { LANES = CHANNEL_BLOCK, FEW_TILES = 16 * LANES };
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = t->shape.rank + 1 };
+    struct tensor c = { 0 };
+    struct op_tensor all;
+    enum emu_status st;
+
+    memcpy(s.dim, t->shape.dim, t->shape.rank * sizeof(s.dim[0]));
+    s.dim[t->shape.rank] = LANES;
+    st = op_tensor_new(&s, &all);
+    if (st != EMU_OK) {
+        graph_fail(l->g, st, "%s", emu_error());
+        return c;
+    }
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        all.f[k] = op_tensor_number(t, k / LANES);
+    c = new_constant(l, ELEM_F16, &all, FEW_TILES, name);
+    op_tensor_free(&all);
     return c;
 }
 
@@ -258,6 +287,17 @@ static struct tensor blocks_of_rows(struct lowering *l, struct tensor rows)
     return tensor_transpose(l->g, rows, (const unsigned[]){ 1, 0, 2 });
 }
 
+struct activation lower_copied_field(struct lowering *l, struct tensor t, uint32_t channels)
+{
+    const uint32_t *s = tensor_shape(l->g, t);
+    struct activation f = { .n = s[1], .c = channels, .h = s[2], .w = s[3] };
+
+    f.t = graph_variable(l->g, ELEM_F16, 5, s, "field");
+    graph_map_linear(l->g, f.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
+    program_add(l->g, l->seq, program_copy(l->g, t, f.t));
+    return f;
+}
+
 struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned axis, uint32_t n,
                                  uint32_t h, uint32_t w)
 {
@@ -265,15 +305,10 @@ struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned a
     uint32_t c = tensor_shape(l->g, rows)[1];
     uint32_t blocks = channel_blocks_of(c);
     const uint32_t shape[] = { blocks, n, h, w, CHANNEL_BLOCK };
-    struct activation f = { .n = n, .c = c, .h = h, .w = w };
 
     if (tensor_elem(l->g, rows) != ELEM_F16)
         rows = op_cast(l->g, l->seq, rows, ELEM_F16, "half");
-    f.t = graph_variable(l->g, ELEM_F16, 5, shape, "field");
-    graph_map_linear(l->g, f.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
-    rows = tensor_reshape(l->g, blocks_of_rows(l, rows), 5, shape);
-    program_add(l->g, l->seq, program_copy(l->g, rows, f.t));
-    return f;
+    return lower_copied_field(l, tensor_reshape(l->g, blocks_of_rows(l, rows), 5, shape), c);
 }
 
 static struct activation reshaped(struct lowering *l, const struct activation *f, uint32_t n,

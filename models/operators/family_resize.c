@@ -312,6 +312,53 @@ enum emu_status op_resize_weights(struct op_call *c, unsigned d, struct op_tenso
     return EMU_OK;
 }
 
+/* Whether outputs lie between two inputs each. */
+static int is_mixture(const struct resize *z, unsigned d)
+{
+    int mixes = z->mode == LINEAR && z->coordinates != CROP;
+
+    for (uint32_t k = 0; k < z->out.dim[d] && mixes; k++) {
+        const struct taps t = taps_of(z, d, k);
+
+        mixes = fabs(t.weight[0] + t.weight[1] - 1) < 1e-9;
+    }
+    return mixes;
+}
+
+enum emu_status op_resize_neighbours(struct op_call *c, unsigned d, struct op_tensor index[2],
+                                     struct op_tensor *part, int *found)
+{
+    struct op_shape list = { .type = OP_TYPE_I64, .rank = 1 }, parts = list;
+    enum emu_status s;
+    struct resize z;
+
+    TRY(read_resize(c, &z));
+    *found = is_mixture(&z, d);
+    if (!*found)
+        return EMU_OK;
+    list.dim[0] = parts.dim[0] = z.out.dim[d];
+    parts.type = z.in.type;
+    index[0].any = index[1].any = part->any = NULL;
+    s = op_tensor_new(&list, &index[0]);
+    if (s == EMU_OK)
+        s = op_tensor_new(&list, &index[1]);
+    if (s == EMU_OK)
+        s = op_tensor_new(&parts, part);
+    for (uint32_t k = 0; k < z.out.dim[d] && s == EMU_OK; k++) {
+        const struct taps t = taps_of(&z, d, k);
+
+        index[0].i[k] = t.at[0];
+        index[1].i[k] = t.at[1];
+        part->f[k] = t.weight[1];
+    }
+    if (s != EMU_OK) {
+        op_tensor_free(&index[0]);
+        op_tensor_free(&index[1]);
+        op_tensor_free(part);
+    }
+    return s;
+}
+
 /* --- numbers ------------------------------------------------------------------------------ */
 
 /* Moves elements, which may be of any kind. */

@@ -12,4 +12,11 @@ int op_resize_keeps(struct op_call *c, unsigned d);
 enum emu_status op_resize_weights(struct op_call *c, unsigned d,
                                   struct op_tensor *out) EMU_MUST_CHECK;
 
+/* The two inputs between which each output lies along a dimension, as indices i64 [out], and how
+ * far it is from the first to the second, as [out], 0 to 1. *found = 0: it is not such a mixture
+ * (modes but linear, and where what lies outside counts less); nothing is made then. EMU_NO_MEMORY.
+ * Free with op_tensor_free. */
+enum emu_status op_resize_neighbours(struct op_call *c, unsigned d, struct op_tensor index[2],
+                                     struct op_tensor *part, int *found) EMU_MUST_CHECK;
+
 #endif

@@ -1,13 +1,16 @@
 /* expand_weighted.c - operators that tiles compute as several (pass_expand()):
  *
- *   Resize           linear and cubic: for each dimension that changes, a product with the weights
- *                    of its inputs, [in][out]; those that shrink first
+ *   Resize           for each dimension that changes, those that shrink first: linear, two picks
+ *                    and what lies between them; cubic, a product with the weights of its inputs,
+ *                    [in][out]
  *   LpNormalization  x over its length along an axis, p 1 and 2
  *   GlobalLpPool     the length of all behind the channels, p 1 and 2
  *   LpPool           root(elements of a window * mean of x^2), p 2; the same of |x|, p 1
  *   Trilu            x where a constant triangle says so, else 0
  *   Reduce..         over no axes, noop_with_empty_axes: what is done to each number
  */
+#include <string.h>
+
 #include "models/operators/op_resize.h"
 #include "models/operators/op_window.h"
 #include "models/pass/expand.h"
@@ -16,15 +19,55 @@ enum { WEIGHTS_MAX = 1 << 22 };
 
 /* ---- Resize ---- */
 
-/* Dimension d of now, which has rank dimensions, in its new size. */
-static enum emu_status resize_dim(struct op_pass *p, const struct op_node *n, struct op_call *c,
-                                  unsigned d, uint32_t *now)
+/* Elements of now by a list of indices along a dimension. */
+static enum emu_status pick(struct op_pass *p, const struct op_node *n, const char *suffix,
+                            const struct op_tensor *index, unsigned d, uint32_t now, uint32_t *out)
 {
+    struct expand_part part = { .op = "Gather",
+                                .suffix = suffix,
+                                .attr = { { "axis", { .kind = OP_ATTR_INT, .i = d } } },
+                                .attrs = 1 };
+    uint32_t at;
+
+    TRY(op_value_constant(p->g, NULL, index, &at));
+    memcpy(part.in, (uint32_t[]){ now, at, OP_NONE }, sizeof(part.in));
+    return expand_put(p, n, &part, out);
+}
+
+/* Dimension d as index[0] + part (index[1] - index[0]): an even surface stays even, whatever the
+ * numbers are rounded to. */
+static enum emu_status mix_dim(struct op_pass *p, const struct op_node *n,
+                               const struct op_tensor index[2], struct op_tensor *part, unsigned d,
+                               uint32_t *now)
+{
+    unsigned rank = p->g->value[*now].shape.rank;
+    uint32_t first, step, w;
+
+    part->shape.rank = rank - d; /* beside the dimensions behind it */
+    for (unsigned k = 1; k < rank - d; k++)
+        part->shape.dim[k] = 1;
+    TRY(op_value_constant(p->g, NULL, part, &w));
+    TRY(pick(p, n, ".here", &index[0], d, *now, &first));
+    TRY(pick(p, n, ".next", &index[1], d, *now, &step));
+    TRY(expand_binary(p, n, "Sub", ".step", step, first, &step));
+    TRY(expand_binary(p, n, "Mul", ".part", step, w, &step));
+    return expand_binary(p, n, "Add", ".between", step, first, now);
+}
+
+/* Dimension d by a product with the weights of its inputs; *now OP_NONE: they are too many. */
+static enum emu_status weigh_dim(struct op_pass *p, const struct op_node *n, struct op_call *c,
+                                 unsigned d, uint32_t *now)
+{
+    const struct op_shape *y = &p->g->value[n->out[0]].shape;
     unsigned rank = c->in[0]->rank;
     struct op_tensor weights;
     enum emu_status s;
     uint32_t w;
 
+    if ((uint64_t)c->in[0]->dim[d] * y->dim[d] > WEIGHTS_MAX) {
+        *now = OP_NONE;
+        return EMU_OK;
+    }
     TRY(op_resize_weights(c, d, &weights));
     s = op_value_constant(p->g, NULL, &weights, &w);
     op_tensor_free(&weights);
@@ -33,6 +76,24 @@ static enum emu_status resize_dim(struct op_pass *p, const struct op_node *n, st
         TRY(expand_swap_last(p, n, ".last", rank, d, *now, now));
     TRY(expand_binary(p, n, "MatMul", ".weights", *now, w, now));
     return d + 1 < rank ? expand_swap_last(p, n, ".back", rank, d, *now, now) : EMU_OK;
+}
+
+/* Dimension d of now in its new size. */
+static enum emu_status resize_dim(struct op_pass *p, const struct op_node *n, struct op_call *c,
+                                  unsigned d, uint32_t *now)
+{
+    struct op_tensor index[2], part;
+    enum emu_status s;
+    int found;
+
+    TRY(op_resize_neighbours(c, d, index, &part, &found));
+    if (!found)
+        return weigh_dim(p, n, c, d, now);
+    s = mix_dim(p, n, index, &part, d, now);
+    op_tensor_free(&index[0]);
+    op_tensor_free(&index[1]);
+    op_tensor_free(&part);
+    return s;
 }
 
 enum emu_status expand_resize(struct op_pass *p, const struct op_node *n, uint32_t *out)
@@ -47,16 +108,14 @@ enum emu_status expand_resize(struct op_pass *p, const struct op_node *n, uint32
     if (op_is(&c, "mode", "nearest") ||
         op_is(&c, "coordinate_transformation_mode", "tf_crop_and_resize") || !op_shape_count(&y))
         return EMU_OK;
-    for (unsigned d = 0; d < x.rank; d++) {
-        if ((uint64_t)x.dim[d] * y.dim[d] > WEIGHTS_MAX)
-            return EMU_OK;
-    }
     for (int grows = 0; grows < 2; grows++) {
-        for (unsigned d = 0; d < x.rank; d++) {
+        for (unsigned d = 0; d < x.rank && now != OP_NONE; d++) {
             if (!op_resize_keeps(&c, d) && (y.dim[d] > x.dim[d]) == grows)
                 TRY(resize_dim(p, n, &c, d, &now));
         }
     }
+    if (now == OP_NONE)
+        return EMU_OK;
     return expand_unary(p, n, "Identity", "", now, out);
 }
 

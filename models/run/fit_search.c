@@ -6,10 +6,12 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
 #include "emu/base/progress.h"
+#include "emu/cli/options.h"
 #include "models/net/net.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -48,6 +50,16 @@ static void EMU_PRINTF(2, 3) say(struct search *x, const char *fmt, ...)
     va_end(ap);
 }
 
+/* Whether what was asked for takes an option. */
+static int takes(const struct search *x, enum option_id o)
+{
+    const struct option_row *row = option_rows;
+
+    while (row->name && (row->number != o || !(row->uses & x->s->q->use)))
+        row++;
+    return row->name != NULL;
+}
+
 /* ---- one try ---- */
 
 /* Whether it fits; 0 when there is no time left to try. */
@@ -78,7 +90,7 @@ static void try_exchange(struct search *x)
 {
     struct request q = *x->s->q;
 
-    if (q.exchange)
+    if (q.exchange || !takes(x, OPTION_exchange))
         return;
     q.exchange = 1;
     if (try_change(x, &q, x->s->arch, "--exchange memory"))
@@ -89,7 +101,7 @@ static void try_precision(struct search *x)
 {
     struct request q = *x->s->q;
 
-    if (x->s->trains || (!q.precision && !q.f32_until))
+    if (!takes(x, OPTION_precision) || (!q.precision && !q.f32_until))
         return;
     q.precision = 0;
     q.f32_until = NULL;
@@ -101,7 +113,7 @@ static void try_blocks(struct search *x)
 {
     struct request q = *x->s->q;
 
-    if (x->s->trains || q.share_blocks)
+    if (x->s->trains || q.share_blocks || !takes(x, OPTION_share_blocks))
         return;
     q.share_blocks = BLOCKS_ON;
     if (try_change(x, &q, x->s->arch, "--share-blocks on"))
@@ -112,7 +124,7 @@ static void try_parameters(struct search *x)
 {
     struct request q = *x->s->q;
 
-    if (q.parameter_memory > 0)
+    if (q.parameter_memory > 0 || !takes(x, OPTION_parameter_memory))
         return;
     q.parameter_memory = 0.1;
     if (try_change(x, &q, x->s->arch, "--parameter-memory 0.1"))
@@ -123,7 +135,7 @@ static void try_recompute(struct search *x)
 {
     struct request q = *x->s->q;
 
-    if (!x->s->trains || !q.recompute || strcmp(q.recompute, "none") != 0)
+    if (!takes(x, OPTION_recompute) || !q.recompute || strcmp(q.recompute, "none") != 0)
         return;
     q.recompute = "all";
     if (try_change(x, &q, x->s->arch, "--recompute all"))
@@ -134,10 +146,10 @@ static void try_recompute(struct search *x)
 
 /* A size and how a request is changed to it; the sizes that are tried are multiples of unit. */
 struct size {
-    const char *name; /* as it is typed, up to the number */
     uint64_t unit;
     uint64_t fits, does_not; /* the nearest so far; 0: none */
     int (*try)(struct search *x, const struct size *z, uint64_t n);
+    const struct smaller *smaller; /* of try_smaller() */
 };
 
 static int note(struct search *x, struct size *z, uint64_t n)
@@ -185,49 +197,40 @@ static void find_largest(struct search *x, struct size *z, uint64_t n)
     narrow(x, z);
 }
 
-static int try_batch(struct search *x, const struct size *z, uint64_t n)
+/* What a smaller number of makes a network smaller. */
+struct smaller {
+    const char *option, *words;
+    uint64_t unit;
+    size_t field; /* of a request: where the number is, an uint64_t */
+};
+
+static int try_smaller(struct search *x, const struct size *z, uint64_t n)
 {
     struct request q = *x->s->q;
     char change[FIT_CHANGE_TEXT];
 
-    snprintf(change, sizeof(change), "%s%" PRIu64, z->name, n);
-    q.batch = n;
+    snprintf(change, sizeof(change), "%s%" PRIu64, z->smaller->option, n);
+    memcpy((char *)&q + z->smaller->field, &n, sizeof(n));
     return try_change(x, &q, x->s->arch, change);
 }
 
-static void find_batch(struct search *x)
+/* now: what is asked for; 0: it may not be changed. */
+static void find_smaller(struct search *x, const struct smaller *s, uint32_t now)
 {
-    struct size z = { .name = "--batch ", .unit = 1, .try = try_batch };
+    struct size z = { .unit = s->unit, .try = try_smaller, .smaller = s };
 
-    if (x->s->batch < 2)
+    if (now <= s->unit)
         return;
-    find_largest(x, &z, x->s->batch);
+    find_largest(x, &z, now);
     if (z.fits)
-        say(x, "A smaller batch: --batch %" PRIu64 " fits, %" PRIu64 " does not.", z.fits,
+        say(x, "%s: %s%" PRIu64 " fits, %" PRIu64 " does not.", s->words, s->option, z.fits,
             z.does_not);
 }
 
-static int try_resolution(struct search *x, const struct size *z, uint64_t n)
-{
-    struct request q = *x->s->q;
-    char change[FIT_CHANGE_TEXT];
-
-    snprintf(change, sizeof(change), "%s%" PRIu64, z->name, n);
-    q.resolution = n;
-    return try_change(x, &q, x->s->arch, change);
-}
-
-static void find_resolution(struct search *x)
-{
-    struct size z = { .name = "--resolution ", .unit = NET_SIDE_MIN, .try = try_resolution };
-
-    if (x->s->resolution <= NET_SIDE_MIN)
-        return;
-    find_largest(x, &z, x->s->resolution);
-    if (z.fits)
-        say(x, "Smaller pictures: --resolution %" PRIu64 " fits, %" PRIu64 " does not.", z.fits,
-            z.does_not);
-}
+static const struct smaller batch = { "--batch ", "A smaller batch", 1,
+                                      offsetof(struct request, batch) };
+static const struct smaller resolution = { "--resolution ", "Smaller pictures", NET_SIDE_MIN,
+                                           offsetof(struct request, resolution) };
 
 /* "sram=704K". */
 struct sram_text {
@@ -243,12 +246,30 @@ static struct sram_text sram_text(uint64_t n)
     return t;
 }
 
+/* The machine, with the memory that it has by its name where the request changes that: what is
+ * tried takes the place of the change. */
+static struct arch machine_by_name(const struct search *x)
+{
+    const struct arch *named = arch_preset(x->s->arch->name);
+    const struct option_list *set = &x->s->q->set;
+    struct arch a = *x->s->arch;
+
+    for (size_t k = 0; k < set->count && named; k++) {
+        if (!strncmp(set->item[k], "sram=", 5)) {
+            a.mem_bytes = named->mem_bytes;
+            a.region0_bytes = named->region0_bytes;
+        }
+    }
+    return a;
+}
+
 static int try_sram(struct search *x, const struct size *z, uint64_t n)
 {
-    struct arch a = *x->s->arch;
+    struct arch a = machine_by_name(x);
     char change[FIT_CHANGE_TEXT];
 
-    snprintf(change, sizeof(change), "%s%s", z->name, sram_text(n).at);
+    (void)z;
+    snprintf(change, sizeof(change), "--set %s", sram_text(n).at);
     if (arch_set(&a, sram_text(n).at) != EMU_OK || arch_check(&a) != EMU_OK)
         return 0;
     return try_change(x, x->s->q, &a, change);
@@ -258,7 +279,7 @@ static int try_sram(struct search *x, const struct size *z, uint64_t n)
 static void find_sram(struct search *x)
 {
     uint64_t unit = x->s->arch->element_bytes, memory = x->s->arch->mem_bytes, n;
-    struct size z = { .name = "--set ", .unit = unit, .does_not = memory, .try = try_sram };
+    struct size z = { .unit = unit, .does_not = memory, .try = try_sram };
 
     n = (x->s->need_bytes > memory ? x->s->need_bytes : memory + 1) + unit - 1;
     n -= n % unit;
@@ -299,10 +320,10 @@ void fit_search(const struct fit_subject *s, struct fit_findings *out)
         try_precision(&x);
         try_blocks(&x);
         try_recompute(&x);
-        find_batch(&x);
+        find_smaller(&x, &batch, s->batch);
         find_sram(&x);
         try_parameters(&x);
-        find_resolution(&x);
+        find_smaller(&x, &resolution, s->resolution);
     }
     conclude(&x, seconds);
 }

@@ -4,9 +4,8 @@
 #include "models/lower/op_program.h"
 #include "programs/cli/program_request.h"
 
-/* The network of a changed request; parameters by name are zero, which takes as much memory. */
-static enum emu_status open_changed(const struct request *q, const struct arch *a,
-                                    struct model_source *out)
+enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
+                                        struct model_source *out)
 {
     struct progress quiet = progress_begin(NULL);
 
@@ -20,7 +19,7 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
 {
     struct model_source source = { .net = NULL };
     struct op_program p = { .graph = NULL };
-    enum emu_status s = open_changed(q, a, &source);
+    enum emu_status s = model_source_open_blank(q, a, &source);
     struct op_program_options o = { .lower = network_lowering(&source.choice),
                                     .compile = compile_options_of(q),
                                     .schedules = ctx,
@@ -36,23 +35,28 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
     return s;
 }
 
-void model_fit_search(const struct request *q, const struct arch *a, const struct model_source *s,
-                      uint64_t need_bytes, struct fit_findings *out)
+void fit_search_source(struct fit_subject *subject, const struct model_source *s,
+                       struct fit_findings *out)
 {
     const struct model_facts facts = model_source_facts(s);
     struct schedule_store *schedules = NULL;
-    const int is_free = s->net || s->model->batched;
-    struct fit_subject subject = { .q = q,
-                                   .arch = a,
-                                   .need_bytes = need_bytes,
-                                   .batch = is_free ? facts.batch : 0,
-                                   .resolution = s->net ? facts.resolution : 0,
-                                   .compile = compile_changed };
 
+    subject->batch = s->net || s->model->batched ? facts.batch : 0;
+    subject->resolution = s->net ? facts.resolution : 0;
     if (schedule_store_new("", &schedules) == EMU_OK)
-        subject.ctx = schedules;
-    fit_search(&subject, out);
+        subject->ctx = schedules;
+    fit_search(subject, out);
     schedule_store_free(schedules);
+}
+
+void model_fit_search(const struct request *q, const struct arch *a, const struct model_source *s,
+                      uint64_t need_bytes, struct fit_findings *out)
+{
+    struct fit_subject subject = {
+        .q = q, .arch = a, .need_bytes = need_bytes, .compile = compile_changed
+    };
+
+    fit_search_source(&subject, s, out);
 }
 
 /* ---- the answer ---- */

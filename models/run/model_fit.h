@@ -8,7 +8,18 @@
 #include "models/ask/model_source.h"
 #include "programs/programs.h"
 
-/* Tries what would fit. need_bytes: of the tile that needs most. */
+/* The network of a changed request, ready to be lowered, without a word; parameters by name are
+ * zero, which takes as much memory. Errors: those of model_source_open() and model_source_finish().
+ * Free with model_source_free, also after an error. */
+enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
+                                        struct model_source *out) EMU_MUST_CHECK;
+
+/* Tries what would fit of a network: sets what of it may be lowered, and as subject->ctx a store of
+ * schedules that the tries share (NULL: there is none). */
+void fit_search_source(struct fit_subject *subject, const struct model_source *s,
+                       struct fit_findings *out);
+
+/* The same of a program that runs once. need_bytes: of the tile that needs most. */
 void model_fit_search(const struct request *q, const struct arch *a, const struct model_source *s,
                       uint64_t need_bytes, struct fit_findings *out);
 

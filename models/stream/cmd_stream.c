@@ -25,6 +25,7 @@
 #include "models/ask/model_source.h"
 #include "models/ask/net_pictures.h"
 #include "models/ask/onnx_request.h"
+#include "models/run/model_fit.h"
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
 #include "programs/cli/program_request.h"
@@ -358,13 +359,11 @@ static enum emu_status describe_file(struct streaming *x)
     return EMU_OK;
 }
 
-/* Finds or reads the network, and says how it takes pictures. */
-static enum emu_status open_network(struct streaming *x, struct progress *progress)
+/* What is streamed of a source, and how it takes pictures. */
+static enum emu_status describe_source(struct streaming *x)
 {
-    const struct net *n;
+    const struct net *n = x->source.net;
 
-    TRY(model_source_open(x->q, &x->arch, progress, &x->source));
-    n = x->source.net;
     if (n) {
         x->net = (struct stream_network){
             .name = n->name, .graph = n->graph, .batch = n->batch, .classes = n->classes
@@ -386,7 +385,8 @@ static enum emu_status compile(struct streaming *x)
         TRY(arch_set(&x->arch, text));
     }
     x->progress = progress_begin(x->options.compile.progress);
-    TRY(open_network(x, &x->progress));
+    TRY(model_source_open(x->q, &x->arch, &x->progress, &x->source));
+    TRY(describe_source(x));
     x->pending_cap = (2 * x->options.prefetch.depth + 4u) * x->net.batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
@@ -407,6 +407,40 @@ static enum emu_status compile(struct streaming *x)
 static FILE *answer_file(const struct streaming *x)
 {
     return x->q->output && !strcmp(x->q->output, "-") ? stderr : stdout;
+}
+
+/* What is asked for and a change. */
+static enum emu_status compile_changed(void *ctx, const struct request *q, const struct arch *a,
+                                       int *fits, uint64_t *need)
+{
+    struct streaming u = { .q = q, .options = stream_options_of(q), .arch = *a };
+    enum emu_status s = model_source_open_blank(q, a, &u.source);
+
+    u.options.compile.progress = NULL;
+    u.options.schedules = ctx;
+    u.options.outlook = 1;
+    if (s == EMU_OK)
+        s = describe_source(&u);
+    if (s == EMU_OK)
+        s = stream_new(&u.net, &u.arch, &u.options, &u.stream);
+    *fits = s == EMU_OK && stream_compiled(u.stream) && compiled_fits(stream_compiled(u.stream));
+    *need = s == EMU_OK ? stream_need_bytes(u.stream) : 0;
+    streaming_free(&u);
+    return s;
+}
+
+static enum emu_status report_unfit(struct streaming *x)
+{
+    struct fit_subject subject = { .q = x->q,
+                                   .arch = &x->arch,
+                                   .need_bytes = stream_need_bytes(x->stream),
+                                   .compile = compile_changed };
+    struct compiled *c = stream_compiled(x->stream);
+    struct fit_findings found;
+
+    fit_search_source(&subject, &x->source, &found);
+    TRY(fit_report(x->q, c, &found, answer_file(x), &x->code));
+    return program_profile_unfit(x->q, c, NULL, NULL, &x->profile);
 }
 
 static enum emu_status print_answer(struct streaming *x)
@@ -466,10 +500,8 @@ static enum emu_status run(struct streaming *x)
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
     enum emu_status s;
 
-    if (!compiled_fits(stream_compiled(x->stream))) {
-        TRY(program_out_of_memory(x->q, stream_compiled(x->stream), answer_file(x), &x->code));
-        return program_profile_unfit(x->q, stream_compiled(x->stream), NULL, NULL, &x->profile);
-    }
+    if (!compiled_fits(stream_compiled(x->stream)))
+        return report_unfit(x);
     interrupt_defer(stop_feed, x->feed);
     if (x->results)
         TRY(results_begin(x->results));

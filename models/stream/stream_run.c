@@ -43,6 +43,8 @@ static enum emu_status build(struct picture_stream *s)
                    .pixels = &c },
         .prefetch = &s->o.prefetch,
         .compile = s->o.compile,
+        .schedules = s->o.schedules,
+        .outlook = s->o.outlook,
     };
     uint64_t numbers;
 
@@ -89,9 +91,14 @@ void stream_free(struct picture_stream *s)
     emu_free(s);
 }
 
-const struct compiled *stream_compiled(const struct picture_stream *s)
+struct compiled *stream_compiled(const struct picture_stream *s)
 {
     return s->p.compiled;
+}
+
+uint64_t stream_need_bytes(const struct picture_stream *s)
+{
+    return s->p.need_bytes;
 }
 
 const struct prefetch *stream_prefetch(const struct picture_stream *s)

@@ -18,7 +18,9 @@ struct stream_options {
     double memory_proportion, parameter_proportion; /* as in struct lower_options */
     enum conv_depthwise depthwise;
     struct compile_options compile;
-    struct session_options session; /* threads, plain, check, host */
+    struct session_options session;   /* threads, plain, check, host */
+    struct schedule_store *schedules; /* as in struct op_program_options, like outlook */
+    int outlook;
 };
 
 /* What the caller provides. An error of a call ends the run with it. */
@@ -87,8 +89,9 @@ enum emu_status stream_new(const struct stream_network *net, const struct arch *
                            const struct stream_options *o,
                            struct picture_stream **out) EMU_MUST_CHECK;
 void stream_free(struct picture_stream *s);
-/* The program; it may not fit: compiled_fits(). */
-const struct compiled *stream_compiled(const struct picture_stream *s);
+/* The program; it may not fit: compiled_fits(). NULL: an outlook that did not come so far. */
+struct compiled *stream_compiled(const struct picture_stream *s);
+uint64_t stream_need_bytes(const struct picture_stream *s); /* of the tile that needs most */
 const struct prefetch *stream_prefetch(const struct picture_stream *s);
 struct session *stream_session(struct picture_stream *s); /* NULL before stream_run() */
 

@@ -13,6 +13,7 @@
 #include "emu/job/run_image.h"
 #include "models/ask/model_source.h"
 #include "models/ask/network_choice.h"
+#include "models/run/model_fit.h"
 #include "models/train/train_evaluate.h"
 #include "models/train/train_pictures.h"
 #include "models/train/train_source.h"
@@ -31,6 +32,7 @@ struct evaluating {
     struct batches batches;
     struct train_chip chip;
     struct evaluation result;
+    int tries; /* 1: only whether the program fits is wanted (fit_search.h) */
 };
 
 static void evaluating_free(struct evaluating *e)
@@ -81,6 +83,8 @@ static enum emu_status compile(struct evaluating *e)
 
     o.program.lower.real = e->q->format == F32_F32 ? ELEM_F32 : ELEM_F16;
     o.program.lower.states = e->q->format == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
+    o.program.outlook = e->tries;
+    o.program.compile.progress = e->progress.f;
     TRY(train_eval_make(g, &step));
     TRY(op_lower_check(g));
     if (g->nodes_wrong) {
@@ -242,6 +246,40 @@ static enum emu_status report(const struct evaluating *e, int *code)
     return EMU_OK;
 }
 
+/* What is asked for and a change; the pictures are those of the evaluation. */
+static enum emu_status compile_changed(void *ctx, const struct request *q, const struct arch *a,
+                                       int *fits, uint64_t *need)
+{
+    const struct evaluating *e = ctx;
+    struct evaluating u = {
+        .q = q, .arch = *a, .data = e->data, .progress = progress_begin(NULL), .tries = 1
+    };
+    enum emu_status s = open_network(&u);
+
+    if (s == EMU_OK)
+        s = compile(&u);
+    *fits = s == EMU_OK && u.chip.program.compiled && compiled_fits(u.chip.program.compiled);
+    *need = s == EMU_OK ? u.chip.program.need_bytes : 0;
+    u.data = NULL;
+    evaluating_free(&u);
+    return s;
+}
+
+static enum emu_status report_unfit(struct evaluating *e, int *code)
+{
+    const struct train_source *s = &e->source;
+    const struct fit_subject subject = { .q = e->q,
+                                         .arch = &e->arch,
+                                         .need_bytes = e->chip.program.need_bytes,
+                                         .batch = train_source_batch(s),
+                                         .compile = compile_changed,
+                                         .ctx = e };
+    struct fit_findings found;
+
+    fit_search(&subject, &found);
+    return fit_report(e->q, e->chip.program.compiled, &found, stdout, code);
+}
+
 static enum emu_status evaluate(struct evaluating *e, int *code)
 {
     TRY(request_arch(e->q, "mk2", &e->arch));
@@ -250,7 +288,7 @@ static enum emu_status evaluate(struct evaluating *e, int *code)
     TRY(open_network(e));
     TRY(compile(e));
     if (!compiled_fits(e->chip.program.compiled))
-        return program_out_of_memory(e->q, e->chip.program.compiled, stdout, code);
+        return report_unfit(e, code);
     TRY(score(e));
     interrupt_release();
     return report(e, code);

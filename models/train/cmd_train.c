@@ -321,32 +321,54 @@ static enum emu_status recompute(struct training *t, const char *names)
     return EMU_OK;
 }
 
+/* Whether blocks are computed again only where the step does not fit otherwise. */
+static int recomputes_to_fit(const struct training *t)
+{
+    return !t->q->recompute || !strcmp(t->q->recompute, "auto");
+}
+
+/* The blocks that are asked for, or all. */
+static enum emu_status recompute_blocks(struct training *t)
+{
+    const char *names = recomputes_to_fit(t) ? "all" : t->q->recompute;
+
+    return strcmp(names, "none") ? recompute(t, names) : EMU_OK;
+}
+
 /* The step with as many blocks computed again as are asked for, or as it needs to fit. */
 static enum emu_status compile_recomputing(struct training *t, const struct train_step *step)
 {
-    const char *names = t->q->recompute ? t->q->recompute : "auto";
-    int is_auto = !strcmp(names, "auto");
+    int is_auto = recomputes_to_fit(t);
 
-    if (!is_auto && strcmp(names, "none"))
-        TRY(recompute(t, names));
-    TRY(compile_one(t, t->source.graph, step, &t->chip));
-    if (!is_auto || chip_fits(&t->chip))
-        return EMU_OK;
-    train_chip_free(&t->chip);
-    TRY(recompute(t, "all"));
+    if (!is_auto)
+        TRY(recompute_blocks(t));
+    if (!is_auto || t->unfit.plain <= t->arch.mem_bytes) {
+        TRY(compile_one(t, t->source.graph, step, &t->chip));
+        if (!is_auto || chip_fits(&t->chip))
+            return EMU_OK;
+        t->unfit.plain = t->chip.program.need_bytes;
+        train_chip_free(&t->chip);
+    }
+    TRY(recompute_blocks(t));
     return compile_one(t, t->source.graph, step, &t->chip);
 }
 
 /* The step; IO tiles that nobody has asked for go if it does not fit beside them. */
 static enum emu_status compile_step(struct training *t)
 {
+    int may_go = t->link.io_tiles && !request_has(t->q, OPTION_io_tiles);
     struct train_step step;
 
     TRY(train_step_make(t->source.graph, &t->optimiser, &step));
-    TRY(compile_recomputing(t, &step));
-    if (chip_fits(&t->chip) || !t->link.io_tiles || request_has(t->q, OPTION_io_tiles))
-        return EMU_OK;
-    train_chip_free(&t->chip);
+    if (!may_go || t->unfit.beside_io <= t->arch.mem_bytes) {
+        TRY(compile_recomputing(t, &step));
+        if (!may_go || chip_fits(&t->chip))
+            return EMU_OK;
+        t->unfit.beside_io = t->chip.program.need_bytes;
+        train_chip_free(&t->chip);
+    } else {
+        TRY(recompute_blocks(t));
+    }
     t->link.io_tiles = 0;
     set_options(t);
     progress_report(&t->progress, "again", "does not fit beside IO tiles: without them");
@@ -487,6 +509,8 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
                                     .tries = 1 };
     enum emu_status s = read_options(&u);
 
+    if (q == t->q) /* only the machine is another one */
+        u.unfit = t->unfit;
     if (s == EMU_OK)
         s = open_network(&u);
     if (s == EMU_OK)
@@ -505,7 +529,7 @@ static enum emu_status report_unfit(struct training *t, const struct op_program 
     const struct fit_subject subject = { .q = t->q,
                                          .arch = &t->arch,
                                          .need_bytes = p->need_bytes,
-                                         .batch = t->source.shape.batch,
+                                         .batch = train_source_batch(&t->source),
                                          .trains = 1,
                                          .compile = compile_changed,
                                          .ctx = t };

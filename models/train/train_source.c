@@ -182,6 +182,11 @@ enum emu_status train_source_open(const struct request *q, uint32_t batch, uint3
     return prepare(out->graph, q->format == F32_F32);
 }
 
+uint32_t train_source_batch(const struct train_source *s)
+{
+    return s->net || s->model->batched ? s->shape.batch : 0;
+}
+
 void train_source_free(struct train_source *s)
 {
     weights_free(s->weights);

@@ -40,6 +40,8 @@ struct train_source {
 enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
                                   struct train_source *out) EMU_MUST_CHECK;
 void train_source_free(struct train_source *s);
+/* The batch, if another may be asked for; 0: the file fixes it. */
+uint32_t train_source_batch(const struct train_source *s);
 
 /* How parameters to begin with are drawn: convolutions with variance 2 / fan-out, the classifier
  * uniformly, norms 1 and 0. */

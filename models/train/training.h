@@ -47,7 +47,13 @@ struct training {
     uint32_t accumulate;                    /* micro batches of a step */
     struct train_chip_options chip_options; /* of the step */
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
-    int tries;                          /* 1: only whether programs fit is wanted (fit_search.h) */
+    int tries; /* 1: only whether programs fit is wanted (fit_search.h) */
+    /* Bytes of the tile that needs most of steps that were compiled and do not fit; 0: of none. On
+     * machines with less memory they are not compiled again. */
+    struct {
+        uint64_t plain;     /* nothing is computed again */
+        uint64_t beside_io; /* the other tiles are for IO */
+    } unfit;
     struct train_link link;             /* how pictures get there */
     struct op_tensor pictures, targets; /* of a batch; owned */
     struct micro_batch way[UNDER_WAY];  /* micro batch n is at n % UNDER_WAY */

@@ -1,5 +1,5 @@
-// stream.h - what producers and consumers of stream.bsp.json agree on. SHARE consumers live on one
-// producer; the producers are the tiles after the consumers. WORDS for each consumer and block.
+// stream.h - what producers and consumers of stream.bsp.json agree on. SHARE consumers live on one producer; the producers are
+// the tiles after the consumers. WORDS for each consumer and block.
 #include <superstep/bsp.h>
 
 #define CONSUMERS   (PRODUCERS * SHARE)

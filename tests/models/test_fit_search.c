@@ -12,7 +12,7 @@
 /* A network: bytes that it needs whatever its batch, for each input, and less for some options. */
 struct formula {
     uint64_t fixed, input, exchange, f16, parameters;
-    unsigned asked;
+    unsigned asked, use; /* use: of the request; 0: `run` of a network */
 };
 
 static enum emu_status need_of(void *ctx, const struct request *q, const struct arch *a, int *fits,
@@ -33,9 +33,12 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
 static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t seconds)
 {
     unsigned char given[OPTION_COUNT] = { [OPTION_try_for] = 1 };
-    struct request q = {
-        .given = given, .batch = batch, .try_for = seconds, .quiet = 1, .precision = f->f16 != 0
-    };
+    struct request q = { .use = f->use ? f->use : THING_NETWORK,
+                         .given = given,
+                         .batch = batch,
+                         .try_for = seconds,
+                         .quiet = 1,
+                         .precision = f->f16 != 0 };
     struct arch a = *arch_preset("mk2");
     struct fit_findings found;
     int fits;
@@ -112,6 +115,32 @@ static void test_options(void **state)
     assert_false(says(&found, "--exchange"));
 }
 
+static int has_tried(const struct fit_findings *f, const char *change)
+{
+    for (unsigned k = 0; k < f->tries; k++) {
+        if (!strncmp(f->tried[k].change, change, strlen(change)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Only what the command takes is tried. */
+static void test_uses(void **state)
+{
+    struct formula f = { .fixed = 1200 * 1024, .f16 = 10, .use = USE_STREAM };
+    struct fit_findings found = found_for(&f, 4, 60);
+
+    (void)state;
+    assert_true(has_tried(&found, "--exchange memory"));
+    assert_true(has_tried(&found, "--parameter-memory"));
+    assert_false(has_tried(&found, "--share-blocks"));
+    assert_false(has_tried(&found, "--precision"));
+    f.use = 0;
+    found = found_for(&f, 4, 60);
+    assert_true(has_tried(&found, "--share-blocks"));
+    assert_true(has_tried(&found, "--precision"));
+}
+
 /* Without time nothing is tried, and that is said. */
 static void test_no_time(void **state)
 {
@@ -142,7 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_options), cmocka_unit_test(test_no_time),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_uses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

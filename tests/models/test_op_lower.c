@@ -447,6 +447,30 @@ static void test_look_up(void **state)
     run("toy64", ELEM_F16);
 }
 
+/* Columns of a field that are picked and mixed stay fields: no channel is moved by itself, or the
+ * lists of what goes where would not fit. */
+static void test_picked_columns(void **state)
+{
+    enum { WIDTH = 100, WIDER = 201 };
+    const struct op_shape list = { .type = OP_TYPE_I64, .rank = 1, .dim = { WIDER } };
+    const struct op_named_attr axis = { "axis", { .kind = OP_ATTR_INT, .i = 3 } };
+    int64_t index[2][WIDER];
+    uint32_t x, at[2], part[2];
+
+    (void)state;
+    for (int64_t k = 0; k < WIDER; k++) {
+        index[0][k] = k / 2 < WIDTH ? k / 2 : -1;
+        index[1][k] = k / 2 + 1 < WIDTH ? k / 2 + 1 : WIDTH - 1;
+    }
+    x = NODE("Conv", INPUT(1, 16, 8, WIDTH), WEIGHTS(24, 16, 1, 1));
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(op_constant_new(g, &list, index[k], &at[k]), EMU_OK);
+        part[k] = node_with("Gather", 2, (const uint32_t[]){ x, at[k] }, axis);
+    }
+    output(NODE("Add", NODE("Mul", NODE("Sub", part[1], part[0]), WEIGHTS(WIDER)), part[0]));
+    run("toy16", ELEM_F16);
+}
+
 /* ---- refused ---- */
 
 static void test_obstacles(void **state)
@@ -500,6 +524,7 @@ int main(void)
         TEST(test_division),        TEST(test_crossed_fields),
         TEST(test_joined_states),   TEST(test_losses_among_f16),
         TEST(test_norm_of_input),   TEST(test_norm_of_input_f32),
+        TEST(test_picked_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

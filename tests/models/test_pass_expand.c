@@ -301,6 +301,38 @@ static void long_ones_stay(void **state)
     assert_int_equal(net->nodes, 1);
 }
 
+static unsigned nodes_of(const char *op)
+{
+    unsigned n = 0;
+
+    for (uint32_t k = 0; k < net->nodes; k++)
+        n += op_node_is(&net->node[k], op);
+    return n;
+}
+
+/* Linear: picks and what lies between them, whose memory does not grow with the square of a side.
+ * Cubic, and where what lies outside counts less: a matrix. */
+static void resized(void **state)
+{
+    static const int64_t size[][4] = { { 2, 3, 9, 7 }, { 2, 3, 2, 11 }, { 2, 3, 4, 2 } };
+
+    for (unsigned k = 0; k < 9; k++) {
+        const struct op_named_attr attr[] = {
+            { "sizes", { .kind = OP_ATTR_INTS, .count = 4, .ints = size[k / 3] } },
+            { "mode", { .kind = OP_ATTR_STRING, .s = k % 3 == 1 ? "cubic" : "linear" } },
+            { "exclude_outside", { .kind = OP_ATTR_INT, .i = k % 3 == 2 } },
+        };
+        const uint32_t x = INPUT(2, 3, 4, 5), y = make("Resize", attr, 3, &x, 1);
+        unsigned changes = k / 3 == 2 ? 1 : 2;
+
+        expands("Resize", &y, 1);
+        assert_int_equal(nodes_of("Gather"), nodes_of("MatMul") ? 0 : 2 * changes);
+        assert_int_equal(nodes_of("MatMul"), k % 3 == 1 ? changes : 0);
+        pass_end(state);
+        assert_int_equal(pass_begin(state), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,7 +342,7 @@ int main(void)
         PASS_TEST(one_hot),          PASS_TEST(functions_by_formulas),
         PASS_TEST(top_places),       PASS_TEST(scattered),
         PASS_TEST(sums_of_products), PASS_TEST(mask_of_all),
-        PASS_TEST(long_ones_stay),
+        PASS_TEST(long_ones_stay),   PASS_TEST(resized),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,6 +229,21 @@ static void test_cap(void **state)
 
 /* ---- the estimate ---- */
 
+/* A network of one layer for pictures, whose parameters have no numbers yet. */
+static struct net *first_layer(uint32_t resolution, uint32_t batch, struct build_kernels kernels)
+{
+    struct net *n = emu_alloc(1, sizeof(*n));
+    struct net_builder b = { .net = n, .batch_eps = 1e-3 };
+
+    n->batch = batch;
+    n->resolution = resolution;
+    must(op_graph_new("small", &n->graph));
+    build_block(&b, "first", "first");
+    build_conv(&b, build_picture(&b), "", "", kernels);
+    must(b.status);
+    return n;
+}
+
 /* Compiled, the program needs about what was expected, in any case not more. */
 static void test_estimate(void **state)
 {
@@ -248,6 +263,29 @@ static void test_estimate(void **state)
     assert_true(need >= p.network->plans.peak_bytes / 2);
     op_program_free(&p);
     ready_free(&n);
+}
+
+/* What a first layer gathers at each position, as ResNet's does of 7 x 7 pixels, is expected: it is
+ * more than all else. */
+static void test_first_layer(void **state)
+{
+    struct arch a = machine(16, 0);
+    struct ready r = { .n = first_layer(112, 4, (struct build_kernels){ 16, 7, 2, 1 }) };
+    const struct op_program_options o = { .lower.real = ELEM_F16, .compile.threads = 1 };
+    const struct conv_plan *plan;
+    struct op_program p;
+
+    (void)state;
+    must(weights_new(r.n, &r.w));
+    weights_seed(r.w, r.n, 1);
+    weights_attach(r.w, r.n);
+    must(op_program_new(&a, r.n->graph, &o, &p));
+    plan = &p.network->plans.plan[0];
+    assert_int_equal(plan->method, CONV_FIRST);
+    assert_in_range(p.need_bytes, p.network->plans.peak_bytes / 2, p.network->plans.peak_bytes);
+    assert_true(plan->cost.tile_bytes > p.need_bytes / 2);
+    op_program_free(&p);
+    ready_free(&r);
 }
 
 /* A machine so small that the estimate is too low: planned again, the program fits. */
@@ -308,25 +346,10 @@ static void test_nothing_fits(void **state)
     ready_free(&n);
 }
 
-/* A first layer, as VGG has it, whose parameters have no numbers yet. */
-static struct net *first_layer(void)
-{
-    struct net *n = emu_alloc(1, sizeof(*n));
-    struct net_builder b = { .net = n, .batch_eps = 1e-3 };
-
-    n->batch = 1;
-    n->resolution = 32;
-    must(op_graph_new("small", &n->graph));
-    build_block(&b, "first", "first");
-    build_conv(&b, build_picture(&b), "", "", (struct build_kernels){ 16, 3, 1, 1 });
-    must(b.status);
-    return n;
-}
-
 /* A machine without an instruction that a kernel needs is refused by node and instruction. */
 static void test_machine(void **state)
 {
-    struct net *n = first_layer();
+    struct net *n = first_layer(32, 1, (struct build_kernels){ 16, 3, 1, 1 }); /* as VGG's */
 
     (void)state;
     must(op_lower_check_machine(arch_preset("mk2"), n->graph));
@@ -345,7 +368,7 @@ int main(void)
         cmocka_unit_test(test_cap),          cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_machine),      cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_again),        cmocka_unit_test(test_least),
-        cmocka_unit_test(test_nothing_fits),
+        cmocka_unit_test(test_nothing_fits), cmocka_unit_test(test_first_layer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

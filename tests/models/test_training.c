@@ -358,6 +358,39 @@ static void parameters_are_evaluated_and_trained_on(void **state)
     assert_int_equal(TRAIN("--batch", "16"), EXIT_BAD);
 }
 
+/* The memory that the answer says to fit: "sram=96K". */
+static void named_memory(char out[32])
+{
+    FILE *f = fopen(in_dir("answer"), "rb");
+    int found = 0;
+    char line[512];
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        const char *at = strstr(line, "Tiles with more memory: --set ");
+
+        found |= at && sscanf(at, "Tiles with more memory: --set %31s fits", out) == 1;
+    }
+    fclose(f);
+    assert_true(found);
+}
+
+/* What is said to fit was tried and does. */
+static void small_machines_are_told_what_fits(void **state)
+{
+    char memory[32];
+
+    (void)state;
+    assert_int_equal(EVALUATE("--set", "sram=32K"), EXIT_FAULTED);
+    named_memory(memory);
+    assert_int_equal(EVALUATE("--set", memory), EXIT_RAN);
+    assert_int_equal(EVALUATE("--set", "sram=32K", "--try-for", "0"), EXIT_FAULTED);
+    assert_true(has_text("answer", "Nothing was tried (--try-for 0)"));
+    assert_int_equal(TRAIN("--set", "sram=32K", "--limit", "1"), EXIT_FAULTED);
+    named_memory(memory);
+    assert_int_equal(TRAIN("--set", memory, "--limit", "1"), EXIT_RAN);
+}
+
 /* Augmentations are asked for, where pictures are small; and pictures are prepared as options say.
  */
 static void pictures_are_prepared_as_asked(void **state)
@@ -642,6 +675,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(signals_leave_nothing_torn, begin, end),
         cmocka_unit_test_setup_teardown(parameters_are_evaluated_and_trained_on, begin, end),
+        cmocka_unit_test_setup_teardown(small_machines_are_told_what_fits, begin, end),
         cmocka_unit_test_setup_teardown(pictures_are_prepared_as_asked, begin, end),
         cmocka_unit_test_setup_teardown(learns, begin, end),
         cmocka_unit_test_setup_teardown(networks_of_pictures, begin, end),

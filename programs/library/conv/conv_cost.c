@@ -243,6 +243,12 @@ static uint64_t first_cycles(const struct arch *a, const struct conv_part *part,
                          .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w);
 }
 
+/* Bytes in which a first layer gathers what its kernel covers at each position. */
+static uint64_t patch_bytes(const struct conv_shape *s, const struct conv_part *part)
+{
+    return part->n * part->h * part->w * conv_first_blocks(s->kernel_h) * CHANNEL_BLOCK_BYTES;
+}
+
 static uint64_t pool_cycles(const struct arch *a, const struct conv_plan *p,
                             const struct conv_part *part)
 {
@@ -287,6 +293,7 @@ void plan_conv_cost(const struct arch *a, const struct conv_part *part, struct c
     case CONV_FIRST:
         in_bytes = part->n * part->in_h * part->in_w * FIRST_CHANNELS * 2;
         p->cost.compute = part->n * first_cycles(a, part, s->f32);
+        p->cost.tile_bytes = patch_bytes(s, part);
         break;
     case CONV_POOL:
     case CONV_MEAN:

@@ -1,11 +1,10 @@
-/* superstep/bsp.h - names for programs that run on a whole machine: sync zones, exchange, host
- * transfers. docs/lab.md explains them. */
+/* superstep/bsp.h - names for programs that run on a whole machine: sync zones, exchange, host transfers. docs/lab.md explains
+ * them. */
 #ifndef SUPERSTEP_BSP_H
 #define SUPERSTEP_BSP_H
 
 /* `sync` with one of these. Only GROUP and what stands after it begin a superstep. */
-#define SYNC_RECV                                                                                  \
-    0 /* the exchange of this superstep is over: wait until the last word is in memory */
+#define SYNC_RECV  0 /* the exchange of this superstep is over: wait until the last word is in memory */
 #define SYNC_ANS   1 /* wait for the group syncs that `sans` voted for ahead */
 #define SYNC_LOCAL 2 /* wait until the workers of this tile have exited */
 #define SYNC_GROUP 3 /* all tiles of the group */
@@ -13,13 +12,11 @@
 #define SYNC_CHIPS 5 /* all chips */
 #define SYNC_HOST  6 /* all tiles and the host: the program ends here unless the host goes on */
 
-/* The first event at which any tile may send to any other: earlier words could reach a mux before
- * its tile is released. */
+/* The first event at which any tile may send to any other: earlier words could reach a mux before its tile is released. */
 #define FIRST_EVENT ((exch_delay_min() < 0) * -exch_delay_min())
 
-/* A header for a transfer between a stream of the host and this tile's memory: two words of data.
- */
-.macro HOST_READ stream, address, words
+/* A header for a transfer between a stream of the host and this tile's memory: two words of data. */
+	.macro HOST_READ stream, address, words
 	.int \address, (\stream) << 19 | (\words)
 	.endm
 	.macro HOST_WRITE stream, address, words
