@@ -69,6 +69,7 @@ expand_op expand_function, expand_is_inf, expand_power, expand_dropout; /* expan
 expand_op expand_scatter, expand_top_k;                                 /* expand_pick.c */
 expand_op expand_einsum;                                                /* expand_einsum.c */
 
-expand_op expand_conv_transpose; /* expand_transposed.c */
+/* expand_transposed.c: any; of constant weights whose windows do not overlap. */
+expand_op expand_conv_transpose, expand_upsampling;
 
 #endif

@@ -1,5 +1,6 @@
-/* expand_transposed.c - a transposed convolution as a convolution of its input with zeros between
- * the numbers, the weights turned round. */
+/* expand_transposed.c - a transposed convolution as a convolution: of its input with zeros between
+ * the numbers, the weights turned round; or, where windows do not overlap, of each number by
+ * itself. */
 #include <string.h>
 
 #include "models/operators/op_window.h"
@@ -132,4 +133,116 @@ enum emu_status expand_conv_transpose(struct op_pass *p, const struct op_node *n
     conv.attr[conv.attrs++] =
         (struct op_named_attr){ "group", { .kind = OP_ATTR_INT, .i = t.groups } };
     return expand_put(p, n, &conv, out);
+}
+
+/* ---- windows that do not overlap ---- */
+
+/* Whether every position of the input makes a window of the output of its own. */
+static int windows_apart(const struct transposed *t)
+{
+    for (unsigned d = 0; d < t->w.dims; d++) {
+        if (t->w.kernel[d] != t->w.stride[d] || t->w.dilation[d] != 1 || t->w.begin[d] ||
+            t->y.dim[2 + d] != t->x.dim[2 + d] * (uint32_t)t->w.stride[d])
+            return 0;
+    }
+    return t->w.dims == 2 && t->groups == 1;
+}
+
+/* Positions of a window. */
+static uint32_t taps_of(const struct transposed *t)
+{
+    return t->weights.dim[2] * t->weights.dim[3];
+}
+
+/* Weights [in][out][rows][columns] as those of a convolution of one position, whose channels are
+ * [out][rows][columns]. */
+static enum emu_status weights_of_positions(const struct transposed *t, uint32_t *out)
+{
+    uint32_t in = t->weights.dim[0], channels = t->weights.dim[1] * taps_of(t);
+    const struct op_shape shape = { .type = t->weights.type,
+                                    .rank = 4,
+                                    .dim = { channels, in, 1, 1 } };
+    struct op_tensor from, to;
+    enum emu_status s;
+
+    TRY(op_value_read(t->p->g, t->n->in[1], &from));
+    s = op_tensor_new(&shape, &to);
+    for (uint32_t i = 0; s == EMU_OK && i < in; i++) {
+        for (uint32_t k = 0; k < channels; k++)
+            to.f[(size_t)k * in + i] = from.f[(size_t)i * channels + k];
+    }
+    if (s == EMU_OK)
+        s = op_value_constant(t->p->g, NULL, &to, out);
+    op_tensor_free(&from);
+    op_tensor_free(&to);
+    return s;
+}
+
+/* The bias of each channel, for all positions of its windows. */
+static enum emu_status bias_of_positions(const struct transposed *t, uint32_t *out)
+{
+    uint32_t taps = taps_of(t);
+    const struct op_shape shape = { .type = t->weights.type,
+                                    .rank = 1,
+                                    .dim = { t->weights.dim[1] * taps } };
+    struct op_tensor from, to;
+    enum emu_status s;
+
+    TRY(op_value_read(t->p->g, t->n->in[2], &from));
+    s = op_tensor_new(&shape, &to);
+    for (uint32_t k = 0; s == EMU_OK && k < shape.dim[0]; k++)
+        to.f[k] = from.f[k / taps];
+    if (s == EMU_OK)
+        s = op_value_constant(t->p->g, NULL, &to, out);
+    op_tensor_free(&from);
+    op_tensor_free(&to);
+    return s;
+}
+
+/* Channels [out][rows][columns] of each position as its window: views. */
+static enum emu_status windows_in_place(const struct transposed *t, uint32_t x, uint32_t *out)
+{
+    static const int64_t perm[] = { 0, 1, 4, 2, 5, 3 };
+    const struct op_shape apart = { .type = t->x.type,
+                                    .rank = 6,
+                                    .dim = { t->x.dim[0], t->weights.dim[1], t->weights.dim[2],
+                                             t->weights.dim[3], t->x.dim[2], t->x.dim[3] } };
+
+    TRY(expand_reshape(t->p, t->n, x, &apart, out));
+    TRY(expand_transpose(t->p, t->n, ".windows", 6, perm, *out, out));
+    return expand_reshape(t->p, t->n, *out, &t->y, out);
+}
+
+/* Whether a value is a constant for good, and its numbers are there. */
+static int has_numbers(const struct op_graph *g, uint32_t value)
+{
+    return op_value_settled(g, value) && g->value[value].data;
+}
+
+enum emu_status expand_upsampling(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    struct transposed t = { .p = p,
+                            .n = n,
+                            .x = p->g->value[n->in[0]].shape,
+                            .y = p->g->value[n->out[0]].shape,
+                            .weights = p->g->value[n->in[1]].shape };
+    struct op_call c = op_attrs_of(p->g, n);
+    struct expand_part conv = { .op = "Conv",
+                                .suffix = ".positions",
+                                .in = { op_pass_now(p, n->in[0]), OP_NONE, OP_NONE } };
+    int biased = n->ins > 2 && n->in[2] != OP_NONE;
+    uint32_t at;
+
+    if (!has_numbers(p->g, n->in[1]) || (biased && !has_numbers(p->g, n->in[2])))
+        return EMU_OK;
+    TRY(op_window_read(&c, &t.x, t.weights.dim + 2, &t.w));
+    TRY(op_window_transposed(&c, &t.w));
+    t.groups = (uint32_t)op_int(&c, "group");
+    if (!windows_apart(&t) || !op_shape_count(&t.y))
+        return EMU_OK;
+    TRY(weights_of_positions(&t, &conv.in[1]));
+    if (biased)
+        TRY(bias_of_positions(&t, &conv.in[2]));
+    TRY(expand_put(p, n, &conv, &at));
+    return windows_in_place(&t, at, out);
 }

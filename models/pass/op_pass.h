@@ -28,9 +28,10 @@ enum emu_status pass_group_norms(struct op_graph *g) EMU_MUST_CHECK;
 /* Makes several nodes of what tiles compute as several: losses with labels, LRN, CumSum, OneHot,
  * linear and cubic Resize, LpNormalization, LpPool, GlobalLpPool, Trilu, arc functions, IsInf, Mod,
  * powers of integers, reductions over no axes, the mask of Dropout, Scatter with constant places,
- * TopK, Einsum of one or two operands. Losses with constant labels that name no class stay, LRN,
- * CumSum and TopK over more than 1024 numbers, pools of other powers than 1 and 2, Resize that
- * crops, Scatter that reduces, and what is of integers. EMU_NO_MEMORY. */
+ * TopK, Einsum of one or two operands, ConvTranspose of constant weights whose windows do not
+ * overlap. Losses with constant labels that name no class stay, LRN, CumSum and TopK over more than
+ * 1024 numbers, pools of other powers than 1 and 2, Resize that crops, Scatter that reduces, and
+ * what is of integers. EMU_NO_MEMORY. */
 enum emu_status pass_expand(struct op_graph *g) EMU_MUST_CHECK;
 
 /* From here on the floats of all nodes up to the one of that name are f32 on the chip; NULL: those

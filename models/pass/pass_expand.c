@@ -469,6 +469,7 @@ static expand_op *spelling_of(const struct op_node *n)
                 { "OneHot", expand_one_hot },
                 { "GatherGradient", expand_gather_gradient },
                 { "Resize", expand_resize },
+                { "ConvTranspose", expand_upsampling },
                 { "LpNormalization", expand_lp_norm },
                 { "GlobalLpPool", expand_global_lp_pool },
                 { "LpPool", expand_lp_pool },

@@ -333,6 +333,41 @@ static void resized(void **state)
     }
 }
 
+/* Transposed convolutions whose windows do not overlap are one of each position; others stay. */
+static void upsampled(void **state)
+{
+    static const int64_t apart[] = { 2, 3 }, over[] = { 1, 3 }, pads[] = { 0, 1, 0, 0 };
+    const struct {
+        const int64_t *strides;
+        unsigned attrs;
+        int64_t group;
+        int stays;
+    } row[] = { { apart, 2, 1, 0 }, { over, 2, 1, 1 }, { apart, 3, 1, 1 }, { apart, 2, 2, 1 } };
+
+    for (unsigned k = 0; k < 2 * EMU_COUNT_OF(row); k++) {
+        const struct op_named_attr attr[] = {
+            { "strides", { .kind = OP_ATTR_INTS, .count = 2, .ints = row[k / 2].strides } },
+            { "group", { .kind = OP_ATTR_INT, .i = row[k / 2].group } },
+            { "pads", { .kind = OP_ATTR_INTS, .count = 4, .ints = pads } },
+        };
+        const uint32_t in[] = { INPUT(2, 4, 5, 3), DRAWN(4, 3, 2, 3),
+                                DRAWN(3 * (uint32_t)row[k / 2].group) };
+        uint32_t y = make("ConvTranspose", attr, row[k / 2].attrs, in, 2 + k % 2);
+
+        if (!row[k / 2].stays) {
+            expands("ConvTranspose", &y, 1);
+            assert_int_equal(nodes_of("Conv"), 1);
+            assert_int_equal(nodes_of("MatMul"), 0);
+        } else {
+            assert_int_equal(op_graph_output(net, y), EMU_OK);
+            assert_int_equal(pass_expand(net), EMU_OK);
+            assert_int_equal(nodes_of("ConvTranspose"), 1);
+        }
+        pass_end(state);
+        assert_int_equal(pass_begin(state), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +378,7 @@ int main(void)
         PASS_TEST(top_places),       PASS_TEST(scattered),
         PASS_TEST(sums_of_products), PASS_TEST(mask_of_all),
         PASS_TEST(long_ones_stay),   PASS_TEST(resized),
+        PASS_TEST(upsampled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
