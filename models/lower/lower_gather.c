@@ -3,6 +3,53 @@
 
 #include "models/lower/arithmetic.h"
 
+/* Comparisons of a look-up on a tile from which on indices are fetched once. */
+enum { MANY = 256 };
+
+/* The matrix [m][v], f32: 1 where the place, 0 .. v - 1, is the index of the row. */
+static struct tensor compare_rows(struct lowering *l, const struct formula *f, struct tensor at,
+                                  uint32_t m, uint32_t v)
+{
+    const struct op_shape row = { .type = OP_TYPE_F32, .rank = 2, .dim = { 1, v } };
+    const struct op_shape all = { .type = OP_TYPE_F32, .rank = 2, .dim = { m, v } };
+    struct op_tensor number;
+    struct tensor places;
+
+    if (op_tensor_new(&row, &number) != EMU_OK) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%s", f->name);
+        return at;
+    }
+    for (uint32_t k = 0; k < v; k++)
+        number.f[k] = k;
+    places = lower_broadcast(l, lower_numbers(l, ELEM_F32, &number, "places"), &all);
+    op_tensor_free(&number);
+    at = tensor_reshape(l->g, at, 2, (const uint32_t[]){ m, 1 });
+    return fn_two(f, BINARY_EQUAL, places, tensor_broadcast(l->g, at, 1, v));
+}
+
+/* The same of many: tiles have whole rows of [v][m] and fetch all indices once, where above the
+ * tile of an index sends it as often as it is compared, with an instruction each time. The places
+ * lie beside them from the beginning. */
+static struct tensor compare_columns(struct lowering *l, const struct formula *f, struct tensor at,
+                                     uint32_t m, uint32_t v)
+{
+    float *number = emu_alloc((size_t)v * m, sizeof(*number));
+    struct tensor t;
+
+    if (!number) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%s", f->name);
+        return at;
+    }
+    for (uint64_t k = 0; k < (uint64_t)v * m; k++)
+        number[k] = (float)(k / m);
+    t = graph_constant(l->g, ELEM_F32, 2, (const uint32_t[]){ v, m }, number, "places");
+    emu_free(number);
+    graph_map_linear(l->g, t, m, m, 0, graph_compute_tiles(l->g));
+    at = tensor_reshape(l->g, at, 1, &m);
+    t = fn_by(f, BINARY_EQUAL, fn_two(f, BINARY_SUB, t, at), 0);
+    return tensor_transpose(l->g, t, (const unsigned[]){ 1, 0 });
+}
+
 /* Rows of a table [v][d] by indices that are known at run time: a matrix [m][v] with a one for each
  * index, times the table. Negative indices count from the end. The result is exact, because only
  * one term of each sum is not zero. */
@@ -12,24 +59,13 @@ static void look_up(struct lowering *l, const struct op_node *n)
     const struct op_shape *s = lower_shape(l, n->in[0]);
     uint32_t v = s->dim[0], d = (uint32_t)op_shape_span(s, 1, s->rank);
     uint32_t m = (uint32_t)op_shape_count(lower_shape(l, n->in[1]));
-    const struct op_shape row = { .type = OP_TYPE_F32, .rank = 2, .dim = { 1, v } };
-    const struct op_shape all = { .type = OP_TYPE_F32, .rank = 2, .dim = { m, v } };
+    int many = m % 2 == 0 && (uint64_t)m * v / graph_compute_tiles(l->g) >= MANY;
     struct tensor table =
         tensor_reshape(l->g, lower_view(l, n->in[0]), 3, (const uint32_t[]){ 1, v, d });
     struct tensor at = op_cast(l->g, l->seq, lower_view(l, n->in[1]), ELEM_F32, n->name), one;
-    struct op_tensor number;
 
     at = fn_select(&f, fn_by(&f, BINARY_LESS, at, 0), fn_by(&f, BINARY_ADD, at, v), at);
-    at = tensor_reshape(l->g, at, 2, (const uint32_t[]){ m, 1 });
-    if (op_tensor_new(&row, &number) != EMU_OK) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", n->name);
-        return;
-    }
-    for (uint32_t k = 0; k < v; k++)
-        number.f[k] = k;
-    one = lower_broadcast(l, lower_numbers(l, ELEM_F32, &number, "places"), &all);
-    op_tensor_free(&number);
-    one = fn_two(&f, BINARY_EQUAL, one, tensor_broadcast(l->g, at, 1, v));
+    one = many ? compare_columns(l, &f, at, m, v) : compare_rows(l, &f, at, m, v);
     if (l->real != ELEM_F32)
         one = op_cast(l->g, l->seq, one, l->real, n->name);
     one = tensor_reshape(l->g, one, 3, (const uint32_t[]){ 1, m, v });

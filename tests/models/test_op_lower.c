@@ -471,6 +471,20 @@ static void test_picked_columns(void **state)
     run("toy16", ELEM_F16);
 }
 
+/* A table of many words: a tile does not send an index once for every word that it is compared
+ * with, whose instructions would not fit. */
+static void test_look_up_many(void **state)
+{
+    const struct op_shape s = { .type = OP_TYPE_I64, .rank = 1, .dim = { 32 } };
+    uint32_t ids;
+
+    (void)state;
+    assert_int_equal(op_value_new(g, "ids", OP_INPUT, &s, &ids), EMU_OK);
+    assert_int_equal(op_graph_input(g, ids), EMU_OK);
+    output(NODE("Gather", WEIGHTS(700, 4), ids));
+    run("toy16", ELEM_F16);
+}
+
 /* ---- refused ---- */
 
 static void test_obstacles(void **state)
@@ -524,7 +538,7 @@ int main(void)
         TEST(test_division),        TEST(test_crossed_fields),
         TEST(test_joined_states),   TEST(test_losses_among_f16),
         TEST(test_norm_of_input),   TEST(test_norm_of_input_f32),
-        TEST(test_picked_columns),
+        TEST(test_picked_columns),  TEST(test_look_up_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
