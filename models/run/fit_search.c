@@ -1,6 +1,6 @@
 /* fit_search.c - which changes are tried, and in which order: options first, which cost a user
- * nothing; then the batch, the pictures and the memory of a tile, each to the largest or smallest
- * that fits.
+ * nothing, unless far more is missing than they can bring; then the batch, the pictures and the
+ * memory of a tile, each to the largest or smallest that fits.
  */
 #include "models/run/fit_search.h"
 
@@ -118,6 +118,20 @@ static void try_blocks(struct search *x)
     q.share_blocks = BLOCKS_ON;
     if (try_change(x, &q, x->s->arch, "--share-blocks on"))
         say(x, "Layers that repeat as one function: with --share-blocks on it fits.");
+}
+
+/* What makes code shorter. */
+static void try_code(struct search *x)
+{
+    try_exchange(x);
+    try_blocks(x);
+}
+
+/* Whether no more is missing than half of the memory in which code must be: code that is shorter
+ * may do then, and costs a user least. */
+static int code_may_mend(const struct fit_subject *s)
+{
+    return s->need_bytes <= s->arch->mem_bytes + s->arch->region0_bytes / 2;
 }
 
 static void try_parameters(struct search *x)
@@ -316,13 +330,15 @@ void fit_search(const struct fit_subject *s, struct fit_findings *out)
     *out = (struct fit_findings){ .tries = 0 };
     if (seconds) {
         progress_report(&x.progress, "try", "what fits, for up to %" PRIu64 " seconds", seconds);
-        try_exchange(&x);
         try_precision(&x);
-        try_blocks(&x);
         try_recompute(&x);
+        if (code_may_mend(s))
+            try_code(&x);
         find_smaller(&x, &batch, s->batch);
         find_sram(&x);
         try_parameters(&x);
+        if (!code_may_mend(s))
+            try_code(&x);
         find_smaller(&x, &resolution, s->resolution);
     }
     conclude(&x, seconds);

@@ -139,6 +139,8 @@ static void test_uses(void **state)
     found = found_for(&f, 4, 60);
     assert_true(has_tried(&found, "--share-blocks"));
     assert_true(has_tried(&found, "--precision"));
+    /* shorter code does not bring so much, so it is tried last */
+    assert_non_null(strstr(found.tried[found.tries - 1].change, "--share-blocks"));
 }
 
 /* Without time nothing is tried, and that is said. */
