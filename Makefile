@@ -22,13 +22,18 @@ CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 OPT      := -O1
 endif
 
+ifeq ($(MODE),coverage)
+CFLAGS   += --coverage -fprofile-update=atomic
+OPT      := -O1
+endif
+
 ifeq ($(MODE),fuzz)
 CFLAGS   += -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -DFUZZING
 endif
 
 LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c programs/*/*/*.c models/*/*.c)
 LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c emu/asm/embed_%.c,$(LIB_SRC))) $(O)/embedded.o
-VERSION  := 0.1
+VERSION  := 0.3
 LIB      := $(O)/libsuperstep.a
 SHARED   := $(O)/libsuperstep.so.$(VERSION)
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
@@ -221,6 +226,17 @@ check-long: check ## all of tests/long (tests/README.md): networks at full size,
 	tests/self_contained.sh $(B)/superstep big || failed="$$failed self_contained.sh"; \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
+# What `make check` executes: built apart, run once, told by gcov.
+COVERED := check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-matrix check-input
+
+coverage: ## lines and functions that `make check` executes, by folder, and functions that it does not (build/coverage.txt)
+	$(Q)$(MAKE) --no-print-directory -k MODE=coverage $(COVERED) >build/coverage.log 2>&1 || echo "a check failed: build/coverage.log"
+	$(Q)tests/coverage.sh build/obj/coverage build/coverage.txt
+
+compile-commands: ## build/compile_commands.json, by which editors know how each file is compiled
+	@mkdir -p build
+	$(Q)git ls-files '*.c' | jq -nR --arg flags '$(CC) $(CPPFLAGS) $(CFLAGS)' --arg here '$(CURDIR)' '[inputs | {directory: $$here, file: ., command: "\($$flags) -c \(.)"}]' >build/compile_commands.json
+
 validate: $(B)/superstep ## what silicon and the vendor's tools do, beside what is executed here (docs/validation.md)
 	$(Q)$< validate $(VALIDATE)
 
@@ -267,5 +283,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-matrix check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
+.PHONY: all mpi FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-figures check-step check-outcomes check-cache check-sweep check-matrix check-input check-alone check-install install uninstall set-lab-expect check-long coverage compile-commands validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -541,9 +541,39 @@ static void test_add_relu(void **state)
     kernel_fixture_free(rig);
 }
 
+/* ---- the table of cycles ---- */
+
+/* Every row of elementwise.def has one in the table of cycles, or a formula of its own. */
+static void test_every_row_has_cycles(void **state)
+{
+    static const char *const rows[] = {
+#define KERNEL(name, ...) #name,
+#define STATE(...)
+#include "programs/library/elementwise/elementwise.def"
+#undef KERNEL
+#undef STATE
+    };
+    static const char *const own[] = { "add_scalar_i32", "less_scalar_u32" };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(rows); i++) {
+        const struct codelet *c = codelet_find(rows[i]);
+        int has_own = 0;
+
+        assert_non_null(c);
+        for (size_t k = 0; k < EMU_COUNT_OF(own); k++)
+            has_own = has_own || !strcmp(rows[i], own[k]);
+        if ((elementwise_find(c) != NULL) == has_own)
+            fail_msg("%s: a row of elementwise_table[] (elementwise_ref.c), or a formula of its own"
+                     " that this test knows",
+                     rows[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_row_has_cycles),
         cmocka_unit_test(test_elements),
         cmocka_unit_test(test_all_f16),
         cmocka_unit_test(test_channels),
