@@ -86,6 +86,19 @@ printf 'superstep-graph 1\nmachine toy4\ncodelet beyond multi from "beyond.S"\n 
 ends 0 "status ok" run "$tmp/beyond.graph"
 ends 1 ".name OUTSIDE" run --check "$tmp/beyond.graph"
 ends 1 "(out+0x14)" run --check "$tmp/beyond.graph"
+# the same with another array behind it, and one that reads there
+sed 's/^compute set/variable next u32 [4] kept\n    [0:4] on tile 1\n&/; s/y = out/y = next/' "$tmp/beyond.graph" >"$tmp/neighbour.graph"
+ends 0 "status ok" run "$tmp/neighbour.graph"
+ends 1 "(out)" run --check "$tmp/neighbour.graph"
+ends 1 "checks[0].codelet beyond" run --check "$tmp/neighbour.graph"
+ends 1 "checks[0].vertex five" run --check "$tmp/neighbour.graph"
+ends 1 "checks[0].field 0 bytes behind the end of y" run --check "$tmp/neighbour.graph"
+ends 1 "checks[0].context w4" run --check "$tmp/neighbour.graph"
+sed 's/stm32 [$]m0, [$]m2, [$]m0/ld32 $m3, $m2, $mzero, 6\n\tbrz $m3, done\ndone:/' "$tmp/beyond.S" >"$tmp/reads.S"
+sed 's/"beyond.S"/"reads.S"/; s/  out y/  in y/; s/\(.*u32 \[[45]\]\) kept/\1 contents/; s/^    \[0:.*/&\n    = 1 2 3 4 5/; s/\[4\] contents/[5] contents/; s/0:4/0:5/' "$tmp/neighbour.graph" >"$tmp/reads.graph"
+ends 0 "status ok" run "$tmp/reads.graph"
+ends 1 "checks[0].name FOREIGN" run --check "$tmp/reads.graph"
+ends 1 "checks[0].field 4 bytes behind the end of y" run --check "$tmp/reads.graph"
 
 manifest deadlock '.if TILE == 2\nsync SYNC_HOST\n.else\nsync SYNC_CHIP\n.endif'
 ends 1 "status deadlock" run "$tmp/deadlock.bsp.json"

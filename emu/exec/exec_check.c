@@ -1,5 +1,5 @@
 /* exec_check.c - executes an instruction in the checking mode and finds out what depends on bytes
- * that nothing has written.
+ * that nothing has written, or that are in no field of the vertex.
  *
  * Such bytes, "unknown" here, come into registers by loads. Instructions that move and combine
  * bits, loads and stores pass them on: which bytes of the result are unknown shows when the
@@ -113,7 +113,11 @@ static uint32_t loaded_unknown(const struct tile_shadow *s)
 static struct tile_shadow_origin origin_of_load(const struct tile *t, unsigned lane,
                                                 const struct tile_shadow_access *a)
 {
-    return (struct tile_shadow_origin){ t->pc[lane], a->addr, a->bytes, t->cycle };
+    enum tile_check_kind kind = a->mask & ~a->foreign ? TILE_CHECK_UNWRITTEN : TILE_CHECK_FOREIGN;
+
+    return (struct tile_shadow_origin){
+        kind, t->pc[lane], a->addr, a->bytes, tile_check_site_of(t, lane), t->cycle
+    };
 }
 
 /* Registers of the main file that a load or store reads, but for the one that it stores. */
@@ -206,10 +210,10 @@ static void judge_store(struct tile *t, unsigned lane, struct tile_shadow *s, co
     for (unsigned n = 0; n < s->store.bytes; n++) {
         if (p[0].stored[n] == p[1].stored[n])
             continue;
-        if ((s->store.mask >> n & 1) && tile_check_put_back(t, lane, n))
-            tile_check_unwrite(t, s->store.addr + n);
-        else
+        if (!((s->store.mask | s->store.foreign) >> n & 1) || !tile_check_put_back(t, lane, n))
             tile_check_used(t, lane, &h->origin);
+        else if (s->store.mask >> n & 1)
+            tile_check_unwrite(t, s->store.addr + n);
     }
 }
 
@@ -297,6 +301,12 @@ static void follow_aux(struct tile *t, unsigned lane, struct tile_shadow *s, str
     s->stores = stores;
 }
 
+/* Whether an instruction of the supervisor launches workers, or calls code that may. */
+static int starts_vertex(unsigned op)
+{
+    return op == INSN_run || op == INSN_runall || op == INSN_call;
+}
+
 enum fault exec_checked(struct tile *t, unsigned lane, const struct insn *main,
                         const struct insn *aux)
 {
@@ -307,6 +317,8 @@ enum fault exec_checked(struct tile *t, unsigned lane, const struct insn *main,
 
     if (!s)
         return aux ? exec_bundle(t, lane, main, aux) : exec_table[main->op](t, lane, main);
+    if (lane == LANE_SUPER && starts_vertex(main->op))
+        tile_check_site(t, t->pc[lane]);
     save(t, lane, &before);
     s->loads = s->stores = 0;
     s->mode = SHADOW_COLLECT;

@@ -5,8 +5,8 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/json_read.h"
+#include "emu/job/run_check.h"
 #include "emu/job/run_in_memory.h"
-#include "emu/tile/tile_check.h"
 
 static size_t find_stream(const struct image *im, uint32_t id)
 {
@@ -15,34 +15,6 @@ static size_t find_stream(const struct image *im, uint32_t id)
     while (i < image_stream_count(im) && image_stream_at(im, i)->id != id)
         i++;
     return i;
-}
-
-/* What no context of a compiled program writes: code, constants, states of vertices. */
-static bool is_written(const struct image *im, const struct image_range *range)
-{
-    const char *category = image_text(im, range->category);
-
-    return !strstr(category, "code") && !strstr(category, "constant") &&
-           strcmp(category, "vertex state") != 0;
-}
-
-/* The compiler says of all bytes of its programs what they are for; those of others may use memory
- * that no range stands for. */
-static enum emu_status own_memory(struct run *r)
-{
-    if (!image_note(r->im, "numbers") && !image_note(r->im, "depends"))
-        return EMU_OK;
-    for (size_t i = 0; i < image_tile_count(r->im); i++) {
-        const struct image_tile *t = image_tile_at(r->im, i);
-        size_t n;
-        const struct image_range *range = image_map_of(r->im, t->map, &n);
-
-        for (size_t k = 0; k < n; k++)
-            if (is_written(r->im, &range[k]))
-                TRY(tile_check_own(machine_tile(r->machine, t->tile), range[k].addr,
-                                   range[k].bytes));
-    }
-    return EMU_OK;
 }
 
 static enum emu_status run_open(struct run *r)
@@ -67,7 +39,7 @@ static enum emu_status run_open(struct run *r)
     TRY(machine_new(a, &mo, &r->machine));
     TRY(image_load(r->im, r->machine));
     if (r->options.check)
-        TRY(own_memory(r));
+        TRY(run_check_begin(r));
     if (!image_stream_count(r->im))
         return EMU_OK;
     r->data = emu_alloc(image_stream_count(r->im), sizeof(*r->data));

@@ -8,8 +8,7 @@
 #include "emu/exchange/exchange_explain.h"
 #include "emu/job/case_run.h"
 #include "emu/profile/bill.h"
-#include "emu/job/run_image.h"
-#include "emu/tile/tile_check.h"
+#include "emu/job/run_check.h"
 
 enum { MAX_REPORTS = 20, KEY_BYTES = 160 };
 
@@ -237,7 +236,10 @@ static json_t *check_json(const struct run *r, uint32_t tile, const struct tile_
         put(o, "source", source);
     else
         json_decref(source);
-    return o;
+    if (!o || run_check_put_vertex(r, tile, c, o))
+        return o;
+    json_decref(o);
+    return NULL;
 }
 
 static json_t *checks_json(const struct run *r, uint64_t *total)

@@ -22,7 +22,8 @@ static enum emu_status add_empty_ones(struct image *im)
     TRY(pool_intern(&im->symbols, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->lines, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->keys, &im->arena, NULL, 0, &id));
-    return pool_intern(&im->parts, &im->arena, NULL, 0, &id);
+    TRY(pool_intern(&im->parts, &im->arena, NULL, 0, &id));
+    return pool_intern(&im->vertices, &im->arena, NULL, 0, &id);
 }
 
 enum emu_status image_new(const struct arch *arch, struct image **out)
@@ -66,6 +67,7 @@ void image_free(struct image *im)
     pool_free(&im->lines);
     pool_free(&im->keys);
     pool_free(&im->parts);
+    pool_free(&im->vertices);
     for (unsigned k = 0; k < IMAGE_LIST_SECTIONS; k++)
         emu_free(im->section[k]);
     arena_free(&im->arena);
@@ -258,6 +260,28 @@ enum emu_status image_parts(struct image *im, const struct exchange_part *p, siz
     return list_intern(im, &im->parts, p, n, sizeof(*p), id);
 }
 
+enum emu_status image_vertices(struct image *im, const struct image_vertex *v, size_t n,
+                               uint32_t *id)
+{
+    TRY(check_list_length("vertices", n));
+    for (size_t i = 0; i < n; i++) {
+        if (!is_code_address(&im->arch, v[i].addr))
+            return FAIL(BAD_IMAGE,
+                        "vertex %zu: at 0x%x, expected a multiple of 4 in executable memory", i,
+                        v[i].addr);
+        if (i && v[i].addr <= v[i - 1].addr)
+            return FAIL(BAD_IMAGE, "vertex %zu: at 0x%x, expected more than 0x%x", i, v[i].addr,
+                        v[i - 1].addr);
+        if (v[i].state % 4 || !in_memory(im, v[i].state, 4))
+            return FAIL(BAD_IMAGE, "vertex %zu: state at 0x%x, expected a word of tile memory", i,
+                        v[i].state);
+        if (!v[i].form || v[i].form >= im->text.items)
+            return FAIL(BAD_IMAGE, "vertex %zu: form %u, expected a string of 1 to %zu", i,
+                        v[i].form, im->text.items - 1);
+    }
+    return list_intern(im, &im->vertices, v, n, sizeof(*v), id);
+}
+
 /* ---- tiles ---- */
 
 static uint64_t tile_hash(uint32_t chip, uint32_t tile)
@@ -298,14 +322,14 @@ static enum emu_status check_tile(const struct image *im, const struct image_til
                     "0x%x to 0x%x",
                     t->tile, t->chip, t->entry, a->mem_base, a->mem_base + a->region0_bytes - 1);
     if (t->map >= im->map.items || t->symbols >= im->symbols.items || t->lines >= im->lines.items ||
-        t->keys >= im->keys.items || t->parts >= im->parts.items)
+        t->keys >= im->keys.items || t->parts >= im->parts.items ||
+        t->vertices >= im->vertices.items)
         return FAIL(BAD_IMAGE,
-                    "tile %u of chip %u: map %u, symbols %u, lines %u, keys %u, parts %u: expected "
-                    "them below "
-                    "%zu, %zu, %zu, %zu, %zu",
-                    t->tile, t->chip, t->map, t->symbols, t->lines, t->keys, t->parts,
+                    "tile %u of chip %u: map %u, symbols %u, lines %u, keys %u, parts %u, vertices "
+                    "%u: expected them below %zu, %zu, %zu, %zu, %zu, %zu",
+                    t->tile, t->chip, t->map, t->symbols, t->lines, t->keys, t->parts, t->vertices,
                     im->map.items, im->symbols.items, im->lines.items, im->keys.items,
-                    im->parts.items);
+                    im->parts.items, im->vertices.items);
     return EMU_OK;
 }
 

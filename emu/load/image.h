@@ -54,6 +54,14 @@ struct image_key {
     uint32_t lo, hi; /* the key: halves of 64 bits */
 };
 
+/* A vertex of a compiled program. */
+struct image_vertex {
+    uint32_t addr;  /* of the instruction that launches its workers, or calls code that does */
+    uint32_t state; /* where its state is */
+    uint32_t form;  /* string id: which codelet it runs, and how long its fields are
+                       (docs/image.md) */
+};
+
 /* One tile that takes part. Many tiles may name the same table. */
 struct image_tile {
     uint32_t tile; /* logical number in its chip */
@@ -66,6 +74,7 @@ struct image_tile {
     uint32_t lines;   /* id of a list of lines, sorted by address */
     uint32_t keys;    /* id of a list of keys, sorted by address; the empty one: nothing is known */
     uint32_t parts;   /* id of a list of parts in exchanges, sorted by address; the same */
+    uint32_t vertices; /* id of a list of vertices, sorted by address; the same */
 };
 
 struct image_stream {
@@ -135,9 +144,9 @@ struct image_traffic {
  * Limits: a string below 1 MiB, a blob at most the memory of a tile, all blobs 8 GiB; a list 2^24
  * entries; a stream depth 65,536. Ranges and segments are not empty, lie in tile memory and are
  * disjoint (segments may come in any order); a range has a category other than "". Lines ascend
- * strictly, as do keys, and symbols may share an address. An entry, as the address of a key, is a
- * multiple of 4 in region 0. Tiles and streams are unique. Parents are added before their scopes;
- * the string ids of owners ascend.
+ * strictly, as do keys and vertices, and symbols may share an address. An entry, as the address of
+ * a key or vertex, is a multiple of 4 in region 0. Tiles and streams are unique. Parents are added
+ * before their scopes; the string ids of owners ascend.
  *
  * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
@@ -155,6 +164,8 @@ enum emu_status image_lines(struct image *im, const struct image_line *l, size_t
                             uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n,
                            uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_vertices(struct image *im, const struct image_vertex *v, size_t n,
+                               uint32_t *id) EMU_MUST_CHECK;
 /* Parts of exchanges (emu/exchange/exchange_part.h) follow each other without overlap. */
 enum emu_status image_parts(struct image *im, const struct exchange_part *p, size_t n,
                             uint32_t *id) EMU_MUST_CHECK;
@@ -195,6 +206,7 @@ const struct image_symbol *image_symbols_of(const struct image *im, uint32_t sym
 const struct image_line *image_lines_of(const struct image *im, uint32_t lines, size_t *n);
 const struct image_key *image_keys_of(const struct image *im, uint32_t keys, size_t *n);
 const struct exchange_part *image_parts_of(const struct image *im, uint32_t parts, size_t *n);
+const struct image_vertex *image_vertices_of(const struct image *im, uint32_t vertices, size_t *n);
 size_t image_traffic_count(const struct image *im); /* 0: it is not known */
 const struct image_traffic *image_traffic_at(const struct image *im, size_t i);
 size_t image_stream_count(const struct image *im);
@@ -238,6 +250,23 @@ uint32_t image_find_string(const struct image *im, const char *text);
 /* image_write() into an output that was opened before; the caller commits it. */
 enum emu_status image_write_to(const struct image *im,
                                const struct output_file *out) EMU_MUST_CHECK;
+
+/* A field of a vertex, or a table or list of it, by its form and the words of its state. */
+struct image_field {
+    char name[64];
+    uint32_t addr, bytes;
+    char use; /* 'r' read, 'w' written, 'b' both */
+};
+/* Calls back for the fields of a vertex, those in runs once for each, its state and tables among
+ * them, named "". word() gives a word of the memory of its tile. EMU_BAD_IMAGE where the form is
+ * none; else the first status that is not EMU_OK. */
+enum emu_status
+image_vertex_fields(const struct image *im, const struct image_vertex *v,
+                    uint32_t (*word)(const void *memory, uint32_t addr), const void *memory,
+                    enum emu_status (*visit)(void *ctx, const struct image_field *f),
+                    void *ctx) EMU_MUST_CHECK;
+/* The name of its codelet, written into out. */
+void image_vertex_codelet(const struct image *im, const struct image_vertex *v, char out[64]);
 
 /* Why the timing engine cannot run a program, as what its cycles depend on; NULL: it can. */
 const char *image_timing_obstacle(const struct image *im);

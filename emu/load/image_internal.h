@@ -18,9 +18,10 @@ enum {
         4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
-    IMAGE_FIXED_SECTIONS = 18,
-    IMAGE_LIST_SECTIONS = 5,
-    IMAGE_FORMAT_VERSION = 8,
+    IMAGE_FIXED_SECTIONS = 19,
+    IMAGE_LIST_SECTIONS = 6,
+    IMAGE_FORMAT_VERSION = 9,
+    IMAGE_FORMAT_WITHOUT_VERTICES = 8,
     IMAGE_FORMAT_WITHOUT_PAIRS = 7,
     IMAGE_FORMAT_WITHOUT_PARTS = 6,
     IMAGE_FORMAT_WITHOUT_KEYS = 5, /* and without parts. The oldest that is read: code of versions 1
@@ -55,6 +56,7 @@ enum image_section_type {
     IMAGE_LINE = IMAGE_FOURCC('L', 'I', 'N', 'E'),
     IMAGE_KEYS = IMAGE_FOURCC('K', 'E', 'Y', 'S'),
     IMAGE_XCHG = IMAGE_FOURCC('X', 'C', 'H', 'G'),
+    IMAGE_VERT = IMAGE_FOURCC('V', 'E', 'R', 'T'),
     IMAGE_PAIR = IMAGE_FOURCC('P', 'A', 'I', 'R'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
     IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
@@ -119,7 +121,7 @@ struct image_inputs {
 struct image {
     struct arch arch;
     struct arena arena;
-    struct image_pool text, blob, map, symbols, lines, keys, parts;
+    struct image_pool text, blob, map, symbols, lines, keys, parts, vertices;
     uint64_t blob_bytes;     /* of all blobs */
     struct image_tile *tile; /* owned, like the arrays below */
     size_t tiles, tile_cap;

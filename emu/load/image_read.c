@@ -17,7 +17,7 @@
 
 #include "emu/base/alloc.h"
 
-enum { TILE_RECORD_WORDS = 10, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16 };
+enum { TILE_RECORD_WORDS = 11, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16 };
 
 enum emu_status image_refuse(const struct image_reader *r, const struct image_section *s,
                              long long item, const char *fmt, ...)
@@ -148,6 +148,7 @@ static size_t tile_record_bytes(const struct image_reader *r)
                          ? IMAGE_FORMAT_WITHOUT_PAIRS - r->src.version
                          : 0;
 
+    lacks += r->src.version <= IMAGE_FORMAT_WITHOUT_VERTICES;
     return sizeof(uint32_t) * (TILE_RECORD_WORDS - lacks);
 }
 
@@ -176,7 +177,8 @@ static enum emu_status add_tiles(struct image_reader *r)
                                                                .symbols = w[6],
                                                                .lines = w[7],
                                                                .keys = w[8],
-                                                               .parts = w[9] },
+                                                               .parts = w[9],
+                                                               .vertices = w[10] },
                                          s + at, w[4])));
         at += w[4];
     }

@@ -69,6 +69,11 @@ const struct exchange_part *image_parts_of(const struct image *im, uint32_t part
     return list_of(&im->parts, parts, sizeof(struct exchange_part), n);
 }
 
+const struct image_vertex *image_vertices_of(const struct image *im, uint32_t vertices, size_t *n)
+{
+    return list_of(&im->vertices, vertices, sizeof(struct image_vertex), n);
+}
+
 size_t image_stream_count(const struct image *im)
 {
     return im->streams;

@@ -252,11 +252,11 @@ static enum emu_status put_tiles(const struct image_writer *w, struct section_ro
 {
     const struct image *im = w->im;
 
-    TRY(room_start(r, w->name, im->tiles * (uint64_t)40));
+    TRY(room_start(r, w->name, im->tiles * (uint64_t)44));
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
-        uint32_t record[10] = { t->tile, t->chip,    t->group, t->entry, t->segments,
-                                t->map,  t->symbols, t->lines, t->keys,  t->parts };
+        uint32_t record[11] = { t->tile,    t->chip,  t->group, t->entry, t->segments, t->map,
+                                t->symbols, t->lines, t->keys,  t->parts, t->vertices };
 
         room_put(r, record, sizeof(record));
     }
@@ -365,9 +365,9 @@ static enum emu_status put_parts(const struct image_writer *w, struct section_ro
 
 /* The sections before the groups, in their order. */
 static const uint32_t tables[IMAGE_FIXED_SECTIONS] = {
-    IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS,
-    IMAGE_XCHG, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM,
-    IMAGE_BLOB, IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
+    IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS, IMAGE_XCHG,
+    IMAGE_VERT, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM, IMAGE_BLOB,
+    IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
 };
 
 static enum emu_status put_table(const struct image_writer *w, uint32_t type,
@@ -390,6 +390,8 @@ static enum emu_status put_table(const struct image_writer *w, uint32_t type,
         return put_lists(w, r, &im->keys, sizeof(struct image_key));
     case IMAGE_XCHG:
         return put_lists(w, r, &im->parts, sizeof(struct exchange_part));
+    case IMAGE_VERT:
+        return put_lists(w, r, &im->vertices, sizeof(struct image_vertex));
     case IMAGE_PAIR:
         return put_traffic(w, r);
     case IMAGE_STRM:

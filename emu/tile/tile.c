@@ -57,7 +57,7 @@ void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t verte
     t->state[worker] = CONTEXT_ACTIVE;
     t->launched |= (uint8_t)(1u << worker);
     if (EMU_UNLIKELY(t->check != NULL))
-        tile_check_launch(t);
+        tile_check_launch(t, worker);
 }
 
 uint32_t tile_exceptions(const struct tile *t)

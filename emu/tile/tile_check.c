@@ -2,12 +2,37 @@
  *
  * Per byte of tile memory: one bit "written", one mask of lanes that read it and one of lanes that
  * wrote it in the current run. The masks are cleared at the end of a run, in the pages that were
- * touched.
+ * touched. Per vertex: sorted intervals of memory that its workers read and write.
  */
 #include "emu/tile/tile_check.h"
 
+#include <stdlib.h>
+
 #include "emu/base/alloc.h"
 #include "emu/tile/tile_range.h"
+
+enum { VECTOR_BYTES = 8 };
+
+struct check_interval {
+    uint32_t begin, end;
+};
+
+/* Intervals [first, first + count), disjoint and ascending, of reads and of writes. */
+struct check_vertex {
+    uint32_t site;
+    struct {
+        uint32_t first, count;
+    } use[2];
+};
+
+/* All vertices of a tile, sites ascending; the first one is that of site 0. */
+struct check_vertices {
+    struct check_vertex *at; /* owned, like the intervals */
+    size_t count, cap;
+    struct check_interval *interval;
+    size_t intervals, interval_cap;
+    const struct check_vertex *now, *of[TILE_LANES]; /* of the supervisor; of workers; NULL: none */
+};
 
 struct tile_check {
     struct tile_observer observer; /* without functions: there is none */
@@ -17,6 +42,7 @@ struct tile_check {
     uint8_t *writers;  /* owned: lane mask per byte */
     uint8_t *touched;  /* owned: 1 per dirty page with a mask that is not 0 */
     struct tile_shadow shadow;
+    struct check_vertices vertices;
     int running;
     uint32_t stack_low[TILE_LANES], stack_high[TILE_LANES];
     struct tile_check_report report[TILE_CHECK_MAX];
@@ -81,6 +107,8 @@ void tile_check_free(struct tile *t)
     emu_free(c->readers);
     emu_free(c->writers);
     emu_free(c->touched);
+    emu_free(c->vertices.at);
+    emu_free(c->vertices.interval);
     emu_free(c);
     t->check = NULL;
 }
@@ -128,6 +156,137 @@ enum emu_status tile_check_own(struct tile *t, uint32_t low, uint32_t bytes)
     set_bits(c->owned, low - t->mem_base, bytes);
     return EMU_OK;
 }
+
+/* ---- vertices ---- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct check_interval *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Appends what is read, or what is written; neighbours become one. */
+static enum emu_status add_intervals(struct check_vertices *v, struct check_vertex *to, int writes,
+                                     const struct tile_check_use *use, size_t uses)
+{
+    struct check_interval *all;
+    size_t n = 0, first = v->intervals;
+
+    for (size_t k = 0; k < uses; k++) {
+        if (!use[k].bytes || !(writes ? use[k].writes : use[k].reads))
+            continue;
+        TRY(emu_grow((void **)&v->interval, v->intervals, &v->interval_cap, sizeof(*v->interval)));
+        v->interval[v->intervals++] =
+            (struct check_interval){ use[k].addr, use[k].addr + use[k].bytes };
+    }
+    all = v->interval + first;
+    if (v->intervals > first)
+        qsort(all, v->intervals - first, sizeof(*all), by_begin);
+    for (size_t k = 0; k < v->intervals - first; k++) {
+        if (n && all[k].begin <= all[n - 1].end)
+            all[n - 1].end = all[k].end > all[n - 1].end ? all[k].end : all[n - 1].end;
+        else
+            all[n++] = all[k];
+    }
+    v->intervals = first + n;
+    to->use[writes].first = (uint32_t)first;
+    to->use[writes].count = (uint32_t)n;
+    return EMU_OK;
+}
+
+enum emu_status tile_check_vertex(struct tile *t, uint32_t site, const struct tile_check_use *use,
+                                  size_t uses)
+{
+    struct check_vertices *v = &t->check->vertices;
+    struct check_vertex x = { .site = site };
+
+    EMU_ASSERT(v->count ? site > v->at[v->count - 1].site : !site);
+    for (int writes = 0; writes < 2; writes++)
+        TRY(add_intervals(v, &x, writes, use, uses));
+    TRY(emu_grow((void **)&v->at, v->count, &v->cap, sizeof(*v->at)));
+    v->at[v->count++] = x;
+    return EMU_OK;
+}
+
+static const struct check_vertex *vertex_at(const struct check_vertices *v, uint32_t site)
+{
+    size_t low = 1, high = v->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (v->at[middle].site < site)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < v->count && v->at[low].site == site ? &v->at[low] : NULL;
+}
+
+/* Where the interval of a vertex ends that has one of some bytes; addr itself if none has. */
+static uint32_t interval_end(const struct check_vertices *v, const struct check_vertex *x,
+                             int writes, uint32_t addr, uint32_t bytes)
+{
+    const struct check_interval *at = v->interval + x->use[writes].first;
+    size_t low = 0, high = x->use[writes].count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (at[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < x->use[writes].count && at[low].begin < addr + bytes ? at[low].end : addr;
+}
+
+/* Whether a vertex reads a byte, or one beside it in its vector: kernels compute with all lanes of
+ * what they load, and drop those behind the end. */
+static bool is_read(const struct check_vertices *v, const struct check_vertex *x, uint32_t addr)
+{
+    uint32_t vector = addr / VECTOR_BYTES * VECTOR_BYTES;
+
+    return interval_end(v, x, 0, vector, VECTOR_BYTES) != vector ||
+           interval_end(v, v->at, 0, vector, VECTOR_BYTES) != vector;
+}
+
+/* Bit n: byte n is none that the vertex of a lane reads, or writes. */
+static uint32_t foreign(const struct tile_check *c, unsigned lane, uint32_t addr, uint32_t bytes,
+                        int writes)
+{
+    const struct check_vertices *v = &c->vertices;
+    const struct check_vertex *x = v->of[lane];
+    uint32_t mask = 0;
+
+    for (uint32_t k = 0, end; x && k < bytes; k = end) {
+        end = interval_end(v, x, writes, addr + k, 1) - addr;
+        if (end == k)
+            end = interval_end(v, v->at, writes, addr + k, 1) - addr;
+        if (end == k)
+            mask |= (uint32_t)(writes || !is_read(v, x, addr + end)) << end, end++;
+    }
+    return mask;
+}
+
+uint32_t tile_check_site_of(const struct tile *t, unsigned lane)
+{
+    const struct check_vertex *x = t->check->vertices.of[lane];
+
+    return x ? x->site : 0;
+}
+
+/* Launches in code that was called belong to the vertex of the call. */
+void tile_check_site(struct tile *t, uint32_t pc)
+{
+    struct check_vertices *v = &t->check->vertices;
+    const struct check_vertex *x = vertex_at(v, pc);
+
+    v->now = x ? x : v->now;
+}
+
+/* ---- reports ---- */
 
 size_t tile_check_count(const struct tile *t)
 {
@@ -178,6 +337,7 @@ static void report_access(struct tile *t, enum tile_check_kind kind, unsigned la
                       .other = (uint8_t)other,
                       .addr = addr,
                       .bytes = bytes,
+                      .site = tile_check_site_of(t, lane),
                   });
 }
 
@@ -224,10 +384,12 @@ static void note_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t byt
 {
     struct tile_shadow *s = &t->check->shadow;
     uint32_t mask = unwritten(t->check, addr - t->mem_base, bytes);
+    uint32_t other = foreign(t->check, lane, addr, bytes, 0) & ~mask;
 
     if (s->mode == SHADOW_COLLECT && s->loads < EMU_COUNT_OF(s->load))
-        s->load[s->loads++] =
-            (struct tile_shadow_access){ .addr = addr, .bytes = bytes, .mask = mask };
+        s->load[s->loads++] = (struct tile_shadow_access){
+            .addr = addr, .bytes = bytes, .mask = mask | other, .foreign = other
+        };
     else if (mask)
         report_access(t, TILE_CHECK_UNWRITTEN, lane, TILE_CHECK_NOBODY, addr, bytes);
 }
@@ -273,22 +435,36 @@ static unsigned stack_crossed(const struct tile *t, unsigned lane, uint32_t addr
     return TILE_CHECK_NOBODY;
 }
 
-/* Whether a store changes bytes that belong to nothing. */
+/* Bit n: byte n belongs to nothing that the program writes. */
+static uint32_t nobodys(const struct tile *t, uint32_t addr, uint32_t bytes)
+{
+    const struct tile_check *c = t->check;
+    uint32_t mask = 0;
+
+    for (uint32_t k = 0; c->owned && k < bytes; k++) {
+        uint32_t i = addr - t->mem_base + k;
+
+        mask |= (uint32_t)(~c->owned[i / 64] >> i % 64 & 1) << k;
+    }
+    return mask;
+}
+
+/* Whether a store changes bytes that are not for it: of a vertex that is known, what is none of its
+ * fields, else what belongs to nothing. */
 static bool leaves_owned(const struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
     const struct tile_check *c = t->check;
+    uint32_t mask =
+        c->vertices.of[lane] ? foreign(c, lane, addr, bytes, 1) : nobodys(t, addr, bytes);
 
-    for (uint32_t k = 0; k < bytes; k++) {
-        uint32_t i = addr - t->mem_base + k;
-
-        if (!(c->owned[i / 64] >> i % 64 & 1) &&
+    for (uint32_t k = 0; k < bytes; k++)
+        if ((mask >> k & 1) &&
             (c->shadow.mode != SHADOW_COLLECT || !tile_check_put_back(t, lane, k)))
             return true;
-    }
     return false;
 }
 
-void tile_check_storing(struct tile *t, uint32_t addr, uint32_t bytes)
+void tile_check_storing(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
     struct tile_shadow *s = &t->check->shadow;
     uint32_t off = addr - t->mem_base;
@@ -298,6 +474,7 @@ void tile_check_storing(struct tile *t, uint32_t addr, uint32_t bytes)
     s->stores = 1;
     s->store = (struct tile_shadow_access){ .addr = addr, .bytes = bytes };
     s->store.mask = unwritten(t->check, off, bytes);
+    s->store.foreign = foreign(t->check, lane, addr, bytes, 0) & ~s->store.mask;
     memcpy(s->store.before, t->mem + off, bytes);
 }
 
@@ -313,7 +490,7 @@ void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t byt
         o->access(o->ctx, t, lane, addr, bytes, 1);
     if (!t->check->written)
         return;
-    if (t->check->owned && leaves_owned(t, lane, addr, bytes))
+    if (leaves_owned(t, lane, addr, bytes))
         report_access(t, TILE_CHECK_OUTSIDE, lane, TILE_CHECK_NOBODY, addr, bytes);
     owner = stack_crossed(t, lane, addr, bytes);
     if (owner != TILE_CHECK_NOBODY)
@@ -352,11 +529,12 @@ struct tile_shadow *tile_check_shadow(struct tile *t)
 void tile_check_used(struct tile *t, unsigned lane, const struct tile_shadow_origin *o)
 {
     add_report_at(t,
-                  (struct tile_check_report){ .kind = TILE_CHECK_UNWRITTEN,
+                  (struct tile_check_report){ .kind = o->kind,
                                               .lane = (uint8_t)lane,
                                               .other = TILE_CHECK_NOBODY,
                                               .addr = o->addr,
-                                              .bytes = o->bytes },
+                                              .bytes = o->bytes,
+                                              .site = o->site },
                   o->pc, o->cycle);
 }
 
@@ -377,9 +555,10 @@ void tile_check_unwrite(struct tile *t, uint32_t addr)
     t->check->written[off / 64] &= ~((uint64_t)1 << off % 64);
 }
 
-void tile_check_launch(struct tile *t)
+void tile_check_launch(struct tile *t, unsigned worker)
 {
     t->check->running = 1;
+    t->check->vertices.of[worker] = t->check->vertices.now;
 }
 
 void tile_check_idle(struct tile *t)

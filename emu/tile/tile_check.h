@@ -3,7 +3,8 @@
  * Bytes that nothing has written may be loaded, moved about and dropped, or put back where they
  * came from: kernels load words with what lies beside an element, and vectors beyond an end. They
  * are reported when something depends on them; emu/exec/exec_check.c finds out, by the shadow of
- * the registers kept here.
+ * the registers kept here. The same holds for bytes outside the fields of a vertex, where a
+ * compiler has said which vertices a tile has.
  *
  * Shadow state beside a tile's memory sees every access and keeps a bounded list of reports. It
  * raises no faults and changes no result, cycle or register. Off (t->check == NULL) it costs one
@@ -45,6 +46,7 @@ struct tile_check_report {
     uint32_t addr;
     uint32_t addr2; /* CONFLICT: second address */
     uint32_t bytes; /* size of the access */
+    uint32_t site;  /* of the vertex whose worker it was; 0: of none that is known */
     uint64_t cycle;
     uint64_t count;
 };
@@ -70,6 +72,18 @@ void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high
  * store of a context to bytes that belong to nothing is reported, unless it puts back what the
  * context has read there. EMU_NO_MEMORY. */
 enum emu_status tile_check_own(struct tile *t, uint32_t low, uint32_t bytes) EMU_MUST_CHECK;
+
+/* What the workers of a vertex may use: a field, or a list that it gets. */
+struct tile_check_use {
+    uint32_t addr, bytes;
+    uint8_t reads, writes;
+};
+/* Declares a vertex by its site, the address of the instruction with which the supervisor launches
+ * its workers or calls the code that does; sites ascend. Site 0: what every vertex may use. From
+ * the first one on, a store of such workers anywhere else is reported, unless it puts back what
+ * they have read there, and so is what depends on bytes elsewhere. EMU_NO_MEMORY. */
+enum emu_status tile_check_vertex(struct tile *t, uint32_t site, const struct tile_check_use *use,
+                                  size_t uses) EMU_MUST_CHECK;
 
 /* Reports in order of first occurrence, i < tile_check_count(); borrowed until tile_check_free().
  */
@@ -103,16 +117,17 @@ enum emu_status tile_observe(struct tile *t, const struct tile_observer *o) EMU_
 
 enum { SHADOW_AUX = 16, SHADOW_REGISTERS = 32 /* $m0.. $m15, then $a0.. $a15 */ };
 
-/* Where such bytes came from: the first load of them. */
+/* Where such bytes came from: the first load of them. kind: UNWRITTEN or FOREIGN. */
 struct tile_shadow_origin {
-    uint32_t pc, addr, bytes;
+    enum tile_check_kind kind;
+    uint32_t pc, addr, bytes, site;
     uint64_t cycle;
 };
 
 /* An access of the instruction that executes. Bit n of mask: byte n means nothing; of a store, that
- * it meant nothing before. */
+ * it meant nothing before. foreign: those of them that were written, but are not the vertex's. */
 struct tile_shadow_access {
-    uint32_t addr, bytes, mask;
+    uint32_t addr, bytes, mask, foreign;
     uint8_t before[16]; /* stores: what was there */
 };
 
@@ -133,20 +148,25 @@ void tile_check_used(struct tile *t, unsigned lane, const struct tile_shadow_ori
 bool tile_check_put_back(const struct tile *t, unsigned lane, unsigned byte);
 /* A byte of the last store still means nothing. */
 void tile_check_unwrite(struct tile *t, uint32_t addr);
+/* The site of the vertex that a lane works for; 0: of none that is known. */
+uint32_t tile_check_site_of(const struct tile *t, unsigned lane);
 
 /* Hooks of tile_memory.c, tile_code_written() and the barrel; t->check is not NULL. Accesses have
  * passed alignment and bounds.
  *
  *   written  bytes were written by anybody, the host and the exchange included
- *   launch   workers were launched: a run begins or goes on
+ *   site     the supervisor is about to launch workers, or to call code
+ *   launch   a worker was launched: a run begins or goes on
  *   idle     a sync LOCAL is over: the run ends
  *   arrived  bytes came from another tile or from the host */
 void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
-void tile_check_storing(struct tile *t, uint32_t addr, uint32_t bytes); /* is about to */
+void tile_check_storing(struct tile *t, unsigned lane, uint32_t addr,
+                        uint32_t bytes); /* is about to */
 void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
 void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
 void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes);
-void tile_check_launch(struct tile *t);
+void tile_check_site(struct tile *t, uint32_t pc);
+void tile_check_launch(struct tile *t, unsigned worker);
 void tile_check_idle(struct tile *t);
 void tile_check_arrived(struct tile *t, const struct tile_arrival *a);
 

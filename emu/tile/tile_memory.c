@@ -48,7 +48,7 @@ static inline enum fault store(struct tile *t, unsigned lane, uint32_t addr, con
     if (EMU_UNLIKELY(error != NULL))
         return tile_fault(t, lane, FAULT_INVALID_ADDR, addr, error);
     if (EMU_UNLIKELY(t->check != NULL))
-        tile_check_storing(t, addr, bytes);
+        tile_check_storing(t, lane, addr, bytes);
     memcpy(t->mem + off, v, bytes);
     tile_written(t, off, bytes);
     if (EMU_UNLIKELY(t->check != NULL))

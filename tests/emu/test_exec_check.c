@@ -21,7 +21,7 @@ static int setup(void **state)
     base = t.mem_base;
     assert_int_equal(tile_write(&t, base, words, sizeof(words)), 1);
     t.m[0][WORKER] = base;
-    tile_check_launch(&t);
+    tile_check_launch(&t, WORKER);
     return 0;
 }
 
@@ -221,6 +221,69 @@ static void stores_beyond_what_there_is(void **state)
     assert_int_equal(r->addr, base + 20);
 }
 
+/* A vertex with a field of 4 words to read and one of 2 to write behind it. */
+static void begin_vertex(void)
+{
+    const uint8_t zeros[512] = { 0 };
+    const struct tile_check_use common = { base + 256, 8, 1, 1 };
+    const struct tile_check_use use[] = { { base + 16, 8, 1, 1 }, { base, 16, 1, 0 } };
+
+    assert_int_equal(tile_write(&t, base + 16, zeros, sizeof(zeros)), 1);
+    assert_int_equal(tile_check_vertex(&t, 0, &common, 1), EMU_OK);
+    assert_int_equal(tile_check_vertex(&t, base + 1024, use, EMU_COUNT_OF(use)), EMU_OK);
+    tile_check_site(&t, base + 1020); /* none of a vertex */
+    tile_check_launch(&t, WORKER);
+    assert_int_equal(tile_check_site_of(&t, WORKER), 0);
+    tile_check_site(&t, base + 1024);
+    tile_check_launch(&t, WORKER);
+    tile_check_site(&t, base + 2000); /* in code that it has called */
+    tile_check_launch(&t, WORKER);
+    assert_int_equal(tile_check_site_of(&t, WORKER), base + 1024);
+}
+
+static void expect_at(size_t count, enum tile_check_kind kind, uint32_t addr)
+{
+    const struct tile_check_report *r;
+
+    assert_int_equal(tile_check_count(&t), count);
+    r = tile_check_report(&t, count - 1);
+    assert_int_equal(r->kind, kind);
+    assert_int_equal(r->addr, addr);
+    assert_int_equal(r->site, base + 1024);
+}
+
+static void stores_outside_the_fields_of_a_vertex(void **state)
+{
+    (void)state;
+    begin_vertex();
+    load_word(1, 0);
+    store_word(1, 4);
+    store_word(1, 5);
+    store_word(1, 64); /* what all vertices may use */
+    assert_int_equal(tile_check_count(&t), 0);
+    load_word(2, 7);
+    store_word(2, 7); /* puts back */
+    assert_int_equal(tile_check_count(&t), 0);
+    store_word(1, 6); /* a neighbour */
+    expect_at(1, TILE_CHECK_OUTSIDE, base + 24);
+    store_word(1, 3); /* a field that is only read */
+    expect_at(2, TILE_CHECK_OUTSIDE, base + 12);
+}
+
+/* The whole memory has been written, so only what lies outside the fields means nothing. */
+static void uses_what_is_in_no_field(void **state)
+{
+    (void)state;
+    begin_vertex();
+    load_word(1, 6); /* loaded, moved and dropped: no mistake */
+    run((struct insn){ .op = INSN_or_m, .d = 2, .a = 1, .b = ZERO });
+    load_word(1, 3);
+    run((struct insn){ .op = INSN_brz, .a = 1 });
+    assert_int_equal(tile_check_count(&t), 0);
+    run((struct insn){ .op = INSN_brz, .a = 2 });
+    expect_at(1, TILE_CHECK_FOREIGN, base + 24);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -235,6 +298,8 @@ int main(void)
         TEST(halves_of_a_bundle),
         TEST(it_observes_only),
         TEST(stores_beyond_what_there_is),
+        TEST(stores_outside_the_fields_of_a_vertex),
+        TEST(uses_what_is_in_no_field),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -90,7 +90,7 @@ static void test_sections_of_two_files_do_not_mix(void **state)
             continue; /* the machines are equal: still all of one file */
         assert_refused(g.data, g.bytes, "checksum");
     }
-    assert_int_equal(fronts, 19);
+    assert_int_equal(fronts, 20);
     free(f.data);
     free(g.data);
 }
@@ -171,6 +171,13 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_XCHG, .at = 24, .value = 1 << 30, .why = "part 0: events 1073741824 and 9" },
         { IMAGE_XCHG, .at = 28, .value = 1 << 30, .why = "part 0: events 5 and 1073741824" },
         { IMAGE_XCHG, .at = 40, .value = base + 8, .why = "part 1: at 0x4c008, expected" },
+        { IMAGE_VERT, .at = 4, .value = 3, .why = "3 entries" },
+        { IMAGE_VERT, .at = 8, .value = base + 10, .why = "vertex 0: at 0x4c00a, expected" },
+        { IMAGE_VERT, .at = 12, .value = base + 2, .why = "vertex 0: state at 0x4c002" },
+        { IMAGE_VERT, .at = 12, .value = 0, .why = "vertex 0: state at 0x0" },
+        { IMAGE_VERT, .at = 16, .value = 0, .why = "vertex 0: form 0" },
+        { IMAGE_VERT, .at = 16, .value = 4, .why = "vertex 0: form 4" },
+        { IMAGE_VERT, .at = 20, .value = base + 8, .why = "vertex 1: at 0x4c008, expected more" },
         { IMAGE_PAIR, .value = 3, .why = "item 2: 0 bytes left, expected a record of 32" },
         { IMAGE_PAIR, .value = 1, .why = "39 bytes after the last list" },
         { IMAGE_PAIR, .at = 4, .value = 0, .why = "item 0: exchange 0, expected 1 to 16777215" },
@@ -298,21 +305,23 @@ static void test_order_and_versions_are_fixed(void **state)
     }
     p.header[12]++;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 20 sections, expected 19");
+    assert_refused(f.data, f.bytes, "in a file of 21 sections, expected 20");
     free(f.data);
     sample_parts_free(&p);
 }
 
-/* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges, 8 pairs. */
+/* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges, 8 pairs, 9
+ * vertices. */
 static void test_other_versions_are_refused(void **state)
 {
-    static const char *const why[] = { [0] = "expected 8",
+    static const char *const why[] = { [0] = "expected 9",
                                        [1] = "compile the program again",
                                        [4] = "compile the program again",
                                        [5] = "section KEYS, expected STRM",
                                        [6] = "section XCHG, expected STRM",
-                                       [7] = "section PAIR, expected STRM",
-                                       [9] = "expected 8" };
+                                       [7] = "section VERT, expected STRM",
+                                       [8] = "section VERT, expected PAIR",
+                                       [10] = "expected 9" };
     struct sample_parts p = take_small_apart();
 
     (void)state;
@@ -351,27 +360,30 @@ static void take_out(struct sample_parts *p, uint32_t type)
     take_section_out(p, type);
 }
 
-/* A file of version 7 is the same without pairs of tiles, one of version 6 also without parts of
- * exchanges, one of version 5 also without keys. */
+/* A file of version 8 is the same without vertices, one of version 7 also without pairs of tiles,
+ * one of version 6 without parts of exchanges, one of version 5 without keys. */
 static void test_older_files_are_read(void **state)
 {
     struct sample_parts p = take_small_apart();
 
     (void)state;
-    take_section_out(&p, IMAGE_PAIR);
-    for (unsigned version = 7; version >= 5; version--) {
+    for (unsigned version = 8; version >= 5; version--) {
+        static const uint32_t lacks[] = { IMAGE_KEYS, IMAGE_XCHG, IMAGE_PAIR, IMAGE_VERT };
         struct sample_file f;
         struct image *im;
 
-        if (version < 7)
-            take_out(&p, version == 6 ? IMAGE_XCHG : IMAGE_KEYS);
+        if (version == 7)
+            take_section_out(&p, lacks[version - 5]);
+        else
+            take_out(&p, lacks[version - 5]);
         f = sample_seal(&p);
         assert_int_equal(f.data[8], version);
         OK(image_read_bytes(f.data, f.bytes, "an older version", &im));
         assert_int_equal(image_tile_count(im), 2);
         assert_int_equal(image_tile_at(im, 0)->keys, version >= 6);
-        assert_int_equal(image_tile_at(im, 0)->parts, version == 7);
-        assert_int_equal(image_traffic_count(im), 0);
+        assert_int_equal(image_tile_at(im, 0)->parts, version >= 7);
+        assert_int_equal(image_tile_at(im, 0)->vertices, 0);
+        assert_int_equal(image_traffic_count(im), version == 8 ? 2 : 0);
         assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
         assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
         image_free(im);
@@ -509,7 +521,7 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     put_u32(blob, 8, PAGES * 4096 + 1);
     blob->bytes = 8 + 4 * (1 + PAGES + 1);
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 19 sections, expected 18");
+    assert_refused(f.data, f.bytes, "in a file of 20 sections, expected 19");
     free(f.data);
     p.header[12]--;
     f = sample_seal(&p);

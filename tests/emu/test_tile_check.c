@@ -118,7 +118,7 @@ static void test_race(void **state)
     store(&t, 0, 1, 0, 8); /* no run: no race */
     load(&t, 1, 2, 0, 8);
     load(&t, 1, 2, 128, 8);
-    tile_check_launch(&t);
+    tile_check_launch(&t, 0);
     store(&t, 0, 3, 128, 8);
     load(&t, 0, 3, 0, 8); /* reads are shared */
     load(&t, 1, 4, 0, 8);
@@ -137,11 +137,11 @@ static void test_race(void **state)
 
     tile_check_idle(&t);
     store(&t, 1, 12, 8, 4); /* between runs */
-    tile_check_launch(&t);
+    tile_check_launch(&t, 0);
     load(&t, 2, 13, 8, 4); /* a new run knows nothing of the old one */
     load(&t, 0, 14, 0, 8);
     assert_int_equal(tile_check_count(&t), 3);
-    tile_check_launch(&t); /* another worker joins: the run goes on */
+    tile_check_launch(&t, 1); /* another worker joins: the run goes on */
     store(&t, 3, 15, 8, 4);
     expect_last(&t, 4, TILE_CHECK_RACE, 3, 2, 15, 8, 4);
     teardown(&t);
@@ -153,7 +153,7 @@ static void test_race_with_supervisor(void **state)
 
     (void)state;
     setup(&t);
-    tile_check_launch(&t);
+    tile_check_launch(&t, 0);
     store(&t, 1, 1, 0, 4);
     load(&t, LANE_SUPER, 2, 0, 4);
     expect_last(&t, 1, TILE_CHECK_RACE_SUPER, LANE_SUPER, 1, 2, 0, 4);

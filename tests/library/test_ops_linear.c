@@ -8,6 +8,7 @@
 
 #include "programs/library/layout/tile_choice.h"
 #include "programs/library/linear/linear_plan.h"
+#include "tests/fixtures/clean_run.h"
 #include "tests/fixtures/nn_fixture.h"
 
 /* What is after the last channel is zero. */
@@ -236,6 +237,7 @@ static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, 
     must(session_write(s, x.t, data));
     must(interpreter_write(p, x.t, data));
     must(session_run(s));
+    expect_clean(s);
     must(interpreter_run(p, 1000000));
     must(session_read(s, y, got));
     must(interpreter_read(p, y, want));

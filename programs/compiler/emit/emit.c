@@ -13,6 +13,7 @@
 #include "programs/compiler/emit/control.h"
 #include "programs/compiler/emit/emit_traffic.h"
 #include "programs/compiler/emit/memory_map.h"
+#include "programs/compiler/emit/vertex_forms.h"
 
 enum { BATCH_TILES = 16, CODE_ALIGN = 8 };
 
@@ -81,6 +82,7 @@ struct emission {
     uint64_t key_base;
     uint32_t category[CATEGORY_COUNT]; /* strings of the image */
     uint32_t *text;                    /* owned; strings of the image by string of the program */
+    uint32_t *form;                    /* owned; strings of the image by form of calls */
     struct image_range *range;         /* owned, like the following */
     struct image_symbol *symbol;
     struct image_segment *segment;
@@ -94,6 +96,7 @@ struct tile_image {
     struct tile_memory memory;
     VEC(struct image_key) key;
     VEC(struct exchange_part) part;
+    VEC(struct image_vertex) vertex;
     enum emu_status status;
 };
 
@@ -103,6 +106,7 @@ static void tile_image_free(struct tile_image *t)
     tile_memory_free(&t->memory);
     VEC_FREE(&t->key);
     VEC_FREE(&t->part);
+    VEC_FREE(&t->vertex);
 }
 
 /* The keys of all calls, by address; of a call whose time depends on data there is none. */
@@ -117,6 +121,23 @@ static enum emu_status list_keys(const struct emit_index *p, uint64_t key_base,
 
         if (key)
             TRY(VEC_PUSH(&t->key, k));
+    }
+    return EMU_OK;
+}
+
+/* All calls, by address. Programs made by hand have no forms. */
+static enum emu_status list_vertices(const struct emission *e, struct tile_image *t)
+{
+    const struct lowered *l = e->p->l;
+
+    for (size_t i = 0; l->form.count && i < t->code.call.count; i++) {
+        const struct code_call *c = &t->code.call.at[i];
+        const struct call *call = c->call == CODE_RARE ? NULL : &l->call.at[c->call];
+
+        if (call)
+            TRY(VEC_PUSH(&t->vertex, (struct image_vertex){
+                                         code_base(e->p) + ISA_WORD_BYTES * c->word,
+                                         l->object.at[call->state].addr, e->form[call->form] }));
     }
     return EMU_OK;
 }
@@ -149,12 +170,13 @@ static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct
     uint32_t base = code_base(p);
 
     code_buffer_clear(&out->code);
-    out->key.count = out->part.count = 0;
+    out->key.count = out->part.count = out->vertex.count = 0;
     TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
     TRY(code_buffer_link(&out->code, base));
     EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
     TRY(list_keys(p, e->key_base, out));
     TRY(list_parts(p, out));
+    TRY(list_vertices(e, out));
     return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_step, &out->memory);
 }
 
@@ -165,6 +187,7 @@ static void emission_free(struct emission *e)
     image_free(e->im);
     codelet_map_free(&e->codelets);
     emu_free(e->text);
+    emu_free(e->form);
     emu_free(e->range);
     emu_free(e->symbol);
     emu_free(e->segment);
@@ -259,6 +282,7 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
     TRY(add_symbols(e, &t->memory, &out.symbols));
     TRY(image_keys(e->im, t->key.at, t->key.count, &out.keys));
     TRY(image_parts(e->im, t->part.at, t->part.count, &out.parts));
+    TRY(image_vertices(e->im, t->vertex.at, t->vertex.count, &out.vertices));
     TRY(add_segments(e, &t->memory, &segments));
     TRY(image_add_tile(e->im, &out, e->segment, segments));
     return image_check_map(e->im, &out);
@@ -421,6 +445,7 @@ static enum emu_status emit_all(struct emission *e, unsigned threads)
     TRY(image_new(e->p->arch, &e->im));
     TRY(add_texts(e));
     TRY(add_scopes(e));
+    TRY(vertex_forms(e->p->l, e->im, &e->form));
     TRY(codelet_map_init(e->p->in->codelets, e->im, e->category[CATEGORY_VERTEX_CODE],
                          code_base(e->p), &e->codelets));
     e->key_base = call_key_base(e->p->in->codelets);

@@ -93,9 +93,10 @@ static enum emu_status add_call(struct lowering *w, const struct local_run *m, s
             swap = e[i], e[i] = e[n + i], e[n + i] = swap;
     }
     s = vertex_state_build(w, c, m->tile, NULL, e, 2 * n, owner, &state);
+    if (s == EMU_OK)
+        s = call_add(w, c, m->tile, NULL, e, 2 * n, state);
     emu_free(e);
-    TRY(s);
-    return call_add(w, c, m->tile, state);
+    return s;
 }
 
 /* Calls for all runs of one tile and width. */

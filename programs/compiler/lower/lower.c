@@ -293,6 +293,7 @@ static void lowering_end(struct lowering *w)
     index_table_free(&w->fetched_table);
     index_table_free(&w->work_table);
     index_table_free(&w->codelet_numbers);
+    index_table_free(&w->forms);
     emu_free(w->hint);
     emu_free(w->tile_mark);
     emu_free(w->tile_value);
@@ -344,6 +345,8 @@ void lowered_free(struct lowered *l)
     VEC_FREE(&l->object);
     VEC_FREE(&l->word);
     VEC_FREE(&l->call);
+    VEC_FREE(&l->form);
+    VEC_FREE(&l->form_length);
     VEC_FREE(&l->codelet);
     VEC_FREE(&l->predicate);
     VEC_FREE(&l->live_set);

@@ -134,6 +134,7 @@ struct lowering {
     VEC(struct work_list) work_list;
     struct index_table work_table;
     struct index_table codelet_numbers; /* to lowered.codelet */
+    struct index_table forms;           /* to lowered.form */
 
     uint32_t *set_action; /* of every compute set; LOWERED_NONE: not made */
     VEC(uint32_t) copy;   /* nodes of copies that wait for others next to them */
@@ -208,8 +209,9 @@ enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, 
                                    const struct vertex_field *field, const struct edge *edge,
                                    size_t edges, uint32_t owner, uint32_t *state) EMU_MUST_CHECK;
 
-/* Adds a call with such a state. */
+/* Adds a call with such a state, and the same fields and edges. */
 enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile,
+                         const struct vertex_field *field, const struct edge *edge, size_t edges,
                          uint32_t state) EMU_MUST_CHECK;
 
 /* ---- copy_merge.c ---- */

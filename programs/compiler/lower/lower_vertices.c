@@ -407,7 +407,7 @@ static enum emu_status lower_vertex(struct lowering *w, struct site *s)
     TRY(access_edges(w, s));
     TRY(vertex_state_build(w, c, s->v->tile, s->field, s->edge.at, s->edge.count, s->owner,
                            &state));
-    return call_add(w, c, s->v->tile, state);
+    return call_add(w, c, s->v->tile, s->field, s->edge.at, s->edge.count, state);
 }
 
 /* ---- a compute set ---- */

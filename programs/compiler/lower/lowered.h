@@ -83,6 +83,14 @@ struct call {
     uint32_t tile;
     uint32_t codelet; /* index in lowered.codelet */
     uint32_t state;   /* object */
+    uint32_t form;    /* index in lowered.form */
+};
+
+/* What the words of a state do not say, and many calls have in common: for each field of a codelet
+ * how many elements an edge has, runs a list, words a work list; 0 for others. */
+struct call_form {
+    uint32_t codelet;
+    uint32_t first; /* in lowered.form_length */
 };
 
 /* What a tile sends: `bytes` bytes of an object from byte `offset` on, both multiples of 4, and
@@ -184,6 +192,8 @@ struct lowered {
     VEC(struct step) step;
     VEC(struct lowered_function) function;
     VEC(struct call) call;
+    VEC(struct call_form) form;
+    VEC(uint32_t) form_length;
     VEC(struct message) message;
     VEC(struct message_dest) message_dest;
     VEC(struct host_request) host_request;

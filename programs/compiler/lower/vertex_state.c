@@ -183,10 +183,51 @@ static enum emu_status number_codelet(struct lowering *w, const struct codelet *
     return VEC_PUSH(&w->l->codelet, c);
 }
 
-enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile, uint32_t state)
+/* Elements, runs or words of each field. */
+static void fill_lengths(const struct codelet *c, const struct vertex_field *field,
+                         const struct edge *edge, size_t edges, uint32_t *length)
+{
+    memset(length, 0, c->fields * sizeof(*length));
+    for (uint32_t f = 0; f < c->fields; f++) {
+        if (c->field[f].kind == FIELD_WORDS)
+            length[f] = field[f].count;
+    }
+    for (size_t i = 0; i < edges; i++)
+        length[edge[i].field] += field_is_list(c->field[edge[i].field].kind) ? 1 : edge[i].elements;
+}
+
+/* The form of a call, new if there was none like it. */
+static enum emu_status find_form(struct lowering *w, uint32_t codelet, const uint32_t *length,
+                                 uint32_t fields, uint32_t *out)
+{
+    uint64_t hash = hash64(length, fields * sizeof(*length)) + codelet * HASH_STEP;
+    struct lowered *l = w->l;
+    uint32_t probe = 0;
+
+    while (index_table_next(&w->forms, hash, &probe, out)) {
+        const struct call_form *k = &l->form.at[*out];
+
+        if (k->codelet == codelet &&
+            !memcmp(l->form_length.at + k->first, length, fields * sizeof(*length)))
+            return EMU_OK;
+    }
+    *out = (uint32_t)l->form.count;
+    TRY(index_table_add(&w->forms, hash, *out));
+    TRY(VEC_PUSH(&l->form, (struct call_form){ codelet, (uint32_t)l->form_length.count }));
+    for (uint32_t f = 0; f < fields; f++)
+        TRY(VEC_PUSH(&l->form_length, length[f]));
+    return EMU_OK;
+}
+
+enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile,
+                         const struct vertex_field *field, const struct edge *edge, size_t edges,
+                         uint32_t state)
 {
     struct call call = { .tile = tile, .state = state };
+    uint32_t length[CODELET_MAX_FIELDS];
 
     TRY(number_codelet(w, c, &call.codelet));
+    fill_lengths(c, field, edge, edges, length);
+    TRY(find_form(w, call.codelet, length, c->fields, &call.form));
     return VEC_PUSH(&w->l->call, call);
 }
