@@ -542,7 +542,8 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group)
     l->out->group[l->group].scope = graph_push(l->g, n->name);
     if (weights)
         graph_push(l->g, "weights");
-    s = group->precision == OP_AS_OTHERS ? lower_rounded(l, group, n) : lower_wide(l, group, n);
+    s = group->precision == OP_AS_OTHERS || lower_reads_f32(l->og, n) ? lower_rounded(l, group, n)
+                                                                      : lower_wide(l, group, n);
     if (weights)
         graph_pop(l->g);
     if (s == EMU_OK && l->options->watch)

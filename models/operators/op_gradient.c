@@ -57,6 +57,8 @@ uint32_t gradient_node(struct op_gradient *x, const char *op, const uint32_t *in
     r.attr = attr;
     r.attrs = attrs;
     x->status = op_node(x->g, &r, &out);
+    if (x->status == EMU_OK && x->n->precision != OP_AS_OTHERS && x->g->value[out].node != OP_NONE)
+        x->g->node[x->g->value[out].node].precision = OP_WIDE;
     if (x->status == EMU_OK && x->g->nodes_wrong != problems)
         gradient_refuse(x, "its %s cannot be made: %s", op, x->g->problem[x->g->problems - 1].why);
     return x->status == EMU_OK ? out : OP_NONE;

@@ -81,7 +81,7 @@ static enum flow binary_flow(const struct op_graph *g, const struct op_node *n)
 static enum flow norm_flow(const struct op_graph *g, const struct op_node *n)
 {
     for (uint32_t k = 1; k < n->ins; k++) {
-        if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))
+        if (n->in[k] != OP_NONE && !op_value_settled(g, n->in[k]))
             return FLOW_STOPS;
     }
     return n->outs > 1 ? FLOW_STOPS : FLOW_ENDS;
@@ -116,7 +116,7 @@ static int is_float(const struct op_graph *g, uint32_t value)
 
 static int is_constant(const struct op_graph *g, uint32_t value)
 {
-    return op_value_constant_kind(&g->value[value]);
+    return op_value_settled(g, value);
 }
 
 /* The node that makes a value, behind views; NULL: an input or a constant. */

@@ -18,7 +18,8 @@ struct precision_notes {
  * operation; nodes that f16 would get wrong are marked (op_node.precision), from integers,
  * constants beyond f16 and constants that f16 has not as far as their results need it; constants
  * beyond f16 that are only chosen are replaced by its largest number, infinite ones that multiply
- * by the largest number of f32. EMU_NO_MEMORY. */
+ * by the largest number of f32. Of a graph that will be trained, before its gradients are made
+ * (op_gradients() hands marks on), parameters are no constants. EMU_NO_MEMORY. */
 enum emu_status pass_precision(struct op_graph *g, struct precision_notes *notes) EMU_MUST_CHECK;
 
 #endif

@@ -353,6 +353,17 @@ static enum emu_status compile_recomputing(struct training *t, const struct trai
     return compile_one(t, t->source.graph, step, &t->chip);
 }
 
+/* Whether the memory of the IO tiles, dealt out to all, may be what is missing; need is that of the
+ * fullest tile. */
+static int io_tiles_matter(const struct training *t)
+{
+    enum { UNEVEN = 8 /* a share of it that other tiles may take as well */ };
+    uint64_t need = t->chip.program.need_bytes;
+
+    need -= need / UNEVEN;
+    return need * (t->arch.tiles - t->link.io_tiles) <= (uint64_t)t->arch.mem_bytes * t->arch.tiles;
+}
+
 /* The step; IO tiles that nobody has asked for go if it does not fit beside them. */
 static enum emu_status compile_step(struct training *t)
 {
@@ -362,7 +373,7 @@ static enum emu_status compile_step(struct training *t)
     TRY(train_step_make(t->source.graph, &t->optimiser, &step));
     if (!may_go || t->unfit.beside_io <= t->arch.mem_bytes) {
         TRY(compile_recomputing(t, &step));
-        if (!may_go || chip_fits(&t->chip))
+        if (!may_go || chip_fits(&t->chip) || !io_tiles_matter(t))
             return EMU_OK;
         t->unfit.beside_io = t->chip.program.need_bytes;
         train_chip_free(&t->chip);

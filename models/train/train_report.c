@@ -9,6 +9,7 @@
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 #include "emu/job/run_image.h"
+#include "models/answer/model_report.h"
 #include "models/train/training.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
@@ -226,6 +227,11 @@ static void print_text(const struct training *t, FILE *f)
                 t->chip.skipped);
     print_data(t, f);
     fprintf(f, "link        %s\n", train_link_text(&t->link, link));
+    if (t->source.precision.nodes)
+        fprintf(f,
+                "precision   %u nodes of the network, and their gradients, are in f32: f16 would "
+                "get them wrong\n",
+                t->source.precision.nodes);
     print_memory(t, f);
     run_engine_text(session_run_image(t->chip.session), engine);
     fprintf(f, "engine      %s\n", engine);
@@ -289,6 +295,8 @@ static enum emu_status print_json(const struct training *t, FILE *f)
           json_object_set_new(o, "machine_changes", arch_changes(&t->arch)) ||
           json_object_set_new(o, "engine", json_string(engine)) ||
           json_object_set_new(o, "prepared", pictures_json(t)) ||
+          json_object_set_new(o, "f32_nodes", json_integer(t->source.precision.nodes)) ||
+          json_object_set_new(o, "clamped_constants", model_clamped_json(&t->source.precision)) ||
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||
           json_object_set_new(o, "input_type", json_string(elem_name(t->link.pixels.elem))) ||

@@ -25,7 +25,7 @@ const char *train_format_text(const struct request *q)
 /* ---- passes ---- */
 
 /* All that keep norms and parameters as they are. */
-static enum emu_status prepare(struct op_graph *g, int f32)
+static enum emu_status prepare(struct op_graph *g, int f32, struct precision_notes *notes)
 {
     TRY(pass_join_pads(g));
     TRY(pass_recognise(g));
@@ -33,6 +33,8 @@ static enum emu_status prepare(struct op_graph *g, int f32)
     if (f32) {
         TRY(pass_widen(g, NULL));
         TRY(pass_spell_windows(g));
+    } else {
+        TRY(pass_precision(g, notes));
     }
     return op_graph_check(g);
 }
@@ -179,7 +181,7 @@ enum emu_status train_source_open(const struct request *q, uint32_t batch, uint3
         if (t->channels != 3)
             picture_recipe_gray(&t->recipe);
     }
-    return prepare(out->graph, q->format == F32_F32);
+    return prepare(out->graph, q->format == F32_F32, &out->precision);
 }
 
 uint32_t train_source_batch(const struct train_source *s)

@@ -6,6 +6,7 @@
 
 #include "emu/cli/request.h"
 #include "models/onnx/onnx.h"
+#include "models/pass/pass_precision.h"
 #include "models/picture/picture_recipe.h"
 #include "models/ask/onnx_weights.h"
 #include "models/train/train_step.h"
@@ -31,12 +32,14 @@ struct train_source {
     struct onnx_weights replaced; /* of --weights; the model's values lie in it */
     struct op_graph *graph;       /* of either */
     struct train_shape shape;
+    struct precision_notes precision; /* all 0: nothing is f32 among f16 */
 };
 
 /* Reads the network with parameters, ready for train_step_make(): passes that keep norms have been
- * run. classes: of a network by name. Errors: those of net_new(), weights_read() and
- * onnx_request_read(); EMU_BAD_FILE: a network that cannot be trained; nodes that cannot run are
- * printed on stdout. Free with train_source_free, also after an error. */
+ * run, and what f16 would get wrong is marked. classes: of a network by name. Errors: those of
+ * net_new(), weights_read() and onnx_request_read(); EMU_BAD_FILE: a network that cannot be
+ * trained; nodes that cannot run are printed on stdout. Free with train_source_free, also after an
+ * error. */
 enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
                                   struct train_source *out) EMU_MUST_CHECK;
 void train_source_free(struct train_source *s);

@@ -64,6 +64,15 @@ static void class_tokens(void **state)
     steps_like_reference(arch_preset("toy64"), class_token, "sgd", ELEM_F16, 0.03);
 }
 
+/* What f16 would get wrong is in f32, and so are gradients of that. */
+static void numbers_beyond_f16(void **state)
+{
+    (void)state;
+    steps_like_reference(arch_preset("toy64"), large_numbers, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(arch_preset("toy64"), large_numbers, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(arch_preset("toy64"), small_numbers, "sgd", ELEM_F16, 0.03);
+}
+
 /* ---- gradients ---- */
 
 /* The numbers of a reference's state NAME or NAME.SLOT; owned by the caller. */
@@ -350,6 +359,7 @@ int main(void)
         cmocka_unit_test(states_in_f16),        cmocka_unit_test(steps_are_skipped),
         cmocka_unit_test(the_layer_is_named),   cmocka_unit_test(masks),
         cmocka_unit_test(class_tokens),         cmocka_unit_test(gradients),
+        cmocka_unit_test(numbers_beyond_f16),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,38 @@ static void write_picture_network(void)
     op_graph_free(g);
 }
 
+/* x / sqrt(mean(x * x)) of numbers that f16 has, though it has not their squares. */
+static void write_network_of_large_numbers(void)
+{
+    static const int64_t last[] = { 1 };
+    static const struct op_named_attr axes = { "axes",
+                                               { .kind = OP_ATTR_INTS, .count = 1, .ints = last } };
+    const struct op_shape pictures = { OP_TYPE_F32, 2, { 8, NUMBERS } },
+                          one = { .type = OP_TYPE_F32 };
+    const double size = 20000;
+    struct op_graph *g;
+    uint32_t x, by, square;
+    const struct op_request mean = {
+        .op = "ReduceMean", .in = &square, .ins = 1, .outs = 1, .attr = &axes, .attrs = 1
+    };
+    FILE *f = create("net.onnx");
+
+    assert_int_equal(op_graph_new("net", &g), EMU_OK);
+    g->parameters_change = 1;
+    assert_int_equal(op_value_new(g, "x", OP_INPUT, &pictures, &x), EMU_OK);
+    assert_int_equal(op_graph_input(g, x), EMU_OK);
+    assert_int_equal(op_constant_new(g, &one, &size, &by), EMU_OK);
+    x = node(g, "Mul", x, by);
+    square = node(g, "Mul", x, x);
+    assert_int_equal(op_node(g, &mean, &by), EMU_OK);
+    x = node(g, "Div", x, node(g, "Sqrt", by, OP_NONE));
+    assert_int_equal(op_graph_output(g, node(g, "Gemm", x, parameter(g, "w", NUMBERS, CLASSES))),
+                     EMU_OK);
+    assert_int_equal(onnx_write(g, f), EMU_OK);
+    fclose(f);
+    op_graph_free(g);
+}
+
 static void put_words(FILE *f, const uint32_t *word, unsigned n)
 {
     for (unsigned k = 0; k < 4 * n; k++)
@@ -636,6 +668,24 @@ static void steps_are_checked(void **state)
 #undef ONE_STEP
 }
 
+/* What f16 would get wrong is in f32, in steps and in evaluations. */
+static void squares_beyond_f16(void **state)
+{
+    (void)state;
+    write_network_of_large_numbers();
+    assert_int_equal(TRAIN("--epochs", "4", "--rate", "0.05", "--curve", in_dir("curve.csv"), "-o",
+                           in_dir("out.safetensors")),
+                     EXIT_RAN);
+    assert_true(last_of_curve("curve.csv", 4) > 0.9);
+    assert_true(has_text("answer", "precision   "));
+    assert_true(has_text("answer", "f16 would get them wrong"));
+    assert_int_equal(EVALUATE("-w", in_dir("out.safetensors"), "--json"), EXIT_RAN);
+    assert_true(has_text("answer", "\"accuracy\": 1.0") || has_text("answer", "\"accuracy\": 0.9"));
+    assert_int_equal(TRAIN("--limit", "1", "--json"), EXIT_RAN);
+    assert_true(has_text("answer", "\"f32_nodes\": "));
+    assert_false(has_text("answer", "\"f32_nodes\": 0"));
+}
+
 static void every_method_runs(void **state)
 {
     static const char *const method[] = { "sgd", "rmsprop", "lars", "adamw" };
@@ -687,6 +737,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gradients_are_written, begin, end),
         cmocka_unit_test_setup_teardown(the_image_of_a_step, begin, end),
         cmocka_unit_test_setup_teardown(steps_are_checked, begin, end),
+        cmocka_unit_test_setup_teardown(squares_beyond_f16, begin, end),
         cmocka_unit_test_setup_teardown(every_method_runs, begin, end),
         cmocka_unit_test_setup_teardown(what_goes_wrong, begin, end),
     };
