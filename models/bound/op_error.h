@@ -19,7 +19,7 @@
  *                 and a rounding of the result
  *   product       as a convolution of one place; in f32 (n + 4) v P + v S
  *   elementwise   kernel by kernel: bounded.h. What is made of several kernels is composed of them
- *                 (op_error_elementwise.c)
+ *                 (op_error_function.c, op_error_elementwise.c)
  *   max pool      exact
  *   mean pool     of a whole field n v A, A = mean of |x|, and two roundings; of windows one more
  *                 rounding u A for each tap along either side
@@ -42,7 +42,7 @@
  *
  * Of gradients, of which dy may be a constant, and then is rounded:
  *
- *   slopes        kernel by kernel, as functions are (op_error_slope.c)
+ *   slopes        kernel by kernel, as functions are (op_error_function.c)
  *   by data       of a convolution, ConvTranspose: as a convolution of dy; a bias is added in f16
  *   by weights    S = sum of |x dy| over all positions. Within 16 positions a sum is f32: 2^-20 S;
  *                 at most 16 of these, or those of one row, are added in f16: as many times u S,

@@ -3,6 +3,7 @@
 #define MODELS_OP_ERROR_RULES_H
 
 #include "models/bound/op_error.h"
+#include "models/lower/op_formula.h"
 
 /* Sets the bounds of the results that are there, which are zeros before; their numbers are the
  * reference's. EMU_NO_MEMORY. */
@@ -10,14 +11,18 @@ typedef enum emu_status op_error_rule(const struct op_error *o, const struct op_
                                       const struct bounded_value *const *in,
                                       struct bounded_value *out);
 
-op_error_rule unary_error, binary_error;               /* op_error_elementwise.c */
+op_error_rule unary_error, slope_error;                /* op_error_function.c */
+op_error_rule binary_error;                            /* op_error_elementwise.c */
 op_error_rule conv_error, matmul_error, pool_error;    /* op_error_dense.c */
 op_error_rule reduce_error, softmax_error, norm_error; /* op_error_rows.c */
 op_error_rule recurrent_error;                         /* op_error_cell.c */
-op_error_rule slope_error;                             /* op_error_slope.c */
 op_error_rule conv_back_error;                         /* op_error_dense.c */
 op_error_rule loss_error;                              /* op_error_rows.c */
 op_error_rule norm_train_error, norm_back_error;       /* op_error_train.c */
+
+/* The value of a formula at x and, of a slope, the gradient d (op_error_function.c). */
+struct bounded bounded_formula(const struct rounding *r, const struct op_formula *f,
+                               struct bounded x, struct bounded d);
 
 static inline int is_float(const struct bounded_value *x)
 {

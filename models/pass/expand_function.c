@@ -1,16 +1,9 @@
 /* expand_function.c - functions of numbers that tiles compute as several (pass_expand()): a row
- * each.
- *
- * A formula is read from left to right, as on a calculator with a stack: a number is put on it, x
- * and y are the operands, =a takes what is on top under a name of one letter, a puts it there
- * again, and an operator takes its operands, the last one from the top, and puts its result. */
-#include <ctype.h>
-#include <stdlib.h>
+ * each, a formula (formula_text.h) of the operands x and y, whose words are operators. */
 #include <string.h>
 
 #include "models/pass/expand.h"
-
-enum { STACK = 8, NAMES = 26, TOKEN = 32 };
+#include "models/pass/formula_text.h"
 
 /* atan of what is on top, which is in [-1, 1]: 2 atan(u) with u = v / (1 + root(1 + v^2)), and u
  * p(u^2) for atan(u), off by at most 2.2e-7 (Chebyshev's polynomial of degree 3 in u^2 up to tan(pi
@@ -41,13 +34,13 @@ struct reader {
     struct op_pass *p;
     const struct op_node *n;
     enum op_type type;
-    uint32_t stack[STACK], named[NAMES];
+    uint32_t stack[FORMULA_STACK], named[FORMULA_NAMES];
     unsigned depth, nodes;
 };
 
 static void put(struct reader *r, uint32_t value)
 {
-    EMU_ASSERT(r->depth < STACK);
+    EMU_ASSERT(r->depth < FORMULA_STACK);
     r->stack[r->depth++] = value;
 }
 
@@ -71,40 +64,36 @@ static enum emu_status apply(struct reader *r, const char *op)
     return EMU_OK;
 }
 
-static enum emu_status read_token(struct reader *r, const char *token)
+static enum emu_status read_token(struct reader *r, const struct formula_token *t)
 {
     uint32_t v;
 
-    if (isupper(token[0]))
-        return apply(r, token);
-    if (token[0] == '=') {
-        r->named[token[1] - 'a'] = r->stack[--r->depth];
-    } else if (islower(token[0]) && !token[1]) {
-        put(r, r->named[token[0] - 'a']);
-    } else {
-        TRY(expand_number(r->p, r->type, strtod(token, NULL), &v));
+    switch (t->kind) {
+    case TOKEN_WORD:
+        return apply(r, t->word);
+    case TOKEN_NAMED:
+        r->named[t->name] = r->stack[--r->depth];
+        return EMU_OK;
+    case TOKEN_LETTER:
+        put(r, r->named[t->name]);
+        return EMU_OK;
+    default:
+        TRY(expand_number(r->p, r->type, t->number, &v));
         put(r, v);
+        return EMU_OK;
     }
-    return EMU_OK;
 }
 
 static enum emu_status read_formula(struct op_pass *p, const struct op_node *n, const char *formula,
                                     uint32_t *out)
 {
     struct reader r = { .p = p, .n = n, .type = p->g->value[n->in[0]].shape.type };
-    char token[TOKEN];
+    struct formula_token t;
 
     for (uint32_t k = 0; k < n->ins && k < 2; k++)
         r.named['x' - 'a' + k] = op_pass_now(p, n->in[k]);
-    for (const char *at = formula; *(at += strspn(at, " "));) {
-        size_t length = strcspn(at, " ");
-
-        EMU_ASSERT(length < TOKEN);
-        memcpy(token, at, length);
-        token[length] = '\0';
-        TRY(read_token(&r, token));
-        at += length;
-    }
+    while (t = formula_token_next(&formula), t.kind != TOKEN_END)
+        TRY(read_token(&r, &t));
     EMU_ASSERT(r.depth == 1);
     *out = r.stack[0];
     return EMU_OK;
