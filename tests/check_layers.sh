@@ -28,6 +28,13 @@ git ls-files -co --exclude-standard -- '*.c' '*.h' | awk -v rules=tests/layers.t
         close(file)
     }
     END { print count " files, layers " (bad ? "broken" : "kept"); exit bad }' || exit 1
+# A tag stands for one thing.
+twice=$(git ls-files -co --exclude-standard -- 'emu/*.[ch]' 'programs/*.[ch]' 'models/*.[ch]' | xargs grep -hoE '^(static |const )*(struct|enum|union) [a-z_0-9]+ \{' |
+    sed -E 's/.*(struct|enum|union) ([a-z_0-9]+) \{/\2/' | sort | uniq -d)
+if [ -n "$twice" ]; then
+    echo "tags that are defined twice:" $twice
+    exit 1
+fi
 # The machine knows nothing about networks.
 if git ls-files -co --exclude-standard -- 'emu/*.c' 'emu/*.h' |
     xargs grep -niwE 'tensors?|graphs?|neural' /dev/null; then

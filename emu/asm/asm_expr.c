@@ -56,7 +56,7 @@ operators[] = {
 
 /* ---- evaluation ---- */
 
-struct evaluation {
+struct expr_evaluation {
     int linked;
     unsigned budget, depth;
 };
@@ -160,7 +160,7 @@ static struct value binary_places(char op, struct value a, struct value b)
     return unknown();
 }
 
-static struct value eval(struct evaluation *e, const struct expr_node *n);
+static struct value eval(struct expr_evaluation *e, const struct expr_node *n);
 
 /* Whether a definition in another file may be preferred. */
 static int is_replaceable(const struct symbol *s)
@@ -168,7 +168,7 @@ static int is_replaceable(const struct symbol *s)
     return s->weak || s->common;
 }
 
-static struct value eval_symbol(struct evaluation *e, struct symbol *s)
+static struct value eval_symbol(struct expr_evaluation *e, struct symbol *s)
 {
     struct value v;
 
@@ -218,7 +218,7 @@ static struct value eval_unary(char op, struct value v)
     }
 }
 
-static struct value eval_binary(struct evaluation *e, const struct expr_node *n)
+static struct value eval_binary(struct expr_evaluation *e, const struct expr_node *n)
 {
     struct value a = eval(e, n->u.left), b = eval(e, n->right);
 
@@ -233,7 +233,7 @@ static struct value eval_binary(struct evaluation *e, const struct expr_node *n)
     return binary_places((char)n->op, a, b);
 }
 
-static struct value eval(struct evaluation *e, const struct expr_node *n)
+static struct value eval(struct expr_evaluation *e, const struct expr_node *n)
 {
     struct value v;
 
@@ -265,7 +265,7 @@ static struct value eval(struct evaluation *e, const struct expr_node *n)
 
 struct value expr_eval(const struct expr_node *n, int linked)
 {
-    struct evaluation e = { linked, MAX_NODE_WEIGHT, 0 };
+    struct expr_evaluation e = { linked, MAX_NODE_WEIGHT, 0 };
 
     return eval(&e, n);
 }

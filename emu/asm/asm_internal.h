@@ -100,7 +100,7 @@ struct symbol {
 };
 
 /* A comdat group that several files have is kept in the first of them. */
-struct group {
+struct comdat_group {
     struct named n;
     struct source *source;
 };
@@ -341,7 +341,7 @@ struct asm_unit {
     size_t diags, diag_capacity, errors;
     size_t link_diags, link_errors; /* diags and errors before the last link */
     int no_memory;
-    struct table groups;         /* struct group */
+    struct table groups;         /* struct comdat_group */
     struct table member_symbols; /* asm_archive.c, like the following */
     struct archive_member *member, **member_end;
     /* filled by the linker */

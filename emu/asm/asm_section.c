@@ -170,10 +170,10 @@ struct section *section_new_common(struct asm_unit *u, struct source *f, const s
 
 int section_join_group(struct as *as, struct span name)
 {
-    struct group *g = (struct group *)table_find(&as->u->groups, name);
+    struct comdat_group *g = (struct comdat_group *)table_find(&as->u->groups, name);
 
     if (!g) {
-        g = (struct group *)unit_insert(as->u, &as->u->groups, name, sizeof(*g));
+        g = (struct comdat_group *)unit_insert(as->u, &as->u->groups, name, sizeof(*g));
         if (!g)
             return 0;
         g->source = as->source;

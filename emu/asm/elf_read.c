@@ -162,14 +162,14 @@ static const char *signature(struct elf_file *f, const struct elf_section *group
 }
 
 /* The group of a name in the file that keeps it, which is this one if no earlier one has it. */
-static const struct group *group_of(struct elf_file *f, const char *name)
+static const struct comdat_group *group_of(struct elf_file *f, const char *name)
 {
     struct span text = span_of(name, strlen(name));
-    struct group *g = (struct group *)table_find(&f->u->groups, text);
+    struct comdat_group *g = (struct comdat_group *)table_find(&f->u->groups, text);
 
     if (g)
         return g;
-    g = (struct group *)unit_insert(f->u, &f->u->groups, text, sizeof(*g));
+    g = (struct comdat_group *)unit_insert(f->u, &f->u->groups, text, sizeof(*g));
     if (g)
         g->source = f->source;
     return g;
@@ -179,7 +179,7 @@ static int read_group(struct elf_file *f, struct elf_section *section)
 {
     const char *name = signature(f, section);
     uint32_t words = section->h.sh_size / 4, word;
-    const struct group *g;
+    const struct comdat_group *g;
 
     if (!name || !words)
         return elf_error(f, "group '%s' has no name", section->name);

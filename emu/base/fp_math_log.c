@@ -13,13 +13,13 @@
 /* The f32 pattern where z starts: such that 1 lies in the middle of a cell, as patterns count. */
 #define Z_START 0x3f330000u
 
-struct cell {
+struct log_cell {
     double v;        /* 1 / (middle of the cell), rounded to a multiple of 2^-12; 1 around 1 */
     struct dd minus; /* -ln v: nearest double and rest */
 };
 
 /* Cell i holds the z with f32 patterns from Z_START + i 2^17 up to the next. |z v - 1| <= 2^-7. */
-static const struct cell cell_table[1 << CELL_BITS] = {
+static const struct log_cell cell_table[1 << CELL_BITS] = {
     { 0x1.6c1p+0, { -0x1.689983bca6126p-2, 0x1.6b07cd83f2ee6p-56 } },
     { 0x1.681p+0, { -0x1.5d495dcacd6f1p-2, 0x1.28953dda2cca8p-63 } },
     { 0x1.643p+0, { -0x1.5234e0670a525p-2, -0x1.07a43681b2b27p-57 } },
@@ -110,7 +110,7 @@ static const struct dd log2e = { 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56 };
 
 struct split {
     double e, r;
-    const struct cell *cell;
+    const struct log_cell *cell;
 };
 
 static inline struct split log_split(double x)

@@ -13,7 +13,7 @@ static unsigned first_lane(const struct barrel *b, uint32_t lanes)
 }
 
 const struct code_slot *issue_fetch_fault(const struct barrel *b, struct tile *t,
-                                          const struct group *g, enum fault kind,
+                                          const struct issue_group *g, enum fault kind,
                                           const char *detail)
 {
     unsigned lane = first_lane(b, g->lanes);
@@ -25,7 +25,7 @@ const struct code_slot *issue_fetch_fault(const struct barrel *b, struct tile *t
 }
 
 const struct code_slot *issue_fetch_first(const struct barrel *b, struct tile *t,
-                                          const struct group *g)
+                                          const struct issue_group *g)
 {
     if (g->pc - t->mem_base >= t->region0_bytes || (g->pc & 3))
         return issue_fetch_fault(b, t, g, FAULT_INVALID_PC,
@@ -37,7 +37,8 @@ const struct code_slot *issue_fetch_first(const struct barrel *b, struct tile *t
 }
 
 static void half_plain(const struct barrel *b, struct tile *t, uint32_t lanes,
-                       const struct group *g, const struct code_slot *s, const struct insn *in)
+                       const struct issue_group *g, const struct code_slot *s,
+                       const struct insn *in)
 {
     for (unsigned k = 0; k < TILE_WORKERS; k++) {
         unsigned lane = (b->phase + k) % TILE_WORKERS;
@@ -50,7 +51,7 @@ static void half_plain(const struct barrel *b, struct tile *t, uint32_t lanes,
 }
 
 /* Control and system items have been prepared by issue_item(), and may have chosen an address. */
-static void prepare(struct tile *t, uint32_t lanes, const struct group *g,
+static void prepare(struct tile *t, uint32_t lanes, const struct issue_group *g,
                     const struct code_slot *s)
 {
     uint32_t pc = issue_pc(g, s);
@@ -60,14 +61,14 @@ static void prepare(struct tile *t, uint32_t lanes, const struct group *g,
 }
 
 void issue_main_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                        const struct group *g, const struct code_slot *s)
+                        const struct issue_group *g, const struct code_slot *s)
 {
     prepare(t, lanes, g, s);
     half_plain(b, t, lanes, g, s, &s->main);
 }
 
 void issue_aux_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                       const struct group *g, const struct code_slot *s)
+                       const struct issue_group *g, const struct code_slot *s)
 {
     prepare(t, lanes, g, s);
     t->in_aux = 1;
@@ -76,7 +77,8 @@ void issue_aux_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
 }
 
 void issue_main_kept_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                             const struct group *g, const struct code_slot *s, v8u low, v8u high)
+                             const struct issue_group *g, const struct code_slot *s, v8u low,
+                             v8u high)
 {
     unsigned r = s->main.s;
     v8u new_low = fast_a(t, r), new_high = fast_a(t, r + 1);
@@ -88,8 +90,8 @@ void issue_main_kept_plainly(const struct barrel *b, struct tile *t, uint32_t la
     memcpy(t->a[r + 1], &new_high, sizeof(new_high));
 }
 
-void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes, const struct group *g,
-                   const struct code_slot *s)
+void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes,
+                   const struct issue_group *g, const struct code_slot *s)
 {
     v8u old[4], new[4];
 
@@ -107,7 +109,7 @@ void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes, const
 
 /* The reference: every lane on its own, both halves together. */
 static void item_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                         const struct group *g, const struct code_slot *s)
+                         const struct issue_group *g, const struct code_slot *s)
 {
     for (unsigned k = 0; k < TILE_WORKERS; k++) {
         unsigned lane = (b->phase + k) % TILE_WORKERS;
@@ -127,7 +129,7 @@ static void item_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
     }
 }
 
-void issue_item(const struct barrel *b, struct tile *t, uint32_t lanes, const struct group *g,
+void issue_item(const struct barrel *b, struct tile *t, uint32_t lanes, const struct issue_group *g,
                 const struct code_slot *s)
 {
     uint32_t pc = issue_pc(g, s);

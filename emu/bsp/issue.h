@@ -14,7 +14,7 @@
 /* Workers at one address and in one repeat body, or in none, that are due in one round. Address,
  * round and counters are those of the item `from`: straight code after it is issued first and
  * counted when it ends (round.c). */
-struct group {
+struct issue_group {
     uint32_t lanes, pc;           /* pc: of the item */
     uint64_t round;               /* in which it is issued: its first cycle */
     const struct code_slot *from; /* the item */
@@ -34,19 +34,19 @@ struct group {
 };
 
 /* Address and round of an item that straight code of the group leads to. */
-static inline uint32_t issue_pc(const struct group *g, const struct code_slot *s)
+static inline uint32_t issue_pc(const struct issue_group *g, const struct code_slot *s)
 {
     return g->pc + (uint32_t)(s - g->from) * 4;
 }
 
-static inline uint64_t issue_round(const struct group *g, const struct code_slot *s)
+static inline uint64_t issue_round(const struct issue_group *g, const struct code_slot *s)
 {
     return g->round + (uint64_t)(g->from->straight_slots - s->straight_slots) * TILE_WORKERS;
 }
 
 /* The cycle in which a lane of the group issues it. Each lane has its own clock: workers that run
  * at their own pace (round_run_freely()) meet at an address in different rounds. */
-static inline uint64_t issue_cycle(const struct barrel *b, const struct group *g,
+static inline uint64_t issue_cycle(const struct barrel *b, const struct issue_group *g,
                                    const struct code_slot *s, unsigned lane)
 {
     return b->next[lane] + (issue_round(g, s) - g->start);
@@ -61,14 +61,14 @@ static inline void issue_set_pcs(struct tile *t, uint32_t lanes, uint32_t pc, ui
 
 /* Records the fault of the lane that issues first. Returns NULL. */
 const struct code_slot *issue_fetch_fault(const struct barrel *b, struct tile *t,
-                                          const struct group *g, enum fault kind,
+                                          const struct issue_group *g, enum fault kind,
                                           const char *detail);
 const struct code_slot *issue_fetch_first(const struct barrel *b, struct tile *t,
-                                          const struct group *g);
+                                          const struct issue_group *g);
 
 /* The decoded slot of a group at g->pc, or NULL after recording a fault. */
 static inline const struct code_slot *issue_fetch(const struct barrel *b, struct tile *t,
-                                                  const struct group *g)
+                                                  const struct issue_group *g)
 {
     const struct code_slot *s = code_slot_at(t, g->pc);
 
@@ -84,19 +84,19 @@ static inline const struct code_slot *issue_fetch(const struct barrel *b, struct
 
 /* Halves for the lanes, plainly and in slot order. */
 void issue_main_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                        const struct group *g, const struct code_slot *s);
+                        const struct issue_group *g, const struct code_slot *s);
 void issue_aux_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                       const struct group *g, const struct code_slot *s);
+                       const struct issue_group *g, const struct code_slot *s);
 
 static inline void issue_main(const struct barrel *b, struct tile *t, uint32_t lanes,
-                              const struct group *g, const struct code_slot *s)
+                              const struct issue_group *g, const struct code_slot *s)
 {
     if (EMU_UNLIKELY(!s->fast_main(t, lanes, &s->main)))
         issue_main_plainly(b, t, lanes, g, s);
 }
 
 static inline void issue_aux(const struct barrel *b, struct tile *t, uint32_t lanes,
-                             const struct group *g, const struct code_slot *s)
+                             const struct issue_group *g, const struct code_slot *s)
 {
     if (EMU_UNLIKELY(!s->fast_aux(t, lanes, &s->aux)))
         issue_aux_plainly(b, t, lanes, g, s);
@@ -104,10 +104,11 @@ static inline void issue_aux(const struct barrel *b, struct tile *t, uint32_t la
 
 /* A main half that is to store what the lanes had in its source before the bundle. */
 void issue_main_kept_plainly(const struct barrel *b, struct tile *t, uint32_t lanes,
-                             const struct group *g, const struct code_slot *s, v8u low, v8u high);
+                             const struct issue_group *g, const struct code_slot *s, v8u low,
+                             v8u high);
 
 static inline void issue_main_kept(const struct barrel *b, struct tile *t, uint32_t lanes,
-                                   const struct group *g, const struct code_slot *s, v8u low,
+                                   const struct issue_group *g, const struct code_slot *s, v8u low,
                                    v8u high)
 {
     if (EMU_UNLIKELY(!s->fast_put(t, lanes, &s->main, low, high)))
@@ -115,12 +116,12 @@ static inline void issue_main_kept(const struct barrel *b, struct tile *t, uint3
 }
 
 /* A bundle whose halves each write what the other one reads. */
-void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes, const struct group *g,
-                   const struct code_slot *s);
+void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes,
+                   const struct issue_group *g, const struct code_slot *s);
 
 /* Executes an item that is neither control nor system. */
 static inline void issue_straight(const struct barrel *b, struct tile *t, uint32_t lanes,
-                                  const struct group *g, const struct code_slot *s)
+                                  const struct issue_group *g, const struct code_slot *s)
 {
     if (s->order == ORDER_SINGLE) {
         issue_main(b, t, lanes, g, s);
@@ -142,7 +143,7 @@ static inline void issue_straight(const struct barrel *b, struct tile *t, uint32
 
 /* Executes any item, plainly if the barrel wants that. Afterwards t->npc has the lanes' next
  * addresses. */
-void issue_item(const struct barrel *b, struct tile *t, uint32_t lanes, const struct group *g,
+void issue_item(const struct barrel *b, struct tile *t, uint32_t lanes, const struct issue_group *g,
                 const struct code_slot *s);
 
 #endif

@@ -15,11 +15,11 @@
 
 /* All workers that are due in a round. */
 struct formation {
-    struct group group[TILE_WORKERS];
+    struct issue_group group[TILE_WORKERS];
     unsigned groups;
     struct span { /* neighbours in slot order of one group */
         uint32_t lanes;
-        struct group *group;
+        struct issue_group *group;
     } span[TILE_WORKERS];
     unsigned spans;
 };
@@ -47,7 +47,7 @@ static void take_exits(struct barrel *b, struct tile *t, uint64_t after)
 /* --- groups ------------------------------------------------------------------------------- */
 
 /* Reads what the lanes repeat. */
-static void group_take_body(const struct tile *t, struct group *g)
+static void group_take_body(const struct tile *t, struct issue_group *g)
 {
     unsigned lead = (unsigned)__builtin_ctz(g->lanes);
 
@@ -63,14 +63,14 @@ static void group_take_body(const struct tile *t, struct group *g)
 }
 
 /* Counts an item that decides itself where to go on. */
-static inline void group_count(struct group *g, const struct code_slot *s)
+static inline void group_count(struct issue_group *g, const struct code_slot *s)
 {
     g->instructions += s->instructions;
     g->round += (uint64_t)s->slots * TILE_WORKERS;
 }
 
 /* Counts the straight code up to the next item. */
-static inline void group_move(struct group *g)
+static inline void group_move(struct issue_group *g)
 {
     g->pc = issue_pc(g, g->at);
     g->round = issue_round(g, g->at);
@@ -80,7 +80,7 @@ static inline void group_move(struct group *g)
 
 /* At the tail: goes back to the head of a body that ends here. Returns 0 when the code ahead ends.
  */
-static inline int group_turn(struct group *g)
+static inline int group_turn(struct issue_group *g)
 {
     if (EMU_LIKELY(g->from == g->head)) { /* a whole turn */
         g->round += g->body_cycles;
@@ -99,7 +99,7 @@ static inline int group_turn(struct group *g)
 
 /* Gives the lanes their addresses and counts of iterations. Returns 0 when the group ends here:
  * some lanes go on repeating while others are done. */
-static int group_settle(struct tile *t, struct group *g)
+static int group_settle(struct tile *t, struct issue_group *g)
 {
     v8u pc = fast_splat(g->pc), left, done;
 
@@ -120,7 +120,7 @@ static int group_settle(struct tile *t, struct group *g)
 }
 
 /* Gives the lanes their clock and counters. */
-static void group_leave(struct barrel *b, const struct group *g)
+static void group_leave(struct barrel *b, const struct issue_group *g)
 {
     for (uint32_t lanes = g->lanes; lanes; lanes &= lanes - 1) {
         unsigned lane = (unsigned)__builtin_ctz(lanes);
@@ -132,7 +132,7 @@ static void group_leave(struct barrel *b, const struct group *g)
 }
 
 /* group_ahead() inside a repeat body. */
-static uint64_t body_ahead(struct group *g)
+static uint64_t body_ahead(struct issue_group *g)
 {
     uint32_t left = (g->end - g->pc) / ISA_BUNDLE_BYTES, back = (g->pc - g->first) / 4;
 
@@ -151,7 +151,8 @@ static uint64_t body_ahead(struct group *g)
 
 /* How many items, from s at the group's address on, are straight code within the page: iterations
  * that all lanes want count, too. */
-static inline uint64_t group_ahead(const struct tile *t, struct group *g, const struct code_slot *s)
+static inline uint64_t group_ahead(const struct tile *t, struct issue_group *g,
+                                   const struct code_slot *s)
 {
     g->from = g->at = s;
     g->head = NULL;
@@ -181,7 +182,7 @@ static uint32_t lanes_like(const struct tile *t, uint32_t lanes, unsigned lane)
 static void form(const struct barrel *b, const struct tile *t, uint64_t round, uint32_t due,
                  struct formation *f)
 {
-    struct group *of[TILE_WORKERS], *last = NULL;
+    struct issue_group *of[TILE_WORKERS], *last = NULL;
     uint32_t rest = due;
 
     f->groups = f->spans = 0;
@@ -191,7 +192,7 @@ static void form(const struct barrel *b, const struct tile *t, uint64_t round, u
         if (!(due >> lane & 1))
             continue;
         if (rest >> lane & 1) {
-            struct group *g = &f->group[f->groups++];
+            struct issue_group *g = &f->group[f->groups++];
 
             g->lanes = lanes_like(t, rest, lane);
             g->pc = t->pc[lane];
@@ -227,7 +228,7 @@ static void advance_lanes(struct tile *t, uint32_t lanes)
 
 /* The next item, or NULL after a fault. */
 static inline const struct code_slot *group_fetch(const struct barrel *b, struct tile *t,
-                                                  const struct group *g)
+                                                  const struct issue_group *g)
 {
     const struct code_slot *s = issue_fetch(b, t, g);
 
@@ -241,7 +242,7 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
     for (unsigned i = 0; i < f->groups; i++)
         f->group[i].from = group_fetch(b, t, &f->group[i]);
     for (unsigned i = 0; i < f->spans; i++) {
-        const struct group *g = f->span[i].group;
+        const struct issue_group *g = f->span[i].group;
 
         if (g->from)
             issue_item(b, t, f->span[i].lanes, g, g->from);
@@ -249,7 +250,7 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
     if (t->exited)
         take_exits(b, t, 0);
     for (unsigned i = 0; i < f->groups; i++) {
-        struct group *g = &f->group[i];
+        struct issue_group *g = &f->group[i];
 
         if (!g->from)
             continue;
@@ -270,13 +271,13 @@ void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane)
 /* --- a single group: what all running workers do together --------------------------------- */
 
 /* How far the straight code goes before max_cycle: to the tail, or by one item. */
-static const struct code_slot *lockstep_end(const struct group *g, uint64_t max_cycle)
+static const struct code_slot *lockstep_end(const struct issue_group *g, uint64_t max_cycle)
 {
     return issue_round(g, g->tail) <= max_cycle ? g->tail : code_slot_after(g->at);
 }
 
 /* Straight code: up to the tail, as often as the body turns. */
-static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group *g,
+static int lockstep_stretch(const struct barrel *b, struct tile *t, struct issue_group *g,
                             uint64_t max_cycle)
 {
     const uint32_t lanes = g->lanes;
@@ -302,7 +303,7 @@ static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group
 
 /* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the
  * group ends here. */
-static int lockstep_follow(struct tile *t, struct group *g)
+static int lockstep_follow(struct tile *t, struct issue_group *g)
 {
     v8u npc = fast_load(t->npc), count = fast_load(t->rpt_count);
     unsigned lead = (unsigned)__builtin_ctz(g->lanes);
@@ -318,7 +319,7 @@ static int lockstep_follow(struct tile *t, struct group *g)
 }
 
 /* One item of any kind. Returns 0 when the group ends after it. */
-static int lockstep_item(const struct barrel *b, struct tile *t, struct group *g,
+static int lockstep_item(const struct barrel *b, struct tile *t, struct issue_group *g,
                          const struct code_slot *s)
 {
     g->from = s;
@@ -335,7 +336,7 @@ static int lockstep_item(const struct barrel *b, struct tile *t, struct group *g
     return lockstep_follow(t, g) && !t->exited && !t->fault.kind;
 }
 
-static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t max_cycle)
+static void lockstep(struct barrel *b, struct tile *t, struct issue_group *g, uint64_t max_cycle)
 {
     uint64_t round;
     int together, straight;
@@ -364,7 +365,7 @@ struct kept {
 static void keep(const struct tile *t, const struct formation *f, struct kept *k)
 {
     for (unsigned i = 0; i < f->groups; i++) {
-        const struct group *g = &f->group[i];
+        const struct issue_group *g = &f->group[i];
 
         if (!g->at->fast_put)
             continue;
@@ -376,7 +377,7 @@ static void keep(const struct tile *t, const struct formation *f, struct kept *k
 static void auxes(const struct barrel *b, struct tile *t, struct formation *f, int first)
 {
     for (unsigned i = 0; i < f->groups; i++) {
-        struct group *g = &f->group[i];
+        struct issue_group *g = &f->group[i];
         enum bundle_order order = (enum bundle_order)g->at->order;
 
         if (first ? order == ORDER_AUX_FIRST || order == ORDER_KEEP : order == ORDER_MAIN_FIRST)
@@ -393,7 +394,7 @@ static int main_of_all(struct tile *t, uint32_t lanes, const struct code_slot *s
 }
 
 static void main_of_span(const struct barrel *b, struct tile *t, uint32_t lanes,
-                         const struct group *g, const struct kept *k)
+                         const struct issue_group *g, const struct kept *k)
 {
     const struct code_slot *s = g->at;
 
@@ -410,7 +411,7 @@ static void main_of_span(const struct barrel *b, struct tile *t, uint32_t lanes,
 static void mains(const struct barrel *b, struct tile *t, struct formation *f, const struct kept *k)
 {
     for (unsigned i = 0, next; i < f->spans; i = next) {
-        const struct group *g = f->span[i].group;
+        const struct issue_group *g = f->span[i].group;
         uint32_t lanes = f->span[i].lanes, word = g->at->main_word;
 
         for (next = i + 1; next < f->spans; next++) {
@@ -462,7 +463,7 @@ static void run_apart(struct barrel *b, struct tile *t, struct formation *f, uin
         mains(b, t, f, &kept);
         auxes(b, t, f, 0);
         for (unsigned i = 0; i < f->groups; i++) {
-            struct group *g = &f->group[i];
+            struct issue_group *g = &f->group[i];
 
             g->at = code_slot_after(g->at);
             if (g->at == g->tail)
@@ -470,7 +471,7 @@ static void run_apart(struct barrel *b, struct tile *t, struct formation *f, uin
         }
     } while (--rounds && !t->fault.kind && simple(f));
     for (unsigned i = 0; i < f->groups; i++) {
-        struct group *g = &f->group[i];
+        struct issue_group *g = &f->group[i];
 
         if (g->at != g->from)
             group_move(g);
@@ -536,7 +537,7 @@ static uint32_t least_of(v8u v)
 
 /* The running workers at the lowest address: code goes upwards, so the others wait where these will
  * come by, and workers that have parted go on together. */
-static void gather_lowest(const struct barrel *b, const struct tile *t, struct group *g)
+static void gather_lowest(const struct barrel *b, const struct tile *t, struct issue_group *g)
 {
     v8u pc = fast_load(t->pc) | ~fast_mask(b->running);
     uint32_t least = least_of(pc);
@@ -564,7 +565,7 @@ static void run_up_to_fault(struct barrel *b, struct tile *t)
 
 void round_run_freely(struct barrel *b, struct tile *t, uint64_t max_cycle)
 {
-    struct group g;
+    struct issue_group g;
 
     while (b->running && !t->fault.kind) {
         gather_lowest(b, t, &g);

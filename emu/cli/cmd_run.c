@@ -18,7 +18,7 @@
 #include "emu/job/run_in_memory.h"
 
 /* A run of a file, and what those who made the image add to it. */
-struct running {
+struct file_run {
     const struct request *q;         /* borrowed, like the following */
     const struct image_hooks *hooks; /* NULL: nothing */
     const struct manifest *m;        /* NULL: it is an image */
@@ -100,7 +100,7 @@ static enum emu_status print_answer(const struct request *q, const struct run *r
     return EMU_OK;
 }
 
-static enum emu_status answer(const struct running *x, const char *status,
+static enum emu_status answer(const struct file_run *x, const char *status,
                               const json_t *differences, uint64_t unmet, uint64_t checked)
 {
     json_t *report = run_report(x->run, status, differences, unmet, checked);
@@ -122,7 +122,7 @@ static enum emu_status answer(const struct running *x, const char *status,
     return s;
 }
 
-static enum emu_status execute(struct running *x, int *code)
+static enum emu_status execute(struct file_run *x, int *code)
 {
     const struct manifest *m = x->m;
     int own_machine = !x->q->machine && !x->q->set.count && (!m || manifest_own_parameters(m));
@@ -163,7 +163,7 @@ static enum emu_status execute(struct running *x, int *code)
     return s == EMU_OK ? request_profile(x->q, run, NULL, &x->profile) : s;
 }
 
-static enum emu_status run_it(struct running *x, const struct image *im, FILE *digests, int *code)
+static enum emu_status run_it(struct file_run *x, const struct image *im, FILE *digests, int *code)
 {
     const struct request *q = x->q;
     const struct manifest *m = x->m;
@@ -207,7 +207,7 @@ static enum emu_status read_image(const struct request *q, struct image **out)
 static enum emu_status run_image_file(const struct request *q, const struct image_hooks *hooks,
                                       FILE *digests, int *code)
 {
-    struct running x = { .q = q, .hooks = hooks };
+    struct file_run x = { .q = q, .hooks = hooks };
     struct image *im;
     enum emu_status s;
 
@@ -220,7 +220,7 @@ static enum emu_status run_image_file(const struct request *q, const struct imag
 static enum emu_status run_manifest_file(const struct request *q, const struct image_hooks *hooks,
                                          FILE *digests, int *code)
 {
-    struct running x = { .q = q, .hooks = hooks };
+    struct file_run x = { .q = q, .hooks = hooks };
     struct manifest *m;
     struct image *im = NULL;
     enum emu_status s;

@@ -49,7 +49,7 @@ enum emu_status request_put_steps(const struct request *q, const struct run *r, 
 /* ---- places ---- */
 
 /* PLACE[:TYPE] */
-static enum emu_status read_show(const struct image *im, const char *text, struct tile_place *p,
+static enum emu_status read_show(const struct image *im, const char *text, struct step_place *p,
                                  unsigned *type)
 {
     char copy[TEXT];
@@ -77,7 +77,7 @@ enum emu_status request_show(const struct request *q, const struct run *r, json_
     enum emu_status s = EMU_OK;
 
     for (size_t i = 0; i < q->show.count && s == EMU_OK; i++) {
-        struct tile_place p;
+        struct step_place p;
         unsigned type;
         const struct tile *t;
 
@@ -194,7 +194,7 @@ enum emu_status request_look_check(const struct request *q, const struct image *
     TRY(read_tiles(q, im, &tiles));
     tile_list_free(&tiles);
     for (size_t i = 0; i < q->show.count; i++) {
-        struct tile_place p;
+        struct step_place p;
         unsigned type;
 
         TRY(read_show(im, q->show.item[i], &p, &type));

@@ -23,7 +23,7 @@ struct heard_word {
     int any;
 };
 
-struct stepper {
+struct exchange_stepper {
     const struct arch *a;
     const struct exchange *x;
     struct wire *wire;          /* [tiles] */
@@ -43,7 +43,7 @@ struct stepper {
     struct exchange_fault *fault;
 };
 
-static void differs(struct stepper *s, const char *what)
+static void differs(struct exchange_stepper *s, const char *what)
 {
     if (s->phase && !*s->differ)
         *s->differ = what;
@@ -74,7 +74,7 @@ static enum emu_status fill_wire(struct wire *w, const struct exchange_log *log)
     return EMU_OK;
 }
 
-static void fault_at(struct stepper *s, enum exchange_fault_kind kind, uint32_t event,
+static void fault_at(struct exchange_stepper *s, enum exchange_fault_kind kind, uint32_t event,
                      uint32_t other, uint32_t addr, uint32_t other_addr)
 {
     *s->fault = (struct exchange_fault){ .kind = kind,
@@ -88,7 +88,8 @@ static void fault_at(struct stepper *s, enum exchange_fault_kind kind, uint32_t 
 }
 
 /* Compares one word with the next of the phase's copies. */
-static void compare_word(struct stepper *s, uint32_t from, uint32_t from_addr, uint32_t to_addr)
+static void compare_word(struct exchange_stepper *s, uint32_t from, uint32_t from_addr,
+                         uint32_t to_addr)
 {
     const struct exchange_copy *c;
 
@@ -109,7 +110,7 @@ static void compare_word(struct stepper *s, uint32_t from, uint32_t from_addr, u
     }
 }
 
-static void note_clash(struct stepper *s, unsigned with, const struct exchange_fault *f)
+static void note_clash(struct exchange_stepper *s, unsigned with, const struct exchange_fault *f)
 {
     struct exchange_clash *c = &s->clash[with];
 
@@ -122,7 +123,8 @@ static void note_clash(struct stepper *s, unsigned with, const struct exchange_f
 }
 
 /* Holds the word that goes to the pointer at an event against what the tile reads then. */
-static void check_clash(struct stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
+static void check_clash(struct exchange_stepper *s, uint32_t event, uint32_t from,
+                        uint32_t from_addr)
 {
     const struct exchange_log *log = s->log;
     const struct arch *a = s->a;
@@ -150,7 +152,7 @@ static void check_clash(struct stepper *s, uint32_t event, uint32_t from, uint32
 }
 
 /* One word from the mux into memory. Returns 0 on a fault. */
-static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
+static int store_word(struct exchange_stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
 {
     uint32_t word = (s->pointer - s->a->mem_base) / 4;
     struct heard_word *there;
@@ -174,7 +176,7 @@ static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t
 }
 
 /* What reaches the mux from a source at an event of the tile. Returns 0 on a fault. */
-static int hear(struct stepper *s, uint32_t source, uint32_t event)
+static int hear(struct exchange_stepper *s, uint32_t source, uint32_t event)
 {
     uint32_t me = arch_tile_physical(s->a, s->tile),
              from = (uint32_t)arch_tile_logical(s->a, source);
@@ -194,7 +196,7 @@ static int hear(struct stepper *s, uint32_t source, uint32_t event)
 }
 
 /* Steps the tile from its first mux change to its last. */
-static void step_tile(struct stepper *s)
+static void step_tile(struct exchange_stepper *s)
 {
     const struct exchange_log *log = s->log;
     uint32_t source = s->a->null_source;
@@ -225,7 +227,7 @@ static void step_tile(struct stepper *s)
 }
 
 /* Holds every word the tile sends against what has arrived for its address. */
-static void check_own_sends(struct stepper *s)
+static void check_own_sends(struct exchange_stepper *s)
 {
     const struct wire *w = &s->wire[s->tile];
 
@@ -256,7 +258,7 @@ static void check_own_sends(struct stepper *s)
 }
 
 /* Where a clash is a fault, the first one counts as such. */
-static void fault_of_clash(struct stepper *s)
+static void fault_of_clash(struct exchange_stepper *s)
 {
     for (unsigned with = 0; with < EMU_COUNT_OF(s->clash); with++) {
         const struct exchange_clash *c = &s->clash[with];
@@ -266,7 +268,7 @@ static void fault_of_clash(struct stepper *s)
     }
 }
 
-static void compare_figures(struct stepper *s, uint32_t d)
+static void compare_figures(struct exchange_stepper *s, uint32_t d)
 {
     const struct exchange_phase *p = s->phase;
     uint32_t out = 0;
@@ -287,7 +289,7 @@ static void compare_figures(struct stepper *s, uint32_t d)
         differs(s, "the event at which the last word is in memory");
 }
 
-static void check_tile(struct stepper *s, uint32_t d)
+static void check_tile(struct exchange_stepper *s, uint32_t d)
 {
     s->log = &s->x->log[d];
     s->tile = d;
@@ -308,7 +310,7 @@ static void check_tile(struct stepper *s, uint32_t d)
         compare_figures(s, d);
 }
 
-static void add_clashes(const struct stepper *s, struct exchange_clashes *list)
+static void add_clashes(const struct exchange_stepper *s, struct exchange_clashes *list)
 {
     for (unsigned with = 0; with < EMU_COUNT_OF(s->clash); with++) {
         if (!s->clash[with].words)
@@ -320,7 +322,7 @@ static void add_clashes(const struct stepper *s, struct exchange_clashes *list)
     }
 }
 
-static enum emu_status check_all(struct stepper *s, struct tile *const *tile,
+static enum emu_status check_all(struct exchange_stepper *s, struct tile *const *tile,
                                  const struct exchange_notes *notes)
 {
     for (uint32_t i = 0; i < s->a->tiles; i++) {
@@ -362,7 +364,9 @@ enum emu_status exchange_check(const struct exchange *x, struct tile *const *til
                                const struct exchange_phase *p, struct exchange_fault *fault,
                                const char **differ, const struct exchange_notes *notes)
 {
-    struct stepper s = { .a = x->arch, .x = x, .phase = p, .differ = differ, .fault = fault };
+    struct exchange_stepper s = {
+        .a = x->arch, .x = x, .phase = p, .differ = differ, .fault = fault
+    };
     uint8_t *there = emu_alloc(x->arch->mem_bytes / 4, sizeof(*there));
     enum emu_status status;
 

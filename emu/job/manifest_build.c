@@ -34,7 +34,7 @@ static enum emu_status place_program(const struct manifest *m, struct manifest_p
 /* ---- one tile ---- */
 
 /* What is collected for a tile before it enters the image. */
-struct parts {
+struct manifest_parts {
     const struct manifest *m;
     const struct manifest_program *p;
     struct image *im;
@@ -47,7 +47,7 @@ struct parts {
     size_t segments, ranges, symbols, lines;
 };
 
-static void parts_free(struct parts *t)
+static void parts_free(struct manifest_parts *t)
 {
     emu_free(t->segment);
     emu_free(t->range);
@@ -55,7 +55,7 @@ static void parts_free(struct parts *t)
     emu_free(t->line);
 }
 
-static enum emu_status parts_new(struct parts *t)
+static enum emu_status parts_new(struct manifest_parts *t)
 {
     size_t pieces = t->unit->section_count + t->p->memories + 1, lines = 1;
 
@@ -70,7 +70,7 @@ static enum emu_status parts_new(struct parts *t)
     return EMU_OK;
 }
 
-static enum emu_status add_range(struct parts *t, uint32_t addr, uint32_t bytes,
+static enum emu_status add_range(struct manifest_parts *t, uint32_t addr, uint32_t bytes,
                                  const char *category, const char *owner)
 {
     struct image_range *r = &t->range[t->ranges];
@@ -85,7 +85,8 @@ static enum emu_status add_range(struct parts *t, uint32_t addr, uint32_t bytes,
     return EMU_OK;
 }
 
-static enum emu_status add_segment(struct parts *t, uint32_t addr, const void *data, uint32_t bytes)
+static enum emu_status add_segment(struct manifest_parts *t, uint32_t addr, const void *data,
+                                   uint32_t bytes)
 {
     struct image_segment *s = &t->segment[t->segments];
 
@@ -98,7 +99,7 @@ static enum emu_status add_segment(struct parts *t, uint32_t addr, const void *d
     return EMU_OK;
 }
 
-static enum emu_status add_sections(struct parts *t)
+static enum emu_status add_sections(struct manifest_parts *t)
 {
     const struct manifest_program *p = t->p;
     uint32_t end = t->m->arch.mem_base + p->code_bytes;
@@ -131,7 +132,7 @@ static enum emu_status add_sections(struct parts *t)
     return EMU_OK;
 }
 
-static enum emu_status add_memory(struct parts *t, const struct manifest_memory *mem)
+static enum emu_status add_memory(struct manifest_parts *t, const struct manifest_memory *mem)
 {
     uint32_t bytes = manifest_data_bytes(&mem->init);
     const struct data_place place = { .arch = &t->m->arch,
@@ -157,7 +158,7 @@ static enum emu_status add_memory(struct parts *t, const struct manifest_memory 
     return s;
 }
 
-static enum emu_status add_symbols(struct parts *t)
+static enum emu_status add_symbols(struct manifest_parts *t)
 {
     for (size_t i = 0; i < t->unit->symbol_count; i++) {
         const struct asm_symbol *y = &t->unit->symbol[i];
@@ -218,7 +219,7 @@ static size_t unique_lines(struct image_line *l, size_t n)
     return kept;
 }
 
-static enum emu_status entry_of(const struct parts *t, uint32_t *entry)
+static enum emu_status entry_of(const struct manifest_parts *t, uint32_t *entry)
 {
     const struct asm_symbol *s = asm_entry_find(t->unit, t->p->entry);
 
@@ -232,7 +233,7 @@ static enum emu_status entry_of(const struct parts *t, uint32_t *entry)
     return EMU_OK;
 }
 
-static enum emu_status collect(struct parts *t)
+static enum emu_status collect(struct manifest_parts *t)
 {
     struct image_tile tile = { .tile = t->p->tiles.tile[t->index], .group = t->p->group };
 
@@ -255,7 +256,7 @@ static enum emu_status collect(struct parts *t)
 static enum emu_status add_tile(const struct program_text *text, size_t index,
                                 const struct asm_unit *u, struct image *im)
 {
-    struct parts t = {
+    struct manifest_parts t = {
         .m = text->m, .p = text->p, .im = im, .unit = asm_unit_image(u), .index = index
     };
     enum emu_status s = collect(&t);

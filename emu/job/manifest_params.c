@@ -15,14 +15,14 @@
 enum { MAX_PARAMETERS = 16, MAX_VARIABLES = MAX_PARAMETERS + 1, TEXT_BYTES = 1000 };
 
 /* `tiles`, and the parameters that are known so far. */
-struct known {
+struct known_params {
     struct expr_variable at[MAX_VARIABLES];
     size_t count;
 };
 
-static struct known known_of(const struct manifest *m)
+static struct known_params known_of(const struct manifest *m)
 {
-    struct known k = { .at = { { "tiles", m->arch.tiles } }, .count = 1 };
+    struct known_params k = { .at = { { "tiles", m->arch.tiles } }, .count = 1 };
 
     for (size_t i = 0; i < m->parameters; i++)
         k.at[k.count++] = (struct expr_variable){ m->parameter[i].name, m->parameter[i].value };
@@ -35,7 +35,7 @@ static struct known known_of(const struct manifest *m)
 static enum emu_status read_number(const struct json_reader *r, const struct json_path *at,
                                    const json_t *obj, const char *key, int64_t *out)
 {
-    const struct known k = known_of(manifest_of(r));
+    const struct known_params k = known_of(manifest_of(r));
     struct json_path here = { at, key, 0 };
     const json_t *v = json_object_get(obj, key);
     const char *why = "";
@@ -133,7 +133,7 @@ static int in_name(char c)
 }
 
 /* Parameters by name become their values in brackets. */
-static void replace_names(const struct known *k, const char *text, char *out, size_t room)
+static void replace_names(const struct known_params *k, const char *text, char *out, size_t room)
 {
     size_t n = 0;
 
@@ -156,7 +156,7 @@ static void replace_names(const struct known *k, const char *text, char *out, si
 
 /* What stands in braces becomes its value. */
 static enum emu_status replace_braces(const struct json_reader *r, const struct json_path *at,
-                                      const struct known *k, const char *text, char *out,
+                                      const struct known_params *k, const char *text, char *out,
                                       size_t room)
 {
     size_t n = 0;
@@ -200,7 +200,7 @@ static int is_number_key(const char *key)
 static enum emu_status replace_in(const struct json_reader *r, const struct json_path *at,
                                   const char *key, json_t *v)
 {
-    const struct known k = known_of(manifest_of(r));
+    const struct known_params k = known_of(manifest_of(r));
     const char *text = json_string_value(v);
     char out[TEXT_BYTES];
 

@@ -136,7 +136,7 @@ static uint32_t initial_word(const void *ctx, uint32_t addr)
 }
 
 /* The field that is next to an address. */
-struct nearest {
+struct nearest_field {
     uint32_t addr;
     uint64_t distance;
     struct image_field field;
@@ -151,7 +151,7 @@ static uint64_t distance(const struct image_field *f, uint32_t addr)
 
 static enum emu_status look_at_field(void *ctx, const struct image_field *f)
 {
-    struct nearest *n = ctx;
+    struct nearest_field *n = ctx;
     uint64_t d = distance(f, n->addr);
 
     if (f->name[0] && f->bytes && d < n->distance) {
@@ -161,7 +161,7 @@ static enum emu_status look_at_field(void *ctx, const struct image_field *f)
     return EMU_OK;
 }
 
-static json_t *place_json(const struct nearest *n)
+static json_t *place_json(const struct nearest_field *n)
 {
     const char *name = n->field.name;
 
@@ -194,7 +194,7 @@ int run_check_put_vertex(const struct run *r, uint32_t tile, const struct tile_c
     const struct image_vertex *v = c->site ? find_vertex(r, tile, c->site) : NULL;
     const struct initial memory = { r->im, image_find_tile(r->im, 0, tile) };
     const struct image_range *state;
-    struct nearest n = { .addr = c->addr, .distance = UINT64_MAX };
+    struct nearest_field n = { .addr = c->addr, .distance = UINT64_MAX };
     json_t *place;
     char codelet[64];
 

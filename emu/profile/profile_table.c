@@ -9,28 +9,28 @@
 
 /* ---- for people ---- */
 
-struct cell {
+struct table_cell {
     char *text; /* owned */
     int number; /* stands on the right */
 };
 
 /* A table that is wholly known before it is printed. */
-struct table {
-    struct cell *cell; /* owned; the names of the columns first */
+struct text_table {
+    struct table_cell *cell; /* owned; the names of the columns first */
     size_t cells, cap;
     unsigned columns;
 };
 
-static enum emu_status add_cell(struct table *t, const char *text, int number)
+static enum emu_status add_cell(struct text_table *t, const char *text, int number)
 {
     TRY(emu_grow((void **)&t->cell, t->cells, &t->cap, sizeof(*t->cell)));
-    t->cell[t->cells] = (struct cell){ emu_strdup(text), number };
+    t->cell[t->cells] = (struct table_cell){ emu_strdup(text), number };
     return t->cell[t->cells++].text ? EMU_OK : FAIL(NO_MEMORY, "a table");
 }
 
 static enum emu_status add_row(void *ctx, const struct profile_cursor *c)
 {
-    struct table *t = ctx;
+    struct text_table *t = ctx;
 
     if (!t->columns) {
         t->columns = profile_columns(c);
@@ -47,9 +47,9 @@ static enum emu_status add_row(void *ctx, const struct profile_cursor *c)
 }
 
 /* A column with a number in any row stands on the right, its name, too. */
-static void print_column(const struct table *t, size_t row, unsigned column, FILE *f)
+static void print_column(const struct text_table *t, size_t row, unsigned column, FILE *f)
 {
-    const struct cell *c = &t->cell[row * t->columns + column];
+    const struct table_cell *c = &t->cell[row * t->columns + column];
     int width = 0, number = 0;
 
     for (size_t i = column; i < t->cells; i += t->columns) {
@@ -63,7 +63,7 @@ static void print_column(const struct table *t, size_t row, unsigned column, FIL
     fprintf(f, number ? "  %*s" : "  %-*s", width, c->text);
 }
 
-static void print_rows(const struct table *t, const char *title, FILE *f)
+static void print_rows(const struct text_table *t, const char *title, FILE *f)
 {
     if (!t->cells)
         return;
@@ -77,7 +77,7 @@ static void print_rows(const struct table *t, const char *title, FILE *f)
 
 enum emu_status profile_print_table(struct profile *p, const char *title, const char *sql, FILE *f)
 {
-    struct table t = { .cell = NULL };
+    struct text_table t = { .cell = NULL };
     enum emu_status s = profile_query(p, sql, add_row, &t);
 
     if (s == EMU_OK)

@@ -23,7 +23,7 @@ struct kept_page {
     uint8_t *bytes; /* owned [PAGE] */
 };
 
-struct state {
+struct history_state {
     uint64_t cycle, runs;
     enum machine_stop stop;
     size_t supersteps; /* in the record */
@@ -40,7 +40,7 @@ struct history {
     uint8_t *copy;                   /* owned, reserved: memory at the last state */
     size_t copy_room;
     uint8_t *note; /* owned, by page of all tiles: NOTE_x */
-    struct state state[STATES_MAX + 1];
+    struct history_state state[STATES_MAX + 1];
     size_t count;
     struct byte_store plain; /* owned, scratch */
 };
@@ -92,7 +92,8 @@ struct hash128 history_digest(struct history *h)
 }
 
 /* Keeps a page of the copy, as it was at a state. */
-static enum emu_status keep(struct history *h, struct state *s, uint32_t tile, uint32_t page)
+static enum emu_status keep(struct history *h, struct history_state *s, uint32_t tile,
+                            uint32_t page)
 {
     struct kept_page k = { tile, page, emu_alloc(PAGE, 1) };
 
@@ -110,7 +111,7 @@ static enum emu_status keep(struct history *h, struct state *s, uint32_t tile, u
 
 /* Brings the copy up to date; what changes in it is kept for the state before (NULL: there is
  * none). */
-static enum emu_status update_copy(struct history *h, struct state *before)
+static enum emu_status update_copy(struct history *h, struct history_state *before)
 {
     for (uint32_t i = 0; i < h->tiles; i++) {
         struct tile *t = machine_tile(h->run->machine, i);
@@ -154,7 +155,7 @@ static void undo_changes(struct history *h)
     }
 }
 
-static void forget_pages(struct history *h, struct state *s)
+static void forget_pages(struct history *h, struct history_state *s)
 {
     for (size_t i = 0; i < s->pages; i++)
         emu_free(s->page[i].bytes);
@@ -164,7 +165,7 @@ static void forget_pages(struct history *h, struct state *s)
     s->pages = s->page_cap = 0;
 }
 
-static void write_pages(struct history *h, struct state *s)
+static void write_pages(struct history *h, struct history_state *s)
 {
     for (size_t i = 0; i < s->pages; i++) {
         const struct kept_page *k = &s->page[i];
@@ -177,15 +178,15 @@ static void write_pages(struct history *h, struct state *s)
 
 /* ---- states ---- */
 
-static void forget_state(struct history *h, struct state *s)
+static void forget_state(struct history *h, struct history_state *s)
 {
     forget_pages(h, s);
     h->bytes -= s->packed_bytes;
     emu_free(s->packed);
-    *s = (struct state){ .packed = NULL };
+    *s = (struct history_state){ .packed = NULL };
 }
 
-static enum emu_status pack(struct history *h, struct state *s)
+static enum emu_status pack(struct history *h, struct history_state *s)
 {
     size_t room, bytes;
 
@@ -207,7 +208,7 @@ static enum emu_status pack(struct history *h, struct state *s)
     return EMU_OK;
 }
 
-static enum emu_status unpack(struct history *h, const struct state *s)
+static enum emu_status unpack(struct history *h, const struct history_state *s)
 {
     h->plain.bytes = h->plain.at = 0; /* it has room for any state that was packed */
     EMU_ASSERT(ZSTD_decompress(h->plain.data, h->plain.cap, s->packed, s->packed_bytes) ==
@@ -219,7 +220,8 @@ static enum emu_status unpack(struct history *h, const struct state *s)
 
 /* Joins the pages of b to those of a, the state before: where both have one, a's is the older. Both
  * are in order. */
-static enum emu_status join_pages(struct history *h, struct state *a, struct state *b)
+static enum emu_status join_pages(struct history *h, struct history_state *a,
+                                  struct history_state *b)
 {
     struct kept_page *all = emu_alloc(a->pages + b->pages + 1, sizeof(*all));
     size_t i = 0, j = 0, n = 0;
@@ -265,16 +267,16 @@ static enum emu_status drop_one(struct history *h)
     TRY(join_pages(h, &h->state[at - 1], &h->state[at]));
     forget_state(h, &h->state[at]);
     memmove(&h->state[at], &h->state[at + 1], (h->count - at - 1) * sizeof(h->state[0]));
-    h->state[--h->count] = (struct state){ .packed = NULL };
+    h->state[--h->count] = (struct history_state){ .packed = NULL };
     return EMU_OK;
 }
 
 enum emu_status history_take(struct history *h, uint64_t cycle)
 {
-    struct state s = { .cycle = cycle,
-                       .runs = h->run->runs,
-                       .stop = h->run->stop,
-                       .supersteps = record_count(h->run->record) };
+    struct history_state s = { .cycle = cycle,
+                               .runs = h->run->runs,
+                               .stop = h->run->stop,
+                               .supersteps = record_count(h->run->record) };
 
     EMU_ASSERT(!h->count || cycle > h->state[h->count - 1].cycle);
     TRY(update_copy(h, h->count ? &h->state[h->count - 1] : NULL));

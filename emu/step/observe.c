@@ -115,12 +115,12 @@ void issue_text(const struct insn *main, const struct insn *aux, const char *lab
 }
 
 /* A list that is cut where there is no room. */
-struct line {
+struct cut_line {
     char *out;
     size_t bytes, at;
 };
 
-static void add(struct line *l, const char *format, ...)
+static void add(struct cut_line *l, const char *format, ...)
 {
     va_list args;
     int n;
@@ -131,7 +131,7 @@ static void add(struct line *l, const char *format, ...)
     l->at = n < 0 || (size_t)n >= l->bytes - l->at ? l->bytes - 1 : l->at + (size_t)n;
 }
 
-static void add_registers(struct line *l, const struct tile *t, unsigned lane,
+static void add_registers(struct cut_line *l, const struct tile *t, unsigned lane,
                           const struct insn *in)
 {
     struct insn_regs r = isa_registers(in);
@@ -147,7 +147,7 @@ static void add_registers(struct line *l, const struct tile *t, unsigned lane,
     }
 }
 
-static void add_access(struct line *l, const struct tile *t, const struct issue_access *a)
+static void add_access(struct cut_line *l, const struct tile *t, const struct issue_access *a)
 {
     uint8_t byte[16] = { 0 };
 
@@ -160,7 +160,7 @@ static void add_access(struct line *l, const struct tile *t, const struct issue_
 
 void issue_values(const struct issue *i, const struct tile *t, char *out, size_t bytes)
 {
-    struct line l = { out, bytes, 0 };
+    struct cut_line l = { out, bytes, 0 };
 
     out[0] = 0;
     add_registers(&l, t, i->lane, &i->main);

@@ -52,13 +52,13 @@ enum emu_status step_number(const char *word, const char *what, uint64_t low, ui
                             uint64_t *out) EMU_MUST_CHECK;
 /* A place on the tile that is looked at, with $mN of its context. */
 enum emu_status step_place(const struct step_shell *h, const char *word,
-                           struct tile_place *out) EMU_MUST_CHECK;
+                           struct step_place *out) EMU_MUST_CHECK;
 /* Says where the run is: "where" of the answer. */
 void step_where(struct step_shell *h);
 /* The instruction or bundle at an address, as text; returns its bytes. */
 unsigned step_item(const struct step_shell *h, uint32_t tile, uint32_t addr, char *out,
                    size_t bytes);
 /* Who wrote: one line, and "writer" of the answer. */
-void step_writer(struct step_shell *h, const struct writer *w);
+void step_writer(struct step_shell *h, const struct memory_writer *w);
 
 #endif

@@ -107,7 +107,7 @@ static uint32_t code_before(const struct step_shell *h, uint32_t tile, uint32_t 
 
 enum emu_status do_disassemble(struct step_shell *h, const struct step_words *w)
 {
-    struct tile_place p = { .tile = stepper_tile(h->s),
+    struct step_place p = { .tile = stepper_tile(h->s),
                             .addr = step_tile_of(h)->pc[stepper_lane(h->s)] };
     uint64_t n = CODE_ITEMS;
     json_t *list = json_array();
@@ -293,7 +293,7 @@ enum emu_status do_registers(struct step_shell *h, const struct step_words *w)
 
 enum emu_status do_memory(struct step_shell *h, const struct step_words *w)
 {
-    struct tile_place p;
+    struct step_place p;
     unsigned type, at = 1;
     uint64_t n;
     char place[STEP_PLACE_TEXT];

@@ -32,7 +32,7 @@ static void say_lanes(struct step_shell *h, uint32_t lanes)
     }
 }
 
-void step_writer(struct step_shell *h, const struct writer *w)
+void step_writer(struct step_shell *h, const struct memory_writer *w)
 {
     static const char *const kinds[] = {
         [WRITER_CONTEXT] = "context", [WRITER_TILE] = "tile", [WRITER_HOST] = "host"
@@ -257,7 +257,7 @@ static enum emu_status to_cycle(struct step_shell *h, const char *word)
 static enum emu_status to_pc(struct step_shell *h, const char *word)
 {
     struct goal g = { .kind = GOAL_PC, .any_lane = 1 };
-    struct tile_place p;
+    struct step_place p;
 
     TRY(step_place(h, word, &p));
     stepper_choose(h->s, p.tile, stepper_lane(h->s));
@@ -371,7 +371,7 @@ static enum emu_status add_point(struct step_shell *h, const struct stepper_poin
 enum emu_status do_break(struct step_shell *h, const struct step_words *w)
 {
     struct stepper_point p = { .lane = POINT_ANY_LANE };
-    struct tile_place at;
+    struct step_place at;
 
     if (!w->count)
         return FAIL(USAGE, "break where? break PLACE [CONTEXT]");
@@ -389,7 +389,7 @@ enum emu_status do_break(struct step_shell *h, const struct step_words *w)
 enum emu_status do_watch(struct step_shell *h, const struct step_words *w)
 {
     struct stepper_point p = { .is_watch = 1 };
-    struct tile_place at;
+    struct step_place at;
 
     if (!w->count)
         return FAIL(USAGE, "watch what? watch PLACE: the bytes of a name, or BASE..END; else four");
@@ -436,8 +436,8 @@ enum emu_status do_tile(struct step_shell *h, const struct step_words *w)
 
 enum emu_status do_who(struct step_shell *h, const struct step_words *w)
 {
-    struct tile_place p;
-    struct writer writer;
+    struct step_place p;
+    struct memory_writer writer;
     int found;
 
     if (!w->count)

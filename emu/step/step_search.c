@@ -24,11 +24,11 @@ struct event {
     struct stepper_stop stop;
 };
 
-struct search;
+struct step_search;
 
 /* What is seen of one tile. */
 struct watcher {
-    struct search *x; /* borrowed */
+    struct step_search *x; /* borrowed */
     uint32_t tile;
     struct observed *observed; /* owned */
     struct event event;
@@ -37,7 +37,7 @@ struct watcher {
     int is_last;        /* the issue under way is the one that was to be reached */
 };
 
-struct search {
+struct step_search {
     struct stepper *s; /* borrowed, like the goal */
     const struct goal *goal;
     uint64_t from;
@@ -129,15 +129,15 @@ static int overlap(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes)
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-static struct writer writer_of(const struct issue *i, const struct issue_access *a)
+static struct memory_writer writer_of(const struct issue *i, const struct issue_access *a)
 {
-    struct writer w = { .kind = WRITER_CONTEXT,
-                        .cycle = i->cycle,
-                        .tile = i->tile,
-                        .addr = a->addr,
-                        .bytes = a->bytes,
-                        .lane = i->lane,
-                        .pc = i->pc };
+    struct memory_writer w = { .kind = WRITER_CONTEXT,
+                               .cycle = i->cycle,
+                               .tile = i->tile,
+                               .addr = a->addr,
+                               .bytes = a->bytes,
+                               .lane = i->lane,
+                               .pc = i->pc };
 
     issue_text(&i->main, i->is_bundle ? &i->aux : NULL, NULL, w.text, sizeof(w.text));
     return w;
@@ -195,17 +195,17 @@ static uint64_t exchange_end_cycle(struct stepper *s, uint32_t tile)
     return last + 1;
 }
 
-static struct writer writer_elsewhere(const struct stepper *s, uint32_t tile,
-                                      const struct tile_arrival *a, uint64_t cycle)
+static struct memory_writer writer_elsewhere(const struct stepper *s, uint32_t tile,
+                                             const struct tile_arrival *a, uint64_t cycle)
 {
     (void)s;
-    return (struct writer){ .kind = a->from == TILE_FROM_HOST ? WRITER_HOST : WRITER_TILE,
-                            .cycle = cycle,
-                            .tile = tile,
-                            .addr = a->addr,
-                            .bytes = a->bytes,
-                            .from = a->from,
-                            .from_addr = a->from_addr };
+    return (struct memory_writer){ .kind = a->from == TILE_FROM_HOST ? WRITER_HOST : WRITER_TILE,
+                                   .cycle = cycle,
+                                   .tile = tile,
+                                   .addr = a->addr,
+                                   .bytes = a->bytes,
+                                   .from = a->from,
+                                   .from_addr = a->from_addr };
 }
 
 static void see_arrival(void *ctx, const struct tile *t, const struct tile_arrival *a)
@@ -236,7 +236,7 @@ static void see_arrival(void *ctx, const struct tile *t, const struct tile_arriv
 
 /* ---- observers ---- */
 
-static enum emu_status watch_tile(struct search *x, uint32_t tile)
+static enum emu_status watch_tile(struct step_search *x, uint32_t tile)
 {
     struct watcher *w = &x->watcher[x->watchers];
     const struct observer_calls calls = { w, see_issue, see_issued, see_arrival };
@@ -256,7 +256,7 @@ static int looks_at_issues(const struct goal *g)
     return g->kind == GOAL_ISSUE || g->kind == GOAL_TILE || g->kind == GOAL_PC;
 }
 
-static enum emu_status begin(struct search *x)
+static enum emu_status begin(struct step_search *x)
 {
     struct stepper *s = x->s;
 
@@ -269,7 +269,7 @@ static enum emu_status begin(struct search *x)
     return EMU_OK;
 }
 
-static void end(struct search *x)
+static void end(struct step_search *x)
 {
     for (unsigned i = 0; i < x->watchers; i++)
         observe_end(x->watcher[i].observed);
@@ -291,7 +291,7 @@ static void add_phase(struct phases *p, uint64_t cycle)
         p->found = cycle;
 }
 
-static void find_phase(const struct search *x, struct event *best)
+static void find_phase(const struct step_search *x, struct event *best)
 {
     const struct stepper *s = x->s;
     struct machine_place here = machine_place(s->run->machine, s->tile);
@@ -317,7 +317,7 @@ static void find_phase(const struct search *x, struct event *best)
         take_earlier(best, &e);
 }
 
-static int has_name(const struct search *x, uint64_t superstep)
+static int has_name(const struct step_search *x, uint64_t superstep)
 {
     const char *name = stepper_name(x->s, superstep);
 
@@ -325,7 +325,7 @@ static int has_name(const struct search *x, uint64_t superstep)
 }
 
 /* Beginnings of supersteps after `from`. */
-static void find_boundary(const struct search *x, struct event *best)
+static void find_boundary(const struct step_search *x, struct event *best)
 {
     const struct stepper *s = x->s;
 
@@ -342,7 +342,7 @@ static void find_boundary(const struct search *x, struct event *best)
 }
 
 /* The release of the sync at which a tile got a packet of the host. */
-static void settle_packet(const struct search *x, struct watcher *w)
+static void settle_packet(const struct step_search *x, struct watcher *w)
 {
     const struct record *r = x->s->run->record;
     unsigned group = machine_tile_group(x->s->run->machine, w->tile);
@@ -358,7 +358,7 @@ static void settle_packet(const struct search *x, struct watcher *w)
 }
 
 /* The first of all events at or before `to`. */
-static struct event first_event(struct search *x, uint64_t to)
+static struct event first_event(struct step_search *x, uint64_t to)
 {
     struct stepper *s = x->s;
     struct event best = { 0 }, at_end = { .is_set = 1, .stop = { .why = STOP_END } };
@@ -392,7 +392,7 @@ static struct event first_event(struct search *x, uint64_t to)
 
 /* Up to where to run next. Looking for an issue of a tile, at first from one to the next: then
  * nothing need be undone. A tile that lags behind the others gets there first. */
-static uint64_t next_piece(const struct search *x, unsigned pieces, uint64_t chunk)
+static uint64_t next_piece(const struct step_search *x, unsigned pieces, uint64_t chunk)
 {
     struct stepper *s = x->s;
     struct machine_place p = machine_place(s->run->machine, s->tile);
@@ -410,7 +410,7 @@ static uint64_t next_piece(const struct search *x, unsigned pieces, uint64_t chu
     return x->goal->kind == GOAL_CYCLE && to > x->goal->number ? x->goal->number : to;
 }
 
-static enum emu_status look(struct search *x, struct event *best)
+static enum emu_status look(struct step_search *x, struct event *best)
 {
     struct stepper *s = x->s;
     uint64_t chunk = FIRST_CHUNK;
@@ -455,7 +455,9 @@ static size_t first_entry(const struct run *r)
 
 enum emu_status stepper_go(struct stepper *s, const struct goal *g, struct stepper_stop *out)
 {
-    struct search x = { .s = s, .goal = g, .from = s->cycle, .first_entry = first_entry(s->run) };
+    struct step_search x = {
+        .s = s, .goal = g, .from = s->cycle, .first_entry = first_entry(s->run)
+    };
     struct event best = { 0 };
     enum emu_status st;
 
@@ -486,7 +488,7 @@ enum emu_status stepper_go(struct stepper *s, const struct goal *g, struct stepp
 struct look_back {
     struct stepper *s;
     uint32_t addr, bytes;
-    struct writer last;
+    struct memory_writer last;
     int found;
     struct event *issue; /* owned: ring: positions before the last n issues of the context */
     uint64_t n, issues, before;
@@ -547,7 +549,7 @@ static enum emu_status look_at(struct look_back *l, size_t i, uint64_t to, uint3
 }
 
 enum emu_status stepper_last_writer(struct stepper *s, uint32_t tile, uint32_t addr, uint32_t bytes,
-                                    struct writer *out, int *found)
+                                    struct memory_writer *out, int *found)
 {
     struct look_back l = { .s = s, .addr = addr, .bytes = bytes };
     const struct observer_calls calls = { &l, NULL, note_store, note_arrival };

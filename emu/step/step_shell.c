@@ -93,7 +93,7 @@ enum emu_status step_number(const char *word, const char *what, uint64_t low, ui
                 high);
 }
 
-enum emu_status step_place(const struct step_shell *h, const char *word, struct tile_place *out)
+enum emu_status step_place(const struct step_shell *h, const char *word, struct step_place *out)
 {
     const struct tile *t = step_tile_of(h);
     uint32_t m[16];

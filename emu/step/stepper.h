@@ -98,7 +98,7 @@ enum stop_reason {
 
 /* Who wrote, for a watchpoint. */
 enum writer_kind { WRITER_CONTEXT, WRITER_TILE, WRITER_HOST };
-struct writer {
+struct memory_writer {
     enum writer_kind kind;
     uint64_t cycle; /* words of a tile: in which all of its exchange are in memory */
     uint32_t tile, addr, bytes;
@@ -112,7 +112,7 @@ struct stepper_stop {
     enum stop_reason why;
     int point;      /* STOP_BREAK, STOP_WATCH: its number */
     uint32_t lanes; /* STOP_BREAK: contexts that are about to issue there, a bit each */
-    struct writer writer;
+    struct memory_writer writer;
     struct issue issue; /* of GOAL_ISSUE: the one that was executed last; pc 0: none */
     char values[256];   /* what it has left */
 };
@@ -150,6 +150,6 @@ enum emu_status stepper_back_issues(struct stepper *s, uint64_t n, uint64_t *fou
 /* Who wrote bytes of a tile last, before the position; *found is 0 when nobody has since the
  * beginning. The position stays. */
 enum emu_status stepper_last_writer(struct stepper *s, uint32_t tile, uint32_t addr, uint32_t bytes,
-                                    struct writer *out, int *found) EMU_MUST_CHECK;
+                                    struct memory_writer *out, int *found) EMU_MUST_CHECK;
 
 #endif

@@ -37,7 +37,7 @@ uint32_t place_type_bytes(unsigned type)
 /* ---- names ---- */
 
 static int find_symbol(const struct image *im, const struct image_tile *t, const char *name,
-                       struct tile_place *out)
+                       struct step_place *out)
 {
     size_t n;
     const struct image_symbol *s = image_symbols_of(im, t->symbols, &n);
@@ -54,7 +54,7 @@ static int find_symbol(const struct image *im, const struct image_tile *t, const
 
 /* The first range of the map with this owner; several of them that follow each other are one. */
 static int find_range(const struct image *im, const struct image_tile *t, const char *name,
-                      struct tile_place *out)
+                      struct step_place *out)
 {
     size_t n;
     const struct image_range *r = image_map_of(im, t->map, &n);
@@ -74,7 +74,7 @@ static int find_range(const struct image *im, const struct image_tile *t, const 
 /* The first part of an input or output that is on the tile. */
 static int find_part(const struct image *im, const struct image_input *in,
                      const struct image_input_part *(*part)(const struct image *, size_t),
-                     struct tile_place *out)
+                     struct step_place *out)
 {
     unsigned type;
 
@@ -92,7 +92,7 @@ static int find_part(const struct image *im, const struct image_input *in,
     return 0;
 }
 
-static int find_input(const struct image *im, const char *name, struct tile_place *out)
+static int find_input(const struct image *im, const char *name, struct step_place *out)
 {
     for (size_t i = 0; i < image_input_count(im); i++) {
         if (!strcmp(image_text(im, image_input_at(im, i)->name), name))
@@ -116,7 +116,7 @@ static size_t add_like(char *text, size_t n, size_t bytes, const char *name, uns
 }
 
 static int find_name(const struct image *im, const struct image_tile *t, const char *name,
-                     struct tile_place *out)
+                     struct step_place *out)
 {
     return find_input(im, name, out) || find_symbol(im, t, name, out) ||
            find_range(im, t, name, out);
@@ -127,7 +127,7 @@ static uint32_t tile_with(const struct image *im, const char *name)
 {
     for (size_t i = 0; i < image_tile_count(im); i++) {
         const struct image_tile *t = image_tile_at(im, i);
-        struct tile_place p = { .tile = t->tile };
+        struct step_place p = { .tile = t->tile };
 
         if (find_name(im, t, name, &p))
             return t->tile;
@@ -175,7 +175,7 @@ static int read_number(const char *text, uint32_t *out)
 
 /* A name, a number or a register. */
 static int find_base(const struct image *im, const struct image_tile *t, const char *text,
-                     const uint32_t *m, struct tile_place *out)
+                     const uint32_t *m, struct step_place *out)
 {
     uint32_t number;
 
@@ -207,7 +207,7 @@ static int cut_number(char *text, const char *mark, uint32_t *out)
 }
 
 static enum emu_status read_parts(const struct image *im, const struct image_tile *t, char *text,
-                                  const uint32_t *m, struct tile_place *out)
+                                  const uint32_t *m, struct step_place *out)
 {
     uint32_t offset = 0, end = 0;
     int has_end;
@@ -250,7 +250,7 @@ static const char *cut_tile(char *text, uint32_t *tile)
 }
 
 enum emu_status tile_place_read(const struct image *im, const char *text, uint32_t tile,
-                                const uint32_t *m, struct tile_place *out)
+                                const uint32_t *m, struct step_place *out)
 {
     const struct arch *a = image_arch(im);
     char copy[PLACE_NAME + 40];
@@ -378,7 +378,7 @@ json_t *place_json(const struct tile *t, uint32_t addr, unsigned type, uint32_t 
                      (json_int_t)addr, "type", place_type_name(type), "values", values);
 }
 
-uint32_t place_count(const struct tile_place *p, unsigned type)
+uint32_t place_count(const struct step_place *p, unsigned type)
 {
     uint32_t size = place_type_bytes(type);
 

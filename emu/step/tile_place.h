@@ -17,7 +17,7 @@
 
 enum { PLACE_HEX = CASE_TYPE_COUNT, PLACE_NAME = 200 };
 
-struct tile_place {
+struct step_place {
     uint32_t tile, addr;
     uint32_t bytes;        /* of what has the name, or of the range; 0: not known */
     uint32_t count;        /* of elements, of BASE*COUNT; 0: not given */
@@ -28,7 +28,7 @@ struct tile_place {
 /* Reads a place of a program; t is a tile where none is given, m the registers for $mN (NULL: there
  * are none). EMU_USAGE: what is wrong, with names that are like it. */
 enum emu_status tile_place_read(const struct image *im, const char *text, uint32_t tile,
-                                const uint32_t *m, struct tile_place *out) EMU_MUST_CHECK;
+                                const uint32_t *m, struct step_place *out) EMU_MUST_CHECK;
 
 /* 0: there is no such type. "hex" is PLACE_HEX. */
 int place_type_find(const char *name, unsigned *out);
@@ -46,6 +46,6 @@ uint32_t place_print(const struct tile *t, uint32_t addr, unsigned type, uint32_
  * when out of memory. */
 json_t *place_json(const struct tile *t, uint32_t addr, unsigned type, uint32_t count);
 /* How many elements of its type the place has; where that is not known, one line of 16 bytes. */
-uint32_t place_count(const struct tile_place *p, unsigned type);
+uint32_t place_count(const struct step_place *p, unsigned type);
 
 #endif

@@ -103,7 +103,7 @@ static void make_step(struct layer_maker *m, const struct trace_step *from)
                                                 .shares = from->shares };
     for (uint32_t j = 0; j < from->shares; j++)
         k->share[k->shares++] =
-            (struct row_share){ row_of(m, from->share[j].scope), from->share[j].bytes };
+            (struct moved_share){ row_of(m, from->share[j].scope), from->share[j].bytes };
 }
 
 static enum emu_status make_steps(struct layer_maker *m)
@@ -343,7 +343,7 @@ static void pay_step(const struct layer_cycles *k, const struct billed_step *ste
                             { .number = cost->compute },
                             { .number = cost->imbalance },
                             { .number = cost->sync } };
-    const struct row_share *share = k->share + step->first_share;
+    const struct moved_share *share = k->share + step->first_share;
     uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < step->shares; i++)

@@ -59,7 +59,7 @@ struct layer_plan {
 };
 
 /* The bytes that a row has moved in a step of several. */
-struct row_share {
+struct moved_share {
     uint32_t row;
     uint64_t bytes;
 };
@@ -81,7 +81,7 @@ struct layer_cycles {
     uint32_t rows;
     struct billed_step *step; /* owned */
     size_t steps;
-    struct row_share *share; /* owned; of all steps, one after the other */
+    struct moved_share *share; /* owned; of all steps, one after the other */
     size_t shares;
     struct layer_bill total; /* sums; of max_tile_bytes the largest */
 };

@@ -13,7 +13,7 @@ enum { GATES_MAX = 4, BLOCK = 16, ROUNDINGS_MORE = 4 };
 enum { X, W, R, B, INITIAL_H = 5, INITIAL_C };
 
 /* A cell in one direction. */
-struct cell {
+struct cell_error {
     struct rounding r;
     const struct op_node *n;
     const struct bounded_value *const *in;
@@ -26,11 +26,11 @@ struct cell {
     struct bounded *reset;                   /* owned: [hidden] */
 };
 
-static struct bounded fn(const struct cell *c, enum unary_op op, struct bounded x)
+static struct bounded fn(const struct cell_error *c, enum unary_op op, struct bounded x)
 {
     return bounded_unary(&c->r, op, x);
 }
-static struct bounded two(const struct cell *c, enum binary_op op, struct bounded a,
+static struct bounded two(const struct cell_error *c, enum binary_op op, struct bounded a,
                           struct bounded b)
 {
     return bounded_binary(&c->r, op, a, b);
@@ -40,7 +40,7 @@ static struct bounded two(const struct cell *c, enum binary_op op, struct bounde
 
 /* The product of a row of weights, at element `at`, with x[0 .. n). The bound is that of op_error.h
  * for products. */
-static struct bounded product(const struct cell *c, const struct bounded_value *weights,
+static struct bounded product(const struct cell_error *c, const struct bounded_value *weights,
                               uint64_t at, const struct bounded *x, uint32_t n)
 {
     double size = 0, partial, blocks = ceil((double)n / BLOCK);
@@ -62,7 +62,7 @@ static struct bounded product(const struct cell *c, const struct bounded_value *
 }
 
 /* Rows [first, last) of the weights of this direction times x. */
-static void products(const struct cell *c, uint32_t k, uint32_t first, uint32_t last,
+static void products(const struct cell_error *c, uint32_t k, uint32_t first, uint32_t last,
                      const struct bounded *x, uint32_t n, struct bounded *to)
 {
     uint64_t base = (uint64_t)c->direction * c->gates * c->hidden;
@@ -73,7 +73,7 @@ static void products(const struct cell *c, uint32_t k, uint32_t first, uint32_t 
 }
 
 /* Adds a bias: the first or the second of this direction. */
-static void add_bias(const struct cell *c, int second, uint32_t first, uint32_t last,
+static void add_bias(const struct cell_error *c, int second, uint32_t first, uint32_t last,
                      struct bounded *to)
 {
     uint64_t rows = (uint64_t)c->gates * c->hidden, base = (2 * c->direction + second) * rows;
@@ -84,7 +84,7 @@ static void add_bias(const struct cell *c, int second, uint32_t first, uint32_t 
 
 /* ---- one step ---- */
 
-static void lstm_step(const struct cell *c)
+static void lstm_step(const struct cell_error *c)
 {
     uint32_t n = c->hidden;
 
@@ -101,7 +101,7 @@ static void lstm_step(const struct cell *c)
     }
 }
 
-static void gru_step(const struct cell *c)
+static void gru_step(const struct cell_error *c)
 {
     uint32_t n = c->hidden;
 
@@ -125,14 +125,14 @@ static void gru_step(const struct cell *c)
     }
 }
 
-static void rnn_step(const struct cell *c)
+static void rnn_step(const struct cell_error *c)
 {
     products(c, R, 0, c->hidden, c->h, c->hidden, c->from_h);
     for (uint32_t j = 0; j < c->hidden; j++)
         c->h[j] = fn(c, UNARY_TANH, two(c, BINARY_ADD, c->from_x[j], c->from_h[j]));
 }
 
-static void one_step(const struct cell *c, const struct bounded *x)
+static void one_step(const struct cell_error *c, const struct bounded *x)
 {
     products(c, W, 0, c->gates * c->hidden, x, c->inputs, c->from_x);
     add_bias(c, 0, 0, c->gates * c->hidden, c->from_x);
@@ -148,13 +148,13 @@ static void one_step(const struct cell *c, const struct bounded *x)
 
 /* ---- sequences ---- */
 
-static void begin(const struct cell *c, uint32_t k, uint64_t at, struct bounded *state)
+static void begin(const struct cell_error *c, uint32_t k, uint64_t at, struct bounded *state)
 {
     for (uint32_t j = 0; j < c->hidden; j++)
         state[j] = has_input(c->n, c->in, k) ? bounded_at(c->in[k], at + j) : exactly(0);
 }
 
-static void write(const struct cell *c, uint32_t k, uint64_t at, const struct bounded *state)
+static void write(const struct cell_error *c, uint32_t k, uint64_t at, const struct bounded *state)
 {
     for (uint32_t j = 0; k < c->n->outs && c->out[k].e && j < c->hidden; j++) {
         c->out[k].t.f[at + j] = state[j].v;
@@ -163,17 +163,17 @@ static void write(const struct cell *c, uint32_t k, uint64_t at, const struct bo
 }
 
 /* The first element of an input, of a result of a step, and of a state. */
-static uint64_t input_at(const struct cell *c, uint64_t t, uint64_t b)
+static uint64_t input_at(const struct cell_error *c, uint64_t t, uint64_t b)
 {
     return (c->batch_first ? b * c->steps + t : t * c->batch + b) * c->inputs;
 }
-static uint64_t result_at(const struct cell *c, uint64_t t, uint64_t b)
+static uint64_t result_at(const struct cell_error *c, uint64_t t, uint64_t b)
 {
     return (c->batch_first ? (b * c->steps + t) * c->directions + c->direction
                            : (t * c->directions + c->direction) * c->batch + b) *
            c->hidden;
 }
-static uint64_t state_at(const struct cell *c, uint64_t b)
+static uint64_t state_at(const struct cell_error *c, uint64_t b)
 {
     return (c->batch_first ? b * c->directions + c->direction
                            : (uint64_t)c->direction * c->batch + b) *
@@ -181,7 +181,7 @@ static uint64_t state_at(const struct cell *c, uint64_t b)
 }
 
 /* Batch item b, forwards or backwards. x: room for an input. */
-static void one_sequence(const struct cell *c, uint32_t b, int backwards, struct bounded *x)
+static void one_sequence(const struct cell_error *c, uint32_t b, int backwards, struct bounded *x)
 {
     uint64_t state = state_at(c, b);
 
@@ -205,13 +205,15 @@ static void one_sequence(const struct cell *c, uint32_t b, int backwards, struct
 
 static enum emu_status cell_new(const struct op_error *o, const struct op_node *n,
                                 const struct bounded_value *const *in, struct bounded_value *out,
-                                struct cell *c)
+                                struct cell_error *c)
 {
     const struct op_shape *x = &in[X]->t.shape, *r = &in[R]->t.shape;
     struct op_call call = op_attrs_of(o->g, n);
     size_t rows;
 
-    *c = (struct cell){ .r = rounding_of(o->elem), .n = n, .in = in, .out = out, .made = o->made };
+    *c = (struct cell_error){
+        .r = rounding_of(o->elem), .n = n, .in = in, .out = out, .made = o->made
+    };
     c->batch_first = op_int(&call, "layout") != 0;
     c->steps = x->dim[c->batch_first];
     c->batch = x->dim[!c->batch_first];
@@ -236,7 +238,7 @@ enum emu_status recurrent_error(const struct op_error *o, const struct op_node *
     struct op_call call = op_attrs_of(o->g, n);
     int reverse = op_is(&call, "direction", "reverse");
     struct bounded *x = emu_alloc(in[X]->t.shape.dim[2], sizeof(*x));
-    struct cell c;
+    struct cell_error c;
     enum emu_status s = cell_new(o, n, in, out, &c);
 
     if (s == EMU_OK && !x)

@@ -2,7 +2,7 @@
  * models/lower/lower_binary.c. */
 #include "models/bound/op_error_rules.h"
 
-static const struct binary_row {
+static const struct binary_error {
     const char *name;
     enum binary_op op;
     int swapped;
@@ -18,7 +18,7 @@ static const struct binary_row {
     { "Xor", BINARY_EQUAL, 0 },
 };
 
-static const struct binary_row *binary_row_of(const struct op_node *n)
+static const struct binary_error *binary_row_of(const struct op_node *n)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(binary); k++) {
         if (op_node_is(n, binary[k].name))
@@ -29,7 +29,7 @@ static const struct binary_row *binary_row_of(const struct op_node *n)
 
 /* All operands of a number of the result. */
 static struct bounded combine(const struct rounding *r, const struct op_node *n,
-                              const struct binary_row *row, const struct bounded *x)
+                              const struct binary_error *row, const struct bounded *x)
 {
     struct bounded y = x[0];
 
@@ -51,7 +51,7 @@ enum emu_status binary_error(const struct op_error *o, const struct op_node *n,
                              const struct bounded_value *const *in, struct bounded_value *out)
 {
     const struct rounding r = rounding_of(o->elem);
-    const struct binary_row *row = binary_row_of(n);
+    const struct binary_error *row = binary_row_of(n);
     struct bounded *x = emu_alloc(n->ins, sizeof(*x));
     uint64_t(*stride)[OP_RANK_MAX] = emu_alloc(n->ins, sizeof(*stride));
     const struct op_shape *s = &out->t.shape;

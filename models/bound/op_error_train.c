@@ -29,13 +29,13 @@
 
 /* ---- what a norm sees ---- */
 
-enum norm_kind { NORM_BATCH, NORM_GROUP, NORM_LAYER };
+enum norm_error_kind { NORM_BATCH, NORM_GROUP, NORM_LAYER };
 
-struct norm {
+struct norm_error {
     const struct op_error *o;
     const struct op_node *n;
     const struct bounded_value *const *in;
-    enum norm_kind kind;
+    enum norm_error_kind kind;
     struct op_lanes x, place, dy; /* owned; place: which number of scale and shift an element has */
     struct op_tensor places;      /* owned, of x's shape */
     double eps;
@@ -47,7 +47,7 @@ static int is_named(const struct op_node *n, const char *norm, const char *gradi
 }
 
 /* Lanes along axes of a shape, and where scale and shift run along x. */
-static void see(struct norm *m, struct op_shape *seen, uint32_t *axes, struct op_shape *scale)
+static void see(struct norm_error *m, struct op_shape *seen, uint32_t *axes, struct op_shape *scale)
 {
     const struct op_shape *x = &m->in[0]->t.shape, *s = &m->in[1]->t.shape;
     struct op_call c = op_attrs_of(m->o->g, m->n);
@@ -72,8 +72,8 @@ static void see(struct norm *m, struct op_shape *seen, uint32_t *axes, struct op
                                    op_int(&c, "strided") != 0, seen);
 }
 
-static enum emu_status norm_open(struct norm *m, const struct op_error *o, const struct op_node *n,
-                                 const struct bounded_value *const *in)
+static enum emu_status norm_open(struct norm_error *m, const struct op_error *o,
+                                 const struct op_node *n, const struct bounded_value *const *in)
 {
     struct op_call c = op_attrs_of(o->g, n);
     const struct op_shape *x = &in[0]->t.shape;
@@ -81,7 +81,7 @@ static enum emu_status norm_open(struct norm *m, const struct op_error *o, const
     uint32_t index[OP_RANK_MAX] = { 0 }, axes;
     struct op_shape seen, scale;
 
-    *m = (struct norm){ .o = o, .n = n, .in = in, .eps = op_float(&c, "epsilon") };
+    *m = (struct norm_error){ .o = o, .n = n, .in = in, .eps = op_float(&c, "epsilon") };
     m->kind = is_named(n, "BatchNormalization", "BatchNormalizationGradient")   ? NORM_BATCH
               : is_named(n, "GroupNormalization", "GroupNormalizationGradient") ? NORM_GROUP
                                                                                 : NORM_LAYER;
@@ -101,7 +101,7 @@ static enum emu_status norm_open(struct norm *m, const struct op_error *o, const
     return op_lanes_new(&seen, axes, &m->dy);
 }
 
-static void norm_close(struct norm *m)
+static void norm_close(struct norm_error *m)
 {
     op_lanes_free(&m->x);
     op_lanes_free(&m->place);
@@ -110,13 +110,14 @@ static void norm_close(struct norm *m)
 }
 
 /* Number i of input k. */
-static struct bounded parameter(const struct norm *m, uint32_t k, uint64_t i, double otherwise)
+static struct bounded parameter(const struct norm_error *m, uint32_t k, uint64_t i,
+                                double otherwise)
 {
     return has_input(m->n, m->in, k) ? bounded_at(m->in[k], i) : exactly(otherwise);
 }
 
 /* Whether all of x is exact; if not, its results may be anything. */
-static int is_exact(const struct norm *m, struct bounded_value *out)
+static int is_exact(const struct norm_error *m, struct bounded_value *out)
 {
     int exact = 1;
 
@@ -146,7 +147,7 @@ static void set_root(struct statistics *s, double eps)
 }
 
 /* Of the lane in m->x. */
-static struct statistics statistics_of(const struct norm *m)
+static struct statistics statistics_of(const struct norm_error *m)
 {
     double n = (double)m->x.length, size = 0, squares = 0;
     struct statistics s = { .sums = (n + 8) * F32_UNIT };
@@ -166,7 +167,7 @@ static struct statistics statistics_of(const struct norm *m)
 }
 
 /* Those that are inputs of a norm. */
-static struct statistics given_statistics(const struct norm *m, uint64_t lane)
+static struct statistics given_statistics(const struct norm_error *m, uint64_t lane)
 {
     struct bounded mean = parameter(m, 3, lane, 0), variance = parameter(m, 4, lane, 0);
     struct statistics s = {
@@ -193,7 +194,7 @@ static double height(const struct statistics *s, double x)
 }
 
 /* The bounds of a lane of results of x's shape. */
-static void write_lane(const struct norm *m, uint64_t lane, const double *e, double *bounds)
+static void write_lane(const struct norm_error *m, uint64_t lane, const double *e, double *bounds)
 {
     struct op_tensor t = { .shape = m->in[0]->t.shape, .f = bounds };
     struct op_lanes room = m->x;
@@ -204,7 +205,7 @@ static void write_lane(const struct norm *m, uint64_t lane, const double *e, dou
 
 /* ---- forward ---- */
 
-static double result_error(const struct norm *m, const struct statistics *s, uint64_t i)
+static double result_error(const struct norm_error *m, const struct statistics *s, uint64_t i)
 {
     const struct rounding r = rounding_of(m->o->elem);
     uint64_t at = (uint64_t)m->place.f[i];
@@ -222,7 +223,8 @@ static double result_error(const struct norm *m, const struct statistics *s, uin
 }
 
 /* A running statistic that moves, in f32. */
-static double moved_error(const struct norm *m, uint32_t k, uint64_t lane, double now, double e)
+static double moved_error(const struct norm_error *m, uint32_t k, uint64_t lane, double now,
+                          double e)
 {
     struct op_call c = op_attrs_of(m->o->g, m->n);
     struct bounded before = parameter(m, 2 + k, lane, 0);
@@ -232,7 +234,7 @@ static double moved_error(const struct norm *m, uint32_t k, uint64_t lane, doubl
            4 * F32_UNIT * (fabs(before.v) + fabs(now) + e);
 }
 
-static void statistics_error(const struct norm *m, const struct statistics *s, uint64_t lane,
+static void statistics_error(const struct norm_error *m, const struct statistics *s, uint64_t lane,
                              struct bounded_value *out)
 {
     int layer = m->kind == NORM_LAYER;
@@ -249,7 +251,7 @@ enum emu_status norm_train_error(const struct op_error *o, const struct op_node 
 {
     struct op_call c = op_attrs_of(o->g, n);
     int given = op_node_is(n, "BatchNormalization") && !op_int(&c, "training_mode");
-    struct norm m;
+    struct norm_error m;
     enum emu_status st = norm_open(&m, o, n, in);
     double *e = st == EMU_OK ? emu_alloc(m.x.length + 1, sizeof(*e)) : NULL;
 
@@ -281,13 +283,13 @@ struct slope {
 };
 
 /* What is added up over a lane or for a number of scale and shift: magnitudes and errors. */
-struct sums {
+struct lane_sums {
     double s, d;         /* of g, and of g h */
     double size, height; /* of |g|, and of |g| H */
     double es, ed;       /* of eg, and of |g| eh + eg |h| */
 };
 
-static void add_to(struct sums *t, struct bounded g, const struct slope *p)
+static void add_to(struct lane_sums *t, struct bounded g, const struct slope *p)
 {
     t->s += g.v;
     t->d += g.v * p->h;
@@ -298,13 +300,13 @@ static void add_to(struct sums *t, struct bounded g, const struct slope *p)
 }
 
 /* What errors of a sum of n numbers become: eS and eD. */
-static void add_sum_errors(struct sums *t, double n)
+static void add_sum_errors(struct lane_sums *t, double n)
 {
     t->es += (n + 8) * F32_UNIT * t->size;
     t->ed += (n + 8) * F32_UNIT * t->height;
 }
 
-static struct slope slope_of(const struct norm *m, const struct statistics *s, uint64_t i,
+static struct slope slope_of(const struct norm_error *m, const struct statistics *s, uint64_t i,
                              struct bounded dy)
 {
     struct bounded h = normed(s, m->x.f[i]);
@@ -319,8 +321,8 @@ static struct slope slope_of(const struct norm *m, const struct statistics *s, u
     return p;
 }
 
-static double back_error(const struct rounding *r, const struct statistics *s, const struct sums *t,
-                         const struct slope *p, double n)
+static double back_error(const struct rounding *r, const struct statistics *s,
+                         const struct lane_sums *t, const struct slope *p, double n)
 {
     struct bounded dx = { s->root * (p->g.v - (t->s + p->h * t->d) / n), 0 };
     double parts = fabs(p->g.v) + fabs(t->s) / n + p->height * fabs(t->d) / n;
@@ -331,12 +333,12 @@ static double back_error(const struct rounding *r, const struct statistics *s, c
 }
 
 /* A lane; by_parameter: what its elements add to the sums of scale and shift. */
-static void lane_back(const struct norm *m, const struct statistics *s, struct slope *p, double *e,
-                      struct sums *by_parameter)
+static void lane_back(const struct norm_error *m, const struct statistics *s, struct slope *p,
+                      double *e, struct lane_sums *by_parameter)
 {
     const struct rounding r = rounding_of(m->o->elem);
     double n = (double)m->x.length;
-    struct sums lane = { 0 };
+    struct lane_sums lane = { 0 };
 
     for (uint64_t i = 0; i < m->x.length; i++) {
         add_to(&lane, p[i].g, &p[i]);
@@ -348,7 +350,7 @@ static void lane_back(const struct norm *m, const struct statistics *s, struct s
 }
 
 /* dy of a lane, with its errors. */
-static void read_gradients(const struct norm *m, uint64_t k, const struct statistics *s,
+static void read_gradients(const struct norm_error *m, uint64_t k, const struct statistics *s,
                            struct slope *p)
 {
     const struct op_lanes *dy = &m->dy;
@@ -364,13 +366,13 @@ static void read_gradients(const struct norm *m, uint64_t k, const struct statis
 }
 
 /* Gradients of scale and shift: sums in f32. */
-static void parameters_back(const struct norm *m, struct sums *by_parameter,
+static void parameters_back(const struct norm_error *m, struct lane_sums *by_parameter,
                             struct bounded_value *out)
 {
     uint64_t parameters = count_of(m->in[1]);
 
     for (uint64_t i = 0; i < parameters; i++) {
-        struct sums *t = &by_parameter[i];
+        struct lane_sums *t = &by_parameter[i];
 
         add_sum_errors(t, (double)(count_of(m->in[0]) / parameters));
         if (m->n->outs > 1 && out[1].e)
@@ -383,11 +385,11 @@ static void parameters_back(const struct norm *m, struct sums *by_parameter,
 enum emu_status norm_back_error(const struct op_error *o, const struct op_node *n,
                                 const struct bounded_value *const *in, struct bounded_value *out)
 {
-    struct norm m;
+    struct norm_error m;
     enum emu_status st = norm_open(&m, o, n, in);
     double *e = NULL;
     struct slope *p = NULL;
-    struct sums *sums = NULL;
+    struct lane_sums *sums = NULL;
 
     if (st == EMU_OK) {
         e = emu_alloc(m.x.length + 1, sizeof(*e));

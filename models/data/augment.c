@@ -17,12 +17,13 @@ static double drawn(uint64_t *state)
 }
 
 /* A rectangle of a picture; what lies outside is black. */
-struct piece {
+struct picture_piece {
     int64_t x, y;
     uint32_t width, height;
 };
 
-static enum emu_status cut(const struct picture *p, const struct piece *r, struct picture *out)
+static enum emu_status cut(const struct picture *p, const struct picture_piece *r,
+                           struct picture *out)
 {
     memset(out, 0, sizeof(*out));
     out->width = r->width;
@@ -58,11 +59,11 @@ static void mirror(struct picture *p)
 }
 
 /* A piece with a drawn area and form; if none fits in some tries, the largest in the middle. */
-static struct piece draw_piece(const struct picture *p, uint64_t *state)
+static struct picture_piece draw_piece(const struct picture *p, uint64_t *state)
 {
     double area = (double)p->width * p->height;
     uint32_t side = p->width < p->height ? p->width : p->height;
-    struct piece r;
+    struct picture_piece r;
 
     for (unsigned k = 0; k < TRIES; k++) {
         double a = area * (0.08 + 0.92 * drawn(state));
@@ -77,24 +78,25 @@ static struct piece draw_piece(const struct picture *p, uint64_t *state)
         r.y = random_below(state, p->height - r.height + 1);
         return r;
     }
-    r = (struct piece){ (p->width - side) / 2, (p->height - side) / 2, side, side };
+    r = (struct picture_piece){ (p->width - side) / 2, (p->height - side) / 2, side, side };
     return r;
 }
 
 /* All of the picture, moved. */
-static struct piece draw_shift(const struct picture *p, uint64_t *state)
+static struct picture_piece draw_shift(const struct picture *p, uint64_t *state)
 {
     uint32_t x = p->width / SHIFT_PARTS, y = p->height / SHIFT_PARTS;
 
-    return (struct piece){ (int64_t)random_below(state, 2 * x + 1) - x,
-                           (int64_t)random_below(state, 2 * y + 1) - y, p->width, p->height };
+    return (struct picture_piece){ (int64_t)random_below(state, 2 * x + 1) - x,
+                                   (int64_t)random_below(state, 2 * y + 1) - y, p->width,
+                                   p->height };
 }
 
 enum emu_status augment_picture(const struct picture *p, enum augment how, uint64_t seed,
                                 uint32_t width, uint32_t height, struct picture *out)
 {
     uint64_t state = hash_mix(seed);
-    struct piece r = { 0, 0, p->width, p->height };
+    struct picture_piece r = { 0, 0, p->width, p->height };
     struct picture piece;
     enum emu_status s;
 

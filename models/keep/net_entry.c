@@ -88,7 +88,7 @@ static json_t *steps_json(const struct layer_cycles *k)
         json_t *step = numbers(value, STEP_NUMBERS);
 
         for (uint32_t j = 0; j < s->shares; j++) {
-            const struct row_share *share = &k->share[s->first_share + j];
+            const struct moved_share *share = &k->share[s->first_share + j];
 
             json_array_append_new(step, json_integer(share->row));
             json_array_append_new(step, json_integer((json_int_t)share->bytes));
@@ -226,7 +226,7 @@ static int take_step(const json_t *list, struct layer_cycles *k)
 
         if (row < 0 || row >= k->rows || bytes < 0)
             return 0;
-        k->share[k->shares++] = (struct row_share){ (uint32_t)row, (uint64_t)bytes };
+        k->share[k->shares++] = (struct moved_share){ (uint32_t)row, (uint64_t)bytes };
     }
     return k->steps == 1 || s->superstep >= s[-1].superstep;
 }

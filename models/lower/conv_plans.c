@@ -35,7 +35,7 @@ struct shape_choice {
 };
 
 /* A convolution. */
-struct conv {
+struct planned_conv {
     uint32_t shape; /* in shapes */
     uint64_t live;  /* as in struct conv_request */
     uint64_t cap;   /* on its temporaries */
@@ -48,7 +48,7 @@ struct chooser {
     const struct conv_demand *d;
     uint32_t tiles;
     struct shape_choice *shape; /* owned */
-    struct conv *conv;          /* owned; one for each request */
+    struct planned_conv *conv;  /* owned; one for each request */
     uint32_t shapes;
 };
 
@@ -91,12 +91,12 @@ static enum emu_status chooser_init(struct chooser *c)
 
 /* ---- one choice ---- */
 
-static const struct conv_choice *choice_of(const struct chooser *c, const struct conv *conv)
+static const struct conv_choice *choice_of(const struct chooser *c, const struct planned_conv *conv)
 {
     return &c->shape[conv->shape].choice;
 }
 
-static const struct conv_plan *plan_of(const struct chooser *c, const struct conv *conv)
+static const struct conv_plan *plan_of(const struct chooser *c, const struct planned_conv *conv)
 {
     return &choice_of(c, conv)->plan[conv->at];
 }
@@ -110,7 +110,7 @@ static int is_cheaper(const struct conv_plan *p, const struct conv_plan *q,
 }
 
 /* Plans after the present one are slower. */
-static void find_next(const struct chooser *c, struct conv *conv)
+static void find_next(const struct chooser *c, struct planned_conv *conv)
 {
     const struct conv_choice *all = choice_of(c, conv);
     const struct conv_plan *p = &all->plan[conv->at];
@@ -126,7 +126,7 @@ static void find_next(const struct chooser *c, struct conv *conv)
 }
 
 /* The fastest plan within the cap, else the one that needs least; whether it is within. */
-static int choose_fastest(const struct chooser *c, struct conv *conv)
+static int choose_fastest(const struct chooser *c, struct planned_conv *conv)
 {
     const struct conv_choice *all = choice_of(c, conv);
 
@@ -152,12 +152,12 @@ static uint64_t total_resident(const struct chooser *c)
 }
 
 /* The convolution whose next step costs least per byte, NULL if none has one. */
-static struct conv *cheapest(const struct chooser *c)
+static struct planned_conv *cheapest(const struct chooser *c)
 {
-    struct conv *best = NULL;
+    struct planned_conv *best = NULL;
 
     for (uint32_t i = 0; i < c->d->convs; i++) {
-        struct conv *x = &c->conv[i];
+        struct planned_conv *x = &c->conv[i];
         const struct conv_plan *p, *q;
 
         if (x->next == SIZE_MAX)
@@ -184,7 +184,7 @@ static int choose(struct chooser *c, uint64_t resident)
     int fits = c->d->fixed_bytes + resident + c->d->other_live <= memory;
 
     for (uint32_t i = 0; i < c->d->convs; i++) {
-        struct conv *x = &c->conv[i];
+        struct planned_conv *x = &c->conv[i];
 
         used = c->d->fixed_bytes + resident + x->live;
         x->cap = used < memory ? memory - used : 0;
@@ -195,7 +195,7 @@ static int choose(struct chooser *c, uint64_t resident)
         find_next(c, x);
     }
     for (bytes = total_resident(c); bytes > resident;) {
-        struct conv *x = cheapest(c);
+        struct planned_conv *x = cheapest(c);
 
         if (!x)
             return 0;
@@ -287,7 +287,7 @@ static size_t walk_candidates(struct chooser *c, const struct candidate *list, s
     for (uint32_t i = 0; i < c->d->convs; i++)
         c->conv[i].at = SIZE_MAX;
     for (size_t k = 0; k < n; k++) {
-        struct conv *x = &c->conv[list[k].conv];
+        struct planned_conv *x = &c->conv[list[k].conv];
         uint64_t had = x->at == SIZE_MAX ? 0 : plan_of(c, x)->resident_bytes, over, need;
 
         if (x->at != SIZE_MAX && list[k].resident >= had)
@@ -330,7 +330,7 @@ static void take_plans(const struct chooser *c, struct conv_plans *out)
     out->resident_bytes = total_resident(c);
     out->cycles = out->fetched = 0;
     for (uint32_t i = 0; i < c->d->convs; i++) {
-        const struct conv *x = &c->conv[i];
+        const struct planned_conv *x = &c->conv[i];
         const struct conv_plan *p = plan_of(c, x);
 
         out->plan[i] = *p;

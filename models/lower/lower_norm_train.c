@@ -9,12 +9,12 @@
  */
 #include "models/lower/arithmetic.h"
 
-enum norm_kind { NORM_BATCH, NORM_GROUP, NORM_LAYER };
+enum norm_sharing { NORM_BATCH, NORM_GROUP, NORM_LAYER };
 
 struct norm {
     struct formula f;
     const struct op_node *n;
-    enum norm_kind kind;
+    enum norm_sharing kind;
     struct op_shape shape;
     uint32_t items, channels, positions; /* [items][channels][positions]; of layer norm, rows */
     uint32_t padded;                     /* channels with those that fill up a field's blocks */

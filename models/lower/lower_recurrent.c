@@ -12,7 +12,7 @@
 enum { X, W, R, B, LENGTHS, H0, C0, P };
 
 /* A cell in one direction. */
-struct cell {
+struct recurrent_cell {
     struct formula f;
     const struct op_node *n;
     uint32_t direction, steps, batch, hidden, gates;
@@ -25,7 +25,7 @@ struct cell {
 };
 
 /* What a step needs of the one before, each [batch][hidden]; RNN and GRU have no c. */
-struct state {
+struct cell_state {
     struct tensor h, c;
 };
 
@@ -40,7 +40,7 @@ static int has(const struct op_node *n, uint32_t k)
 }
 
 /* a [rows][k] times the transpose of b [gates * hidden][k], as [gates][rows][hidden]. */
-static struct tensor times(const struct cell *c, struct tensor a, struct tensor b)
+static struct tensor times(const struct recurrent_cell *c, struct tensor a, struct tensor b)
 {
     static const unsigned turned[] = { 0, 2, 1 }, gates_first[] = { 1, 0, 2 };
     struct graph *g = c->f.l->g;
@@ -57,7 +57,7 @@ static struct tensor times(const struct cell *c, struct tensor a, struct tensor 
 
 /* A number for each gate and place, [gates * hidden], again for each row of [gates][rows][hidden].
  */
-static struct tensor for_rows(const struct cell *c, struct tensor t, uint32_t rows)
+static struct tensor for_rows(const struct recurrent_cell *c, struct tensor t, uint32_t rows)
 {
     struct graph *g = c->f.l->g;
     uint32_t gates = (uint32_t)tensor_elements(g, t) / c->hidden;
@@ -66,13 +66,13 @@ static struct tensor for_rows(const struct cell *c, struct tensor t, uint32_t ro
     return tensor_broadcast(g, t, 1, rows);
 }
 
-static struct tensor gates_between(const struct cell *c, struct tensor t, uint32_t begin,
+static struct tensor gates_between(const struct recurrent_cell *c, struct tensor t, uint32_t begin,
                                    uint32_t end)
 {
     return tensor_slice(c->f.l->g, t, 0, begin, end);
 }
 
-static struct tensor gate(const struct cell *c, struct tensor t, uint32_t k)
+static struct tensor gate(const struct recurrent_cell *c, struct tensor t, uint32_t k)
 {
     return tensor_index(c->f.l->g, t, k);
 }
@@ -80,7 +80,8 @@ static struct tensor gate(const struct cell *c, struct tensor t, uint32_t k)
 /* ---- one step ---- */
 
 /* t + peephole k times the state of the cell. */
-static struct tensor peeped(const struct cell *c, struct tensor t, uint32_t k, struct tensor state)
+static struct tensor peeped(const struct recurrent_cell *c, struct tensor t, uint32_t k,
+                            struct tensor state)
 {
     struct tensor p;
 
@@ -91,7 +92,7 @@ static struct tensor peeped(const struct cell *c, struct tensor t, uint32_t k, s
 }
 
 /* x + t where x is: so is all that is computed from it. */
-static struct tensor plus(const struct cell *c, struct tensor x, struct tensor t)
+static struct tensor plus(const struct recurrent_cell *c, struct tensor x, struct tensor t)
 {
     struct lowering *l = c->f.l;
     struct tensor v =
@@ -102,11 +103,12 @@ static struct tensor plus(const struct cell *c, struct tensor x, struct tensor t
     return fn_two(&c->f, BINARY_ADD, x, v);
 }
 
-static struct state lstm_step(const struct cell *c, struct tensor x, const struct state *s)
+static struct cell_state lstm_step(const struct recurrent_cell *c, struct tensor x,
+                                   const struct cell_state *s)
 {
     const struct formula *f = &c->f;
     struct tensor t = plus(c, x, times(c, s->h, c->r[0])), i, o, forget, new;
-    struct state next;
+    struct cell_state next;
 
     i = fn(f, UNARY_SIGMOID, peeped(c, gate(c, t, 0), 0, s->c));
     forget = fn(f, UNARY_SIGMOID, peeped(c, gate(c, t, 2), 2, s->c));
@@ -119,7 +121,8 @@ static struct state lstm_step(const struct cell *c, struct tensor x, const struc
 }
 
 /* Gates [begin, end) of h times the recurrent weights, plus their bias. */
-static struct tensor recurrent(const struct cell *c, struct tensor h, uint32_t begin, uint32_t end)
+static struct tensor recurrent(const struct recurrent_cell *c, struct tensor h, uint32_t begin,
+                               uint32_t end)
 {
     struct graph *g = c->f.l->g;
     uint32_t from = begin * c->hidden, to = end * c->hidden;
@@ -131,7 +134,8 @@ static struct tensor recurrent(const struct cell *c, struct tensor h, uint32_t b
                   for_rows(c, tensor_slice(g, c->r_bias, 0, from, to), c->batch));
 }
 
-static struct state gru_step(const struct cell *c, struct tensor x, const struct state *s)
+static struct cell_state gru_step(const struct recurrent_cell *c, struct tensor x,
+                                  const struct cell_state *s)
 {
     const struct formula *f = &c->f;
     struct tensor t = plus(c, gates_between(c, x, 0, 2), recurrent(c, s->h, 0, 2));
@@ -145,11 +149,12 @@ static struct state gru_step(const struct cell *c, struct tensor x, const struct
     new = fn(f, UNARY_TANH, fn_two(f, BINARY_ADD, gate(c, x, 2), new));
     /* (1 - z) new + z h = new + z (h - new) */
     h = fn_two(f, BINARY_MUL, z, fn_two(f, BINARY_SUB, h, new));
-    return (struct state){ .h = fn_two(f, BINARY_ADD, new, h) };
+    return (struct cell_state){ .h = fn_two(f, BINARY_ADD, new, h) };
 }
 
 /* x: [gates][batch][hidden] */
-static struct state step(const struct cell *c, struct tensor x, const struct state *s)
+static struct cell_state step(const struct recurrent_cell *c, struct tensor x,
+                              const struct cell_state *s)
 {
     struct tensor t;
 
@@ -158,13 +163,13 @@ static struct state step(const struct cell *c, struct tensor x, const struct sta
     if (op_node_is(c->n, "GRU"))
         return gru_step(c, x, s);
     t = plus(c, x, times(c, s->h, c->r[0]));
-    return (struct state){ .h = fn(&c->f, UNARY_TANH, gate(c, t, 0)) };
+    return (struct cell_state){ .h = fn(&c->f, UNARY_TANH, gate(c, t, 0)) };
 }
 
 /* ---- all steps ---- */
 
 /* Input k of the node for the cell's direction, which is dimension `dim` of it. */
-static struct tensor of_direction(const struct cell *c, uint32_t k, unsigned dim)
+static struct tensor of_direction(const struct recurrent_cell *c, uint32_t k, unsigned dim)
 {
     static const unsigned swapped[] = { 1, 0, 2 };
     struct lowering *l = c->f.l;
@@ -176,7 +181,7 @@ static struct tensor of_direction(const struct cell *c, uint32_t k, unsigned dim
 }
 
 /* A state at the start, [batch][hidden]: given, or zeros. */
-static struct tensor initial(const struct cell *c, uint32_t k)
+static struct tensor initial(const struct recurrent_cell *c, uint32_t k)
 {
     struct lowering *l = c->f.l;
     const struct op_shape s = { .rank = 2, .dim = { c->batch, c->hidden } };
@@ -202,7 +207,7 @@ static struct tensor backwards(struct lowering *l, struct tensor t)
 }
 
 /* [steps][batch][inputs] of the node as rows, in the order of time. */
-static struct tensor inputs(const struct cell *c)
+static struct tensor inputs(const struct recurrent_cell *c)
 {
     static const unsigned time_first[] = { 1, 0, 2 };
     struct graph *g = c->f.l->g;
@@ -217,7 +222,7 @@ static struct tensor inputs(const struct cell *c)
 }
 
 /* Gates [begin, end) of the recurrent weights; where they are used, if that is more than once. */
-static struct tensor weights_of(const struct cell *c, uint32_t begin, uint32_t end)
+static struct tensor weights_of(const struct recurrent_cell *c, uint32_t begin, uint32_t end)
 {
     struct lowering *l = c->f.l;
     static const unsigned turned[] = { 0, 2, 1 };
@@ -232,7 +237,7 @@ static struct tensor weights_of(const struct cell *c, uint32_t begin, uint32_t e
     return tensor_index(l->g, tensor_transpose(l->g, t, turned), 0);
 }
 
-static void recurrent_weights(struct cell *c)
+static void recurrent_weights(struct recurrent_cell *c)
 {
     uint32_t together = op_node_is(c->n, "GRU") ? 2 : c->gates;
 
@@ -241,7 +246,7 @@ static void recurrent_weights(struct cell *c)
         c->r[1] = weights_of(c, together, c->gates);
 }
 
-static void begin(struct cell *c)
+static void begin(struct recurrent_cell *c)
 {
     static const unsigned steps_first[] = { 1, 0, 2, 3 };
     struct graph *g = c->f.l->g;
@@ -264,7 +269,7 @@ static void begin(struct cell *c)
 }
 
 /* A variable that keeps a state from step to step, where the gates are; it begins with t. */
-static struct tensor keeper(const struct cell *c, struct tensor gate, struct tensor t)
+static struct tensor keeper(const struct recurrent_cell *c, struct tensor gate, struct tensor t)
 {
     struct lowering *l = c->f.l;
     struct tensor v =
@@ -276,7 +281,7 @@ static struct tensor keeper(const struct cell *c, struct tensor gate, struct ten
 }
 
 /* The loop: returns h of all steps, and sets the state to the last one. */
-static struct tensor loop(const struct cell *c, struct state *s)
+static struct tensor loop(const struct recurrent_cell *c, struct cell_state *s)
 {
     struct lowering *l = c->f.l;
     struct graph *g = l->g;
@@ -287,7 +292,7 @@ static struct tensor loop(const struct cell *c, struct state *s)
     struct loop_rows out = op_loop_rows(g, &turns, l->real, 1, n, "h");
     struct program all = l->seq, body = program_sequence(g);
     struct tensor x = tensor_reshape(g, c->in, 3, (const uint32_t[]){ c->steps, c->gates, n });
-    struct state next;
+    struct cell_state next;
     int has_c = op_node_is(c->n, "LSTM");
 
     program_add(g, all, program_copy(g, x, in.all));
@@ -309,12 +314,12 @@ static struct tensor loop(const struct cell *c, struct state *s)
 }
 
 /* h of all steps, [steps][batch][hidden], and the last state. */
-static struct tensor run(struct cell *c, struct state *s)
+static struct tensor run(struct recurrent_cell *c, struct cell_state *s)
 {
     struct tensor y;
 
     begin(c);
-    *s = (struct state){ .h = initial(c, H0) };
+    *s = (struct cell_state){ .h = initial(c, H0) };
     if (op_node_is(c->n, "LSTM"))
         s->c = initial(c, C0);
     if (c->steps > 1) {
@@ -351,23 +356,24 @@ static void set_result(struct lowering *l, const struct op_node *n, uint32_t k, 
     lower_pin(l, n->out[k]);
 }
 
-static struct cell cell_of(struct lowering *l, const struct op_node *n, uint32_t direction)
+static struct recurrent_cell cell_of(struct lowering *l, const struct op_node *n,
+                                     uint32_t direction)
 {
     struct op_call c = lower_call(l, n);
     const struct op_shape *x = lower_shape(l, n->in[X]), *r = lower_shape(l, n->in[R]);
     int batch_first = (int)op_int(&c, "layout");
 
-    return (struct cell){ .f = { l, n->name },
-                          .n = n,
-                          .direction = direction,
-                          .steps = x->dim[batch_first],
-                          .batch = x->dim[!batch_first],
-                          .hidden = r->dim[2],
-                          .gates = gates_of(n),
-                          .reverse = direction || op_is(&c, "direction", "reverse"),
-                          .batch_first = batch_first,
-                          .linear_before_reset = op_knows(&c, "linear_before_reset") &&
-                                                 op_int(&c, "linear_before_reset") };
+    return (struct recurrent_cell){ .f = { l, n->name },
+                                    .n = n,
+                                    .direction = direction,
+                                    .steps = x->dim[batch_first],
+                                    .batch = x->dim[!batch_first],
+                                    .hidden = r->dim[2],
+                                    .gates = gates_of(n),
+                                    .reverse = direction || op_is(&c, "direction", "reverse"),
+                                    .batch_first = batch_first,
+                                    .linear_before_reset = op_knows(&c, "linear_before_reset") &&
+                                                           op_int(&c, "linear_before_reset") };
 }
 
 enum emu_status lower_recurrent(struct lowering *l, const struct node_group *group,
@@ -380,8 +386,8 @@ enum emu_status lower_recurrent(struct lowering *l, const struct node_group *gro
 
     (void)group;
     for (uint32_t d = 0; d < directions; d++) {
-        struct cell cell = cell_of(l, n, d);
-        struct state s;
+        struct recurrent_cell cell = cell_of(l, n, d);
+        struct cell_state s;
 
         batch_first = cell.batch_first;
         y[d] = run(&cell, &s);

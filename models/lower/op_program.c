@@ -42,7 +42,7 @@ enum attempt_room {
     ROOM_MOST         /* the plans need least, whatever they cost in time */
 };
 
-struct attempt {
+struct lowering_attempt {
     enum attempt_room room;
     uint64_t reserve; /* lower_options.reserve_bytes */
     int to_the_end;   /* 1: it is compiled whatever it turns out to need */
@@ -53,14 +53,14 @@ struct fitting {
     const struct arch *a; /* borrowed, like the next two */
     const struct op_graph *og;
     const struct op_program_options *o;
-    int code_must_fit;         /* 1: if it does not, the first attempt is the last one */
-    unsigned compiled;         /* attempts that were compiled */
-    struct attempt best, base; /* base: the last one that was compiled */
-    uint64_t base_peak;        /* what was expected of it, without its reserve, */
-    uint64_t base_cycles;      /* and the time of its plans */
+    int code_must_fit;                  /* 1: if it does not, the first attempt is the last one */
+    unsigned compiled;                  /* attempts that were compiled */
+    struct lowering_attempt best, base; /* base: the last one that was compiled */
+    uint64_t base_peak;                 /* what was expected of it, without its reserve, */
+    uint64_t base_cycles;               /* and the time of its plans */
 };
 
-static enum emu_status lower_program(const struct fitting *f, const struct attempt *t,
+static enum emu_status lower_program(const struct fitting *f, const struct lowering_attempt *t,
                                      struct op_program *p)
 {
     const struct op_program_options *o = f->o;
@@ -92,7 +92,7 @@ static void report_plans(const struct op_program *p, struct progress *progress)
                     count_text(plans->peak_bytes).at);
 }
 
-static int is_worth_compiling(const struct fitting *f, const struct attempt *t,
+static int is_worth_compiling(const struct fitting *f, const struct lowering_attempt *t,
                               const struct conv_plans *plans)
 {
     switch (t->room) {
@@ -107,7 +107,8 @@ static int is_worth_compiling(const struct fitting *f, const struct attempt *t,
 }
 
 /* Sets t->need. p->compiled is NULL when the plans are not worth it. */
-static enum emu_status try_attempt(struct fitting *f, struct attempt *t, struct op_program *p)
+static enum emu_status try_attempt(struct fitting *f, struct lowering_attempt *t,
+                                   struct op_program *p)
 {
     struct progress progress = progress_begin(f->o->compile.progress);
     struct compile_options compile = f->o->compile;
@@ -150,7 +151,7 @@ static int code_fits(const struct arch *a, const struct op_program *p)
 /* What comes after an attempt that does not fit. Only a reserve as large as the error of the
  * expectation changes plans that were expected to leave room, so that is tried first; it may be
  * more than any plans leave, though less would do. Returns 0 when nothing is left to try. */
-static int next_attempt(const struct fitting *f, struct attempt *t)
+static int next_attempt(const struct fitting *f, struct lowering_attempt *t)
 {
     uint64_t memory = f->a->mem_bytes, step = memory / RESERVE_STEPS;
     int was_compiled = t->need != UINT64_MAX;
@@ -158,13 +159,13 @@ static int next_attempt(const struct fitting *f, struct attempt *t)
     if (t->room == ROOM_MOST)
         return 0;
     if (was_compiled && f->compiled + 1 < ATTEMPTS_MAX)
-        *t = (struct attempt){ .room = ROOM_FOR_ERROR,
-                               .reserve = f->base.need - f->base_peak + step };
+        *t = (struct lowering_attempt){ .room = ROOM_FOR_ERROR,
+                                        .reserve = f->base.need - f->base_peak + step };
     else if (!was_compiled && t->room == ROOM_FOR_ERROR)
-        *t = (struct attempt){ .room = ROOM_FOR_MISSING,
-                               .reserve = f->base.reserve + f->base.need - memory + step };
+        *t = (struct lowering_attempt){ .room = ROOM_FOR_MISSING,
+                                        .reserve = f->base.reserve + f->base.need - memory + step };
     else
-        *t = (struct attempt){ .room = ROOM_MOST };
+        *t = (struct lowering_attempt){ .room = ROOM_MOST };
     return 1;
 }
 
@@ -174,10 +175,10 @@ static int is_compiled_to_the_end(const struct op_program *p)
 }
 
 /* Nothing fits: the program that needs least, which is what is reported. */
-static enum emu_status build_best(struct fitting *f, const struct attempt *last,
+static enum emu_status build_best(struct fitting *f, const struct lowering_attempt *last,
                                   struct op_program *p)
 {
-    struct attempt best = f->best;
+    struct lowering_attempt best = f->best;
 
     p->need_bytes = best.need;
     if (f->o->outlook || (is_compiled_to_the_end(p) && last->need <= best.need))
@@ -191,7 +192,8 @@ static enum emu_status build_best(struct fitting *f, const struct attempt *last,
 }
 
 /* Whether there is nothing to mend, or no other attempt would mend it. */
-static int is_settled(const struct fitting *f, const struct attempt *t, const struct op_program *p)
+static int is_settled(const struct fitting *f, const struct lowering_attempt *t,
+                      const struct op_program *p)
 {
     if (!p->compiled)
         return !f->compiled;
@@ -204,7 +206,7 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
                                     struct op_program *p)
 {
     struct fitting f = { .a = a, .og = og, .o = o, .code_must_fit = code_must_fit };
-    struct attempt t = { .room = ROOM_AS_EXPECTED };
+    struct lowering_attempt t = { .room = ROOM_AS_EXPECTED };
 
     for (;;) {
         struct progress progress;

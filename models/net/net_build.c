@@ -31,7 +31,7 @@ void build_block(struct net_builder *b, const char *block, const char *prefix)
 /* ---- nodes ---- */
 
 /* A node of a part. */
-struct line {
+struct part_line {
     const char *op, *name;
     const char *suffix; /* of the node's name, behind the part's; NULL: none */
     const char *out;    /* name of the result; NULL: the node's */
@@ -41,7 +41,7 @@ struct line {
     uint32_t attrs;
 };
 
-static uint32_t add(struct net_builder *b, const struct line *line)
+static uint32_t add(struct net_builder *b, const struct part_line *line)
 {
     char part[NET_NAME_MAX], name[2 * NET_NAME_MAX];
     const char *const result = line->out ? line->out : name;
@@ -89,13 +89,13 @@ static uint32_t add(struct net_builder *b, const struct line *line)
 
 uint32_t build_unary(struct net_builder *b, const char *op, uint32_t from, const char *name)
 {
-    return add(b, &(struct line){ .op = op, .name = name, .in = { from }, .ins = 1 });
+    return add(b, &(struct part_line){ .op = op, .name = name, .in = { from }, .ins = 1 });
 }
 
 uint32_t build_binary(struct net_builder *b, const char *op, uint32_t x, uint32_t y,
                       const char *name)
 {
-    return add(b, &(struct line){ .op = op, .name = name, .in = { x, y }, .ins = 2 });
+    return add(b, &(struct part_line){ .op = op, .name = name, .in = { x, y }, .ins = 2 });
 }
 
 uint32_t build_channels(const struct net_builder *b, uint32_t value)
@@ -142,14 +142,15 @@ static uint32_t parameter(struct net_builder *b, const struct owner *o, const ch
 
 /* ---- windows ---- */
 
-struct window {
+struct net_window {
     uint32_t kernel, stride;
     int64_t kernels[2], strides[2], pads[4]; /* pads: before y, x, then after */
 };
 
 /* Padding of one dimension. SAME gives ceil(in / stride) outputs and puts the odd element of
  * padding after. */
-static void pad(const struct net *n, struct window *w, unsigned axis, uint32_t in, uint32_t torch)
+static void pad(const struct net *n, struct net_window *w, unsigned axis, uint32_t in,
+                uint32_t torch)
 {
     uint32_t out = (in + w->stride - 1) / w->stride, need = (out - 1) * w->stride + w->kernel;
 
@@ -161,10 +162,10 @@ static void pad(const struct net *n, struct window *w, unsigned axis, uint32_t i
 }
 
 /* torch: rows and columns that torch adds on each side. */
-static struct window window_of(const struct net_builder *b, uint32_t from, uint32_t kernel,
-                               uint32_t stride, uint32_t torch)
+static struct net_window window_of(const struct net_builder *b, uint32_t from, uint32_t kernel,
+                                   uint32_t stride, uint32_t torch)
 {
-    struct window w = { .kernel = kernel, .stride = stride };
+    struct net_window w = { .kernel = kernel, .stride = stride };
 
     for (unsigned k = 0; k < 2 && b->status == EMU_OK; k++)
         pad(b->net, &w, k, b->net->graph->value[from].shape.dim[k + 2], torch);
@@ -197,14 +198,14 @@ uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, cons
     uint32_t in_c = build_channels(b, from);
     const uint32_t dim[] = { s.out_c, in_c / s.groups, s.kernel, s.kernel };
     const struct owner owner = { name, param, PARAM_CONV, s.groups };
-    const struct window w = window_of(b, from, s.kernel, s.stride, s.kernel / 2);
-    struct line line = { .op = "Conv",
-                         .name = name,
-                         .in = { from },
-                         .ins = 2,
-                         .attr = { INTS("pads", w.pads), INTS("strides", w.strides),
-                                   INT("group", s.groups) },
-                         .attrs = 3 };
+    const struct net_window w = window_of(b, from, s.kernel, s.stride, s.kernel / 2);
+    struct part_line line = { .op = "Conv",
+                              .name = name,
+                              .in = { from },
+                              .ins = 2,
+                              .attr = { INTS("pads", w.pads), INTS("strides", w.strides),
+                                        INT("group", s.groups) },
+                              .attrs = 3 };
 
     EMU_ASSERT(in_c % s.groups == 0 && s.out_c % s.groups == 0);
     line.in[1] = parameter(b, &owner, "weight", 4, dim);
@@ -215,12 +216,12 @@ static uint32_t batch_norm(struct net_builder *b, uint32_t from, const struct ow
 {
     static const char *const suffix[] = { "weight", "bias", "running_mean", "running_var" };
     uint32_t channels = build_channels(b, from);
-    struct line line = { .op = "BatchNormalization",
-                         .name = owner->name,
-                         .in = { from },
-                         .ins = 5,
-                         .attr = { FLOAT("epsilon", b->batch_eps) },
-                         .attrs = 1 };
+    struct part_line line = { .op = "BatchNormalization",
+                              .name = owner->name,
+                              .in = { from },
+                              .ins = 5,
+                              .attr = { FLOAT("epsilon", b->batch_eps) },
+                              .attrs = 1 };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(suffix); k++)
         line.in[k + 1] = parameter(b, owner, suffix[k], 1, &channels);
@@ -230,14 +231,14 @@ static uint32_t batch_norm(struct net_builder *b, uint32_t from, const struct ow
 static uint32_t group_norm(struct net_builder *b, uint32_t from, const struct owner *owner)
 {
     uint32_t channels = build_channels(b, from);
-    struct line line = { .op = "GroupNormalization",
-                         .name = owner->name,
-                         .in = { from },
-                         .ins = 3,
-                         .attr = { FLOAT("epsilon", group_norm_eps),
-                                   INT("num_groups", GROUP_NORM_GROUPS),
-                                   INT("strided", b->net->norm == NORM_GROUP) },
-                         .attrs = 3 };
+    struct part_line line = { .op = "GroupNormalization",
+                              .name = owner->name,
+                              .in = { from },
+                              .ins = 3,
+                              .attr = { FLOAT("epsilon", group_norm_eps),
+                                        INT("num_groups", GROUP_NORM_GROUPS),
+                                        INT("strided", b->net->norm == NORM_GROUP) },
+                              .attrs = 3 };
 
     EMU_ASSERT(channels % GROUP_NORM_GROUPS == 0);
     line.in[1] = parameter(b, owner, "weight", 1, &channels);
@@ -256,15 +257,15 @@ uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, cons
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
                        uint32_t stride, uint32_t torch)
 {
-    const struct window w = window_of(b, from, kernel, stride, torch);
+    const struct net_window w = window_of(b, from, kernel, stride, torch);
 
-    return add(b, &(struct line){ .op = "MaxPool",
-                                  .name = name,
-                                  .in = { from },
-                                  .ins = 1,
-                                  .attr = { INTS("pads", w.pads), INTS("strides", w.strides),
-                                            INTS("kernel_shape", w.kernels) },
-                                  .attrs = 3 });
+    return add(b, &(struct part_line){ .op = "MaxPool",
+                                       .name = name,
+                                       .in = { from },
+                                       .ins = 1,
+                                       .attr = { INTS("pads", w.pads), INTS("strides", w.strides),
+                                                 INTS("kernel_shape", w.kernels) },
+                                       .attrs = 3 });
 }
 
 uint32_t build_squeeze(struct net_builder *b, uint32_t from, const char *name, const char *param,
@@ -272,7 +273,7 @@ uint32_t build_squeeze(struct net_builder *b, uint32_t from, const char *name, c
 {
     const uint32_t dim[] = { out_c, build_channels(b, from), 1, 1 };
     const struct owner owner = { name, param, role, 1 };
-    struct line line = { .op = "Conv", .name = name, .in = { from }, .ins = 3 };
+    struct part_line line = { .op = "Conv", .name = name, .in = { from }, .ins = 3 };
 
     b->net->gated = 1;
     line.in[1] = parameter(b, &owner, "weight", 4, dim);
@@ -284,11 +285,11 @@ uint32_t build_classifier(struct net_builder *b, uint32_t from, const char *para
 {
     const uint32_t dim[] = { b->net->classes, build_channels(b, from) };
     const struct owner owner = { net_logits, param, PARAM_CLASSIFIER, 1 };
-    struct line line = {
+    struct part_line line = {
         .op = "Gemm", .name = net_logits, .ins = 3, .attr = { INT("transB", 1) }, .attrs = 1
     };
-    struct line flat = { .op = "Flatten", .name = net_logits, .suffix = ".flatten", .ins = 1 };
-    struct line softmax = { .op = "Softmax", .name = "softmax", .out = "scores", .ins = 1 };
+    struct part_line flat = { .op = "Flatten", .name = net_logits, .suffix = ".flatten", .ins = 1 };
+    struct part_line softmax = { .op = "Softmax", .name = "softmax", .out = "scores", .ins = 1 };
     uint32_t scores;
 
     flat.in[0] = from;

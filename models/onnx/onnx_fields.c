@@ -1,20 +1,20 @@
 /* onnx_fields.c - fields of ONNX's messages by the table. */
 #include "models/onnx/onnx_fields.h"
 
-enum field_kind { KIND_NONE, KIND_INT, KIND_INTS, KIND_F32, KIND_F32S, KIND_F64S, KIND_BYTES };
+enum onnx_field_kind { KIND_NONE, KIND_INT, KIND_INTS, KIND_F32, KIND_F32S, KIND_F64S, KIND_BYTES };
 
 enum { NUMBERS = 32 }; /* all are below */
 
 static const struct {
     const char *name;
-    enum field_kind kind;
+    enum onnx_field_kind kind;
 } table[ONNX_MESSAGES][NUMBERS] = {
 #define ONNX_FIELD(message, name, number, kind) [ONNX_##message][number] = { #name, KIND_##kind },
 #include "models/onnx/onnx_fields.def"
 #undef ONNX_FIELD
 };
 
-static int fits(enum field_kind kind, const struct wire_field *f)
+static int fits(enum onnx_field_kind kind, const struct wire_field *f)
 {
     size_t n = wire_length(f->bytes);
 

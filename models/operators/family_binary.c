@@ -10,12 +10,12 @@
 #include "models/operators/op_families.h"
 
 /* What a function of integers gets besides them. */
-struct with {
+struct integer_extras {
     int u64;  /* they are the bits of unsigned ones */
     int flag; /* Mod: fmod; BitShift: to the left */
 };
 typedef double float_function(double x, double y);
-typedef int64_t int_function(int64_t x, int64_t y, const struct with *w);
+typedef int64_t int_function(int64_t x, int64_t y, const struct integer_extras *w);
 
 /* --- of floats ---------------------------------------------------------------------------- */
 
@@ -82,26 +82,26 @@ static double less_or_equal(double x, double y)
 
 /* --- of integers: they wrap; a division by 0 gives 0, as in numpy ------------------------- */
 
-static int64_t int_add(int64_t x, int64_t y, const struct with *w)
+static int64_t int_add(int64_t x, int64_t y, const struct integer_extras *w)
 {
     (void)w;
     return (int64_t)((uint64_t)x + (uint64_t)y);
 }
 
-static int64_t int_subtract(int64_t x, int64_t y, const struct with *w)
+static int64_t int_subtract(int64_t x, int64_t y, const struct integer_extras *w)
 {
     (void)w;
     return (int64_t)((uint64_t)x - (uint64_t)y);
 }
 
-static int64_t int_multiply(int64_t x, int64_t y, const struct with *w)
+static int64_t int_multiply(int64_t x, int64_t y, const struct integer_extras *w)
 {
     (void)w;
     return (int64_t)((uint64_t)x * (uint64_t)y);
 }
 
 /* Truncates. */
-static int64_t int_divide(int64_t x, int64_t y, const struct with *w)
+static int64_t int_divide(int64_t x, int64_t y, const struct integer_extras *w)
 {
     if (y == 0)
         return 0;
@@ -111,7 +111,7 @@ static int64_t int_divide(int64_t x, int64_t y, const struct with *w)
 }
 
 /* The sign is y's, with fmod x's. */
-static int64_t int_modulo(int64_t x, int64_t y, const struct with *w)
+static int64_t int_modulo(int64_t x, int64_t y, const struct integer_extras *w)
 {
     int64_t rest;
 
@@ -123,7 +123,7 @@ static int64_t int_modulo(int64_t x, int64_t y, const struct with *w)
     return !w->flag && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-static int64_t int_power(int64_t x, int64_t y, const struct with *w)
+static int64_t int_power(int64_t x, int64_t y, const struct integer_extras *w)
 {
     int64_t product = 1;
 
@@ -137,68 +137,68 @@ static int64_t int_power(int64_t x, int64_t y, const struct with *w)
     return product;
 }
 
-static int64_t int_less(int64_t x, int64_t y, const struct with *w)
+static int64_t int_less(int64_t x, int64_t y, const struct integer_extras *w)
 {
     return w->u64 ? (uint64_t)x < (uint64_t)y : x < y;
 }
 
-static int64_t int_less_or_equal(int64_t x, int64_t y, const struct with *w)
+static int64_t int_less_or_equal(int64_t x, int64_t y, const struct integer_extras *w)
 {
     return !int_less(y, x, w);
 }
 
-static int64_t int_greater(int64_t x, int64_t y, const struct with *w)
+static int64_t int_greater(int64_t x, int64_t y, const struct integer_extras *w)
 {
     return int_less(y, x, w);
 }
 
-static int64_t int_greater_or_equal(int64_t x, int64_t y, const struct with *w)
+static int64_t int_greater_or_equal(int64_t x, int64_t y, const struct integer_extras *w)
 {
     return !int_less(x, y, w);
 }
 
-static int64_t int_equal(int64_t x, int64_t y, const struct with *w)
+static int64_t int_equal(int64_t x, int64_t y, const struct integer_extras *w)
 {
     (void)w;
     return x == y;
 }
 
-static int64_t int_larger(int64_t x, int64_t y, const struct with *w)
+static int64_t int_larger(int64_t x, int64_t y, const struct integer_extras *w)
 {
     return int_less(x, y, w) ? y : x;
 }
 
-static int64_t int_smaller(int64_t x, int64_t y, const struct with *w)
+static int64_t int_smaller(int64_t x, int64_t y, const struct integer_extras *w)
 {
     return int_less(y, x, w) ? y : x;
 }
 
-static int64_t int_prelu(int64_t x, int64_t slope, const struct with *w)
+static int64_t int_prelu(int64_t x, int64_t slope, const struct integer_extras *w)
 {
     return x < 0 && !w->u64 ? int_multiply(slope, x, w) : x;
 }
 
-static int64_t shift(int64_t x, int64_t y, const struct with *w)
+static int64_t shift(int64_t x, int64_t y, const struct integer_extras *w)
 {
     uint64_t bits = (uint64_t)x, by = (uint64_t)y;
 
     return by > 63 ? 0 : (int64_t)(w->flag ? bits << by : bits >> by);
 }
 
-static int64_t and (int64_t x, int64_t y, const struct with *w)
+static int64_t and (int64_t x, int64_t y, const struct integer_extras *w)
 {
     (void)w;
     return x & y;
 }
 
-static int64_t or (int64_t x, int64_t y, const struct with *w)
+static int64_t or (int64_t x, int64_t y, const struct integer_extras *w)
 {
     (void)w;
     return x | y;
 }
 
 static int64_t xor
-    (int64_t x, int64_t y, const struct with *w) {
+    (int64_t x, int64_t y, const struct integer_extras *w) {
         (void)w;
         return x ^ y;
     }
@@ -287,17 +287,17 @@ static enum emu_status binary_infer(struct op_call *c)
 /* --- computing ---------------------------------------------------------------------------- */
 
 /* Elements of the result that follow each other, and what they are made of. */
-struct row {
+struct binary_run {
     const struct op_tensor *x, *y;
     struct op_tensor *out;
     uint64_t x_at, y_at, out_at, n;
     uint64_t x_step, y_step;
     const struct function *f;
-    struct with with;
+    struct integer_extras with;
 };
-typedef void row_function(const struct row *r);
+typedef void row_function(const struct binary_run *r);
 
-static void row_apply(const struct row *r)
+static void row_apply(const struct binary_run *r)
 {
     int ints = op_type_kind(r->x->shape.type) != OP_KIND_FLOAT &&
                op_type_kind(r->y->shape.type) != OP_KIND_FLOAT;
@@ -320,7 +320,7 @@ static void row_apply(const struct row *r)
 }
 
 /* y where x is true, elsewhere what is there. */
-static void row_choose(const struct row *r)
+static void row_choose(const struct binary_run *r)
 {
     int is_float = op_type_kind(r->out->shape.type) == OP_KIND_FLOAT;
 
@@ -337,7 +337,7 @@ static void row_choose(const struct row *r)
 }
 
 /* y, whatever x. */
-static void row_copy(const struct row *r)
+static void row_copy(const struct binary_run *r)
 {
     int is_float = op_type_kind(r->out->shape.type) == OP_KIND_FLOAT;
 
@@ -352,7 +352,7 @@ static void row_copy(const struct row *r)
 }
 
 /* Calls f for all rows of the result: x and y are broadcast to it; either may be the result. */
-static void for_rows(row_function *f, struct row *r)
+static void for_rows(row_function *f, struct binary_run *r)
 {
     uint64_t x_stride[OP_RANK_MAX], y_stride[OP_RANK_MAX];
     uint32_t index[OP_RANK_MAX] = { 0 };
@@ -380,8 +380,8 @@ static void for_rows(row_function *f, struct row *r)
 
 static void where(const struct op_tensor *const *in, struct op_tensor *out)
 {
-    struct row copy = { .x = in[2], .y = in[2], .out = out };
-    struct row choose = { .x = in[0], .y = in[1], .out = out };
+    struct binary_run copy = { .x = in[2], .y = in[2], .out = out };
+    struct binary_run choose = { .x = in[0], .y = in[1], .out = out };
 
     for_rows(row_copy, &copy);
     for_rows(row_choose, &choose);
@@ -390,7 +390,7 @@ static void where(const struct op_tensor *const *in, struct op_tensor *out)
 static enum emu_status binary_ref(struct op_call *c, const struct op_tensor *const *in,
                                   struct op_tensor *out)
 {
-    struct row r = { .f = function_of(c), .x = in[0], .y = in[0], .out = out };
+    struct binary_run r = { .f = function_of(c), .x = in[0], .y = in[0], .out = out };
 
     if (!r.f) {
         where(in, out);

@@ -124,12 +124,12 @@ static enum emu_status make_filled(struct op_call *c, struct op_tensor *out)
 
 /* --- Range -------------------------------------------------------------------------------- */
 
-struct range {
+struct number_range {
     enum op_type type;
     union number start, limit, delta;
 };
 
-static enum emu_status read_range(struct op_call *c, struct range *r)
+static enum emu_status read_range(struct op_call *c, struct number_range *r)
 {
     enum op_type limit, delta;
 
@@ -143,7 +143,7 @@ static enum emu_status read_range(struct op_call *c, struct range *r)
 }
 
 /* Steps of delta from start on that stay before limit; more than 2^32: some number beyond. */
-static enum emu_status count_steps(struct op_call *c, const struct range *r, uint64_t *out)
+static enum emu_status count_steps(struct op_call *c, const struct number_range *r, uint64_t *out)
 {
     if (op_type_kind(r->type) == OP_KIND_FLOAT) {
         double n = ceil((r->limit.f - r->start.f) / r->delta.f);
@@ -166,7 +166,7 @@ static enum emu_status count_steps(struct op_call *c, const struct range *r, uin
 
 static enum emu_status infer_range(struct op_call *c)
 {
-    struct range r;
+    struct number_range r;
     uint64_t n = 0;
 
     TRY(read_range(c, &r));
@@ -180,7 +180,7 @@ static enum emu_status infer_range(struct op_call *c)
 static enum emu_status make_range(struct op_call *c, struct op_tensor *out)
 {
     uint64_t n = op_shape_count(&out->shape);
-    struct range r;
+    struct number_range r;
 
     TRY(read_range(c, &r));
     for (uint64_t k = 0; k < n; k++) {

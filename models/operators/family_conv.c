@@ -87,28 +87,28 @@ static enum emu_status conv_infer(struct op_call *c)
 
 /* Outputs side by side in a row, and where the first one's window begins in the input; of a
  * transposed convolution, the output counted from where the first window begins. */
-struct run {
+struct conv_run {
     uint32_t count;
     int64_t at[OP_WINDOW_DIMS];
 };
 
 /* A part of one group's sums: some outputs, and some terms of each. */
-struct part {
+struct sums_part {
     size_t first, term;    /* output and term where it begins */
     uint32_t count, terms; /* at most POSITIONS and TERMS */
     uint32_t runs;
-    struct run run[POSITIONS];
+    struct conv_run run[POSITIONS];
 };
 
 /* Cuts the outputs of a part into runs. */
-static void locate(const struct conv *v, struct part *p)
+static void locate(const struct conv *v, struct sums_part *p)
 {
     const struct op_window *w = &v->w;
     unsigned last = w->dims - 1;
 
     p->runs = 0;
     for (uint32_t i = 0; i < p->count; i += p->run[p->runs++].count) {
-        struct run *run = &p->run[p->runs];
+        struct conv_run *run = &p->run[p->runs];
         uint64_t o = p->first + i, more = (uint64_t)w->out[last] - o % (uint64_t)w->out[last];
 
         run->count = more < p->count - i ? (uint32_t)more : p->count - i;
@@ -122,7 +122,7 @@ static void locate(const struct conv *v, struct part *p)
 
 /* The row of inputs that a run sees through a tap, as an element of the plane; -1: there is none.
  * reach: how far the tap is from the window's begin. */
-static int64_t row_seen(const struct conv *v, const struct run *run, const int64_t *reach)
+static int64_t row_seen(const struct conv *v, const struct conv_run *run, const int64_t *reach)
 {
     const struct op_window *w = &v->w;
     int64_t element = 0;
@@ -142,7 +142,7 @@ static int64_t row_seen(const struct conv *v, const struct run *run, const int64
 }
 
 /* What a run sees in a row; reach: of the tap along the row. */
-static void gather_run(const struct conv *v, const double *row, const struct run *run,
+static void gather_run(const struct conv *v, const double *row, const struct conv_run *run,
                        int64_t reach, double *to)
 {
     unsigned last = v->w.dims - 1;
@@ -159,7 +159,7 @@ static void gather_run(const struct conv *v, const double *row, const struct run
 
 /* Gathers the inputs of some outputs, terms in the order of the weights. in: the group's channels.
  */
-static void gather(const struct conv *v, const double *in, const struct part *p, gathered got)
+static void gather(const struct conv *v, const double *in, const struct sums_part *p, gathered got)
 {
     memset(got, 0, p->terms * sizeof(*got));
     for (uint32_t t = 0; t < p->terms; t++) {
@@ -204,7 +204,7 @@ static void multiply(const double *const weight[CHANNELS], const gathered got, u
 /* Adds a part to all channels of a group. Between parts the sums are kept in the output. Beyond the
  * last channel its weights are used again, and the sums dropped. */
 static void add_part(const struct conv *v, const double *weight, const gathered got,
-                     const struct part *p, double *out)
+                     const struct sums_part *p, double *out)
 {
     size_t terms = v->in_c * v->taps;
 
@@ -228,7 +228,7 @@ static void add_part(const struct conv *v, const double *weight, const gathered 
     }
 }
 
-static void add_bias(const struct conv *v, size_t channel, const struct part *p, double *out)
+static void add_bias(const struct conv *v, size_t channel, const struct sums_part *p, double *out)
 {
     for (uint32_t c = 0; v->bias && c < v->out_c; c++) {
         for (uint32_t i = 0; i < p->count; i++)
@@ -241,7 +241,7 @@ static void conv_item(const struct conv *v, int64_t i, const double *in, double 
 {
     size_t blocks = (v->out_plane + POSITIONS - 1) / POSITIONS, at = (size_t)i / blocks;
     size_t channel = at % v->groups * v->out_c, terms = v->in_c * v->taps;
-    struct part p = { .first = (size_t)i % blocks * POSITIONS };
+    struct sums_part p = { .first = (size_t)i % blocks * POSITIONS };
     gathered got;
 
     in += at * v->in_c * v->in_plane;

@@ -10,19 +10,19 @@
 
 enum { PARALLEL_MIN = 1 << 16 }; /* multiply-adds from which on threads pay */
 
-struct weight_gradient {
+struct conv_back_gradient {
     struct op_window w;
     uint32_t batch, groups, in_c, out_c; /* channels of one group */
     uint64_t taps, in_plane, out_plane;
 };
 
-static enum emu_status read(struct op_call *c, struct weight_gradient *v)
+static enum emu_status read(struct op_call *c, struct conv_back_gradient *v)
 {
     const struct op_shape *x = c->in[0], *dy = c->in[1];
     int64_t groups = op_int(c, "group");
     struct op_shape want;
 
-    *v = (struct weight_gradient){ .batch = x->dim[0] };
+    *v = (struct conv_back_gradient){ .batch = x->dim[0] };
     TRY(op_window_read(c, x, NULL, &v->w));
     TRY(op_window_forward(c, 0, &v->w));
     if (dy->rank != x->rank)
@@ -44,7 +44,7 @@ static enum emu_status read(struct op_call *c, struct weight_gradient *v)
 
 static enum emu_status conv_back_infer(struct op_call *c)
 {
-    struct weight_gradient v;
+    struct conv_back_gradient v;
 
     TRY(read(c, &v));
     c->out[0] = (struct op_shape){ c->in[0]->type, v.w.dims + 2, { c->in[1]->dim[1], v.in_c } };
@@ -68,7 +68,7 @@ static double row_sum(const struct op_window *w, int64_t reach, const double *dy
 }
 
 /* Over one plane of each; tap: by dimension. */
-static double plane_sum(const struct weight_gradient *v, const int64_t *tap, const double *dy,
+static double plane_sum(const struct conv_back_gradient *v, const int64_t *tap, const double *dy,
                         const double *x)
 {
     const struct op_window *w = &v->w;
@@ -95,7 +95,7 @@ static double plane_sum(const struct weight_gradient *v, const int64_t *tap, con
 }
 
 /* All taps of weight [o][i]; o counts all channels. */
-static void weight_row(const struct weight_gradient *v, uint64_t o, uint64_t i, const double *x,
+static void weight_row(const struct conv_back_gradient *v, uint64_t o, uint64_t i, const double *x,
                        const double *dy, double *dw)
 {
     uint64_t in_all = (uint64_t)v->in_c * v->groups, out_all = (uint64_t)v->out_c * v->groups;
@@ -117,7 +117,7 @@ static void weight_row(const struct weight_gradient *v, uint64_t o, uint64_t i, 
 static enum emu_status conv_back_ref(struct op_call *c, const struct op_tensor *const *in,
                                      struct op_tensor *out)
 {
-    struct weight_gradient v;
+    struct conv_back_gradient v;
     int64_t rows;
 
     TRY(read(c, &v));

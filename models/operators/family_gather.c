@@ -258,16 +258,16 @@ static enum emu_status gather_nd(struct op_call *c, const struct op_tensor *x,
 
 /* --- scatter ------------------------------------------------------------------------------ */
 
-enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN };
+enum scatter_reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN };
 
-static enum emu_status read_reduction(struct op_call *c, enum reduction *out)
+static enum emu_status read_reduction(struct op_call *c, enum scatter_reduction *out)
 {
     static const char *const word[] = { "none", "add", "mul", "max", "min" };
     unsigned k = 0;
 
     while (k < EMU_COUNT_OF(word) && !op_is(c, "reduction", word[k]))
         k++;
-    *out = (enum reduction)k;
+    *out = (enum scatter_reduction)k;
     if (k == EMU_COUNT_OF(word))
         return op_refuse(c, "reduction %.60s is none of none, add, mul, max, min",
                          op_string(c, "reduction"));
@@ -276,7 +276,7 @@ static enum emu_status read_reduction(struct op_call *c, enum reduction *out)
                : EMU_OK;
 }
 
-static double reduce_floats(enum reduction how, double x, double update)
+static double reduce_floats(enum scatter_reduction how, double x, double update)
 {
     switch (how) {
     case REDUCE_NONE:
@@ -292,7 +292,7 @@ static double reduce_floats(enum reduction how, double x, double update)
     }
 }
 
-static int64_t reduce_integers(enum reduction how, int64_t x, int64_t update, int u64)
+static int64_t reduce_integers(enum scatter_reduction how, int64_t x, int64_t update, int u64)
 {
     int less = u64 ? (uint64_t)x < (uint64_t)update : x < update;
 
@@ -311,7 +311,7 @@ static int64_t reduce_integers(enum reduction how, int64_t x, int64_t update, in
 }
 
 /* Element k of the update into element `at` of the data. */
-static void reduce(enum reduction how, struct op_tensor *out, uint64_t at,
+static void reduce(enum scatter_reduction how, struct op_tensor *out, uint64_t at,
                    const struct op_tensor *update, uint64_t k)
 {
     if (op_type_kind(out->shape.type) == OP_KIND_FLOAT)
@@ -322,7 +322,7 @@ static void reduce(enum reduction how, struct op_tensor *out, uint64_t at,
 
 static enum emu_status infer_scatter_elements(struct op_call *c)
 {
-    enum reduction how;
+    enum scatter_reduction how;
     unsigned axis;
 
     TRY(check_elements(c, &axis));
@@ -336,7 +336,7 @@ static enum emu_status infer_scatter_elements(struct op_call *c)
 static enum emu_status infer_scatter_nd(struct op_call *c)
 {
     struct op_shape updates;
-    enum reduction how;
+    enum scatter_reduction how;
     struct slices s;
 
     TRY(read_slices(c, 0, &s));
@@ -355,7 +355,7 @@ static enum emu_status scatter(struct op_call *c, const struct op_tensor *const 
     uint64_t n = op_shape_count(&in[2]->shape);
     uint32_t at[OP_RANK_MAX] = { 0 };
     struct slices s = { .inner = 1 };
-    enum reduction how;
+    enum scatter_reduction how;
     unsigned axis = 0;
     int nd = op_named(c, "ScatterND");
 
@@ -399,7 +399,7 @@ static enum emu_status infer_top_k(struct op_call *c)
 }
 
 /* An element on its way through sorting. Ranks order as numbers do, NaN last. */
-struct ranked {
+struct ranked_value {
     uint64_t rank;
     uint32_t index;
 };
@@ -422,7 +422,7 @@ static uint64_t rank_of(const struct op_tensor *x, uint64_t k)
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked_value *x = a, *y = b;
 
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
@@ -434,7 +434,7 @@ static enum emu_status top_k(struct op_call *c, const struct op_tensor *x, struc
     const op_bits *from = x->any;
     op_bits *value = out[0].any;
     uint64_t inner, rows, flip = op_int(c, "largest") ? UINT64_MAX : 0;
-    struct ranked *row;
+    struct ranked_value *row;
     uint32_t size, k = (uint32_t)op_int(c, "k");
     unsigned axis;
 
@@ -449,7 +449,7 @@ static enum emu_status top_k(struct op_call *c, const struct op_tensor *x, struc
         uint64_t in = r / inner * size * inner + r % inner, to = r / inner * k * inner + r % inner;
 
         for (uint32_t i = 0; i < size; i++)
-            row[i] = (struct ranked){ rank_of(x, in + i * inner) ^ flip, i };
+            row[i] = (struct ranked_value){ rank_of(x, in + i * inner) ^ flip, i };
         qsort(row, size, sizeof(*row), by_rank);
         for (uint32_t i = 0; i < k; i++) {
             value[to + i * inner] = from[in + row[i].index * inner];

@@ -14,7 +14,7 @@ enum {
 };
 
 /* Elements of a matrix: at[i * row + j * column]. */
-struct matrix {
+struct matmul_matrix {
     union {
         const double *f;
         const int64_t *i;
@@ -23,9 +23,9 @@ struct matrix {
 };
 
 /* out [m][n], zeros so far, becomes a [m][k] times b [k][n]. */
-struct product {
+struct matmul_product {
     uint64_t m, k, n;
-    struct matrix a, b;
+    struct matmul_matrix a, b;
     union {
         double *f;
         int64_t *i;
@@ -35,7 +35,7 @@ struct product {
 /* --- one product -------------------------------------------------------------------------- */
 
 /* Rows of b are read in order, each for some rows of a. */
-static void product_by_rows(const struct product *p, uint64_t first, uint64_t last)
+static void product_by_rows(const struct matmul_product *p, uint64_t first, uint64_t last)
 {
     for (uint64_t t = 0; t < p->k; t++) {
         const double *b = p->b.f + t * p->b.row;
@@ -50,7 +50,7 @@ static void product_by_rows(const struct product *p, uint64_t first, uint64_t la
 }
 
 /* Columns of b are read in order, some at a time; behind the last one it again. */
-static void product_by_columns(const struct product *p, uint64_t first, uint64_t last)
+static void product_by_columns(const struct matmul_product *p, uint64_t first, uint64_t last)
 {
     for (uint64_t i = first; i < last; i++) {
         const double *a = p->a.f + i * p->a.row;
@@ -72,7 +72,7 @@ static void product_by_columns(const struct product *p, uint64_t first, uint64_t
 }
 
 /* Wraps. */
-static void product_of_ints(const struct product *p, uint64_t first, uint64_t last)
+static void product_of_ints(const struct matmul_product *p, uint64_t first, uint64_t last)
 {
     for (uint64_t i = first; i < last; i++) {
         for (uint64_t j = 0; j < p->n; j++) {
@@ -86,7 +86,7 @@ static void product_of_ints(const struct product *p, uint64_t first, uint64_t la
     }
 }
 
-static void product_compute(const struct product *p, int floats)
+static void product_compute(const struct matmul_product *p, int floats)
 {
     int64_t blocks = (int64_t)((p->m + ROWS - 1) / ROWS);
     int many = (double)p->m * (double)p->k * (double)p->n >= PARALLEL_MIN;
@@ -178,10 +178,10 @@ static enum emu_status matmul_ref(struct op_call *c, const struct op_tensor *con
     do {
         uint64_t a = stack_at(&s.a, &s.batch, index) * s.m * s.k;
         uint64_t b = stack_at(&s.b, &s.batch, index) * s.k * s.n;
-        struct product p = { .m = s.m, .k = s.k, .n = s.n };
+        struct matmul_product p = { .m = s.m, .k = s.k, .n = s.n };
 
-        p.a = (struct matrix){ .row = s.k, .column = 1 };
-        p.b = (struct matrix){ .row = s.n, .column = 1 };
+        p.a = (struct matmul_matrix){ .row = s.k, .column = 1 };
+        p.b = (struct matmul_matrix){ .row = s.n, .column = 1 };
         if (floats) {
             p.a.f = in[0]->f + a;
             p.b.f = in[1]->f + b;
@@ -249,9 +249,9 @@ static enum emu_status gemm_ref(struct op_call *c, const struct op_tensor *const
     int floats = op_type_kind(c->in[0]->type) == OP_KIND_FLOAT;
     int a_turned = op_int(c, "transA") != 0, b_turned = op_int(c, "transB") != 0;
     uint64_t a_row = c->in[0]->dim[1], b_row = c->in[1]->dim[1];
-    struct product p = { .m = out->shape.dim[0],
-                         .k = c->in[0]->dim[!a_turned],
-                         .n = out->shape.dim[1] };
+    struct matmul_product p = { .m = out->shape.dim[0],
+                                .k = c->in[0]->dim[!a_turned],
+                                .n = out->shape.dim[1] };
 
     if (!op_shape_count(&out->shape))
         return EMU_OK;

@@ -424,7 +424,7 @@ static enum emu_status lane_ref(struct op_call *c, const struct op_tensor *const
 
 /* --- the family --------------------------------------------------------------------------- */
 
-static const struct norm {
+static const struct norm_shape {
     const char *name;
     enum emu_status (*infer)(struct op_call *c);
     enum emu_status (*ref)(struct op_call *c, const struct op_tensor *const *in,
@@ -439,7 +439,7 @@ static const struct norm {
     { "MeanVarianceNormalization", lane_infer, lane_ref },
 };
 
-static const struct norm *norm_of(const struct op_call *c)
+static const struct norm_shape *norm_of(const struct op_call *c)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(norms); k++) {
         if (!strcmp(norms[k].name, c->row->name))

@@ -149,7 +149,7 @@ static enum emu_status pool_infer(struct op_call *c)
 /* --- numbers ------------------------------------------------------------------------------ */
 
 /* The part of one window that lies inside the input. */
-struct view {
+struct window_view {
     int64_t first[OP_WINDOW_DIMS]; /* the first tap that does, as an index of the input */
     int64_t count[OP_WINDOW_DIMS]; /* of such taps */
     uint64_t taps;                 /* in all */
@@ -165,7 +165,7 @@ static int64_t count_below(int64_t at, int64_t step, int64_t n, int64_t end)
 }
 
 /* The window at output position o of the plane. */
-static void look(const struct pool *v, uint64_t o, struct view *out)
+static void look(const struct pool *v, uint64_t o, struct window_view *out)
 {
     const struct op_window *w = &v->w;
 
@@ -206,7 +206,7 @@ static void take(const struct pool *v, double x, uint64_t element, struct found 
 }
 
 /* Row `row` of what a window sees: its first element of the plane. */
-static uint64_t row_at(const struct op_window *w, const struct view *at, uint64_t row)
+static uint64_t row_at(const struct op_window *w, const struct window_view *at, uint64_t row)
 {
     unsigned last = w->dims - 1;
     uint64_t step = (uint64_t)w->in[last], element = (uint64_t)at->first[last];
@@ -222,7 +222,7 @@ static uint64_t row_at(const struct op_window *w, const struct view *at, uint64_
 }
 
 /* Adds g to all that a window sees. */
-static void deal_out(const struct pool *v, const struct view *at, double g, double *plane)
+static void deal_out(const struct pool *v, const struct window_view *at, double g, double *plane)
 {
     const struct op_window *w = &v->w;
     unsigned last = w->dims - 1;
@@ -239,7 +239,7 @@ static void deal_out(const struct pool *v, const struct view *at, double g, doub
 /* All taps of a window in row-major order, by rows of the last dimension. plane: its first element
  * in x. */
 static struct found visit(const struct pool *v, const struct op_tensor *x, uint64_t plane,
-                          const struct view *at)
+                          const struct window_view *at)
 {
     const struct op_window *w = &v->w;
     unsigned last = w->dims - 1;
@@ -255,7 +255,7 @@ static struct found visit(const struct pool *v, const struct op_tensor *x, uint6
     return f;
 }
 
-static double result(const struct pool *v, const struct view *at, const struct found *f)
+static double result(const struct pool *v, const struct window_view *at, const struct found *f)
 {
     if (v->kind == POOL_AVERAGE)
         return f->sum / (double)at->divisor;
@@ -283,7 +283,7 @@ static void pool_plane(const struct pool *v, uint64_t i, const struct op_tensor 
     uint64_t plane = i * op_window_span(&v->w, v->w.in), outs = op_window_span(&v->w, v->w.out);
 
     for (uint64_t o = 0; o < outs; o++) {
-        struct view at;
+        struct window_view at;
         struct found f;
 
         look(v, o, &at);
@@ -309,7 +309,7 @@ static void plane_back(const struct pool *v, uint64_t i, const struct op_tensor 
 
     for (uint64_t o = 0; o < outs; o++) {
         double g = dy->f[i * outs + o];
-        struct view at;
+        struct window_view at;
 
         look(v, o, &at);
         if (v->kind == POOL_AVERAGE) {

@@ -18,7 +18,7 @@ enum cell { RNN, GRU, LSTM };
 static const unsigned gates[] = { 1, 3, 4 }, activations[] = { 1, 2, 3 };
 enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, P };
 
-struct activation {
+struct cell_activation {
     const struct op_function *of; /* NULL: a x + b, or a tanh(b x) */
     int scaled_tanh;
     double a, b;
@@ -30,7 +30,7 @@ struct recurrent {
     int backwards[DIRECTIONS_MAX];
     int batch_first, linear_before_reset, input_forget;
     double clip;
-    struct activation act[DIRECTIONS_MAX][ACTIVATIONS_MAX];
+    struct cell_activation act[DIRECTIONS_MAX][ACTIVATIONS_MAX];
 };
 
 /* --- activations -------------------------------------------------------------------------- */
@@ -54,12 +54,12 @@ static double preset(const char *operator_name, const char *attr)
 }
 
 /* Lists of numbers that activations take from, one after the other. */
-struct numbers {
+struct number_list {
     const double *at;
     uint32_t left;
 };
 
-static double next_number(struct numbers *n, const char *operator_name, const char *attr)
+static double next_number(struct number_list *n, const char *operator_name, const char *attr)
 {
     if (!attr)
         return 0;
@@ -69,8 +69,9 @@ static double next_number(struct numbers *n, const char *operator_name, const ch
     return *n->at++;
 }
 
-static enum emu_status read_activation(struct op_call *c, const char *name, struct numbers *alpha,
-                                       struct numbers *beta, struct activation *out)
+static enum emu_status read_activation(struct op_call *c, const char *name,
+                                       struct number_list *alpha, struct number_list *beta,
+                                       struct cell_activation *out)
 {
     unsigned k = 0;
 
@@ -78,7 +79,7 @@ static enum emu_status read_activation(struct op_call *c, const char *name, stru
         k++;
     if (k == EMU_COUNT_OF(names))
         return op_refuse(c, "activation %.60s is not known", name);
-    *out = (struct activation){ .of = op_function_find(names[k]) };
+    *out = (struct cell_activation){ .of = op_function_find(names[k]) };
     if (!out->of) {
         if (!alpha->left || !beta->left)
             return op_refuse(c, "activation %s has no alpha and beta", names[k]);
@@ -99,7 +100,7 @@ static enum emu_status read_activations(struct op_call *c, struct recurrent *v)
         [RNN] = { "Tanh" }, [GRU] = { "Sigmoid", "Tanh" }, [LSTM] = { "Sigmoid", "Tanh", "Tanh" }
     };
     unsigned each = activations[v->cell];
-    struct numbers alpha, beta;
+    struct number_list alpha, beta;
     const char *const *name;
     uint32_t n = op_texts(c, "activations", &name);
 
@@ -113,7 +114,7 @@ static enum emu_status read_activations(struct op_call *c, struct recurrent *v)
     return EMU_OK;
 }
 
-static double activate(const struct recurrent *v, const struct activation *f, double x)
+static double activate(const struct recurrent *v, const struct cell_activation *f, double x)
 {
     x = x < -v->clip ? -v->clip : x > v->clip ? v->clip : x;
     if (f->of)
@@ -222,7 +223,7 @@ static enum emu_status recurrent_infer(struct op_call *c)
 /* One sequence in one direction while it runs: its weights, and its state. */
 struct sequence {
     const struct recurrent *v;
-    const struct activation *act;
+    const struct cell_activation *act;
     const double *w, *r;             /* [gates][hidden][inputs], [gates][hidden][hidden] */
     const double *w_bias, *r_bias;   /* [gates][hidden]; NULL: none */
     const double *peephole;          /* [3][hidden]; NULL: none */
@@ -286,7 +287,7 @@ static void step_gru(struct sequence *s)
 
 static void step_lstm(struct sequence *s)
 {
-    const struct activation *f = &s->act[0], *g = &s->act[1], *h = &s->act[2];
+    const struct cell_activation *f = &s->act[0], *g = &s->act[1], *h = &s->act[2];
     const struct recurrent *v = s->v;
     uint64_t n = v->hidden;
 

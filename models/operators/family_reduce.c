@@ -171,7 +171,7 @@ static int64_t int_smallest(const int64_t *x, uint64_t n, int u64)
 
 /* --- the operators ------------------------------------------------------------------------ */
 
-static const struct function {
+static const struct reduce_function {
     const char *name;
     float_function *of_floats;
     int_function *of_ints; /* NULL: what of_floats says, truncated */
@@ -189,7 +189,7 @@ static const struct function {
 };
 
 /* NULL: none of them. */
-static const struct function *function_of(const struct op_call *c)
+static const struct reduce_function *function_of(const struct op_call *c)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(functions); k++) {
         if (!strcmp(functions[k].name, c->row->name))
@@ -223,7 +223,7 @@ static enum emu_status lane_axes(struct op_call *c, uint32_t *axes)
 /* Whether a lane of no numbers has no result: the largest integer of none, a division by 0. */
 static int needs_numbers(const struct op_call *c)
 {
-    const struct function *f = function_of(c);
+    const struct reduce_function *f = function_of(c);
 
     if (!f)
         return 1;
@@ -261,21 +261,21 @@ static enum emu_status reduce_infer(struct op_call *c)
 /* --- computing ---------------------------------------------------------------------------- */
 
 /* What is made of lanes. */
-struct reduction {
-    const struct function *f; /* NULL: an argument, or running sums */
+struct reduce_call {
+    const struct reduce_function *f; /* NULL: an argument, or running sums */
     int is_float, u64;
     int most, last;          /* ArgMax; of equal ones the last */
     int sums;                /* CumSum */
     int exclusive, backward; /* of its sums */
 };
 
-static struct reduction reduction_of(const struct op_call *c)
+static struct reduce_call reduction_of(const struct op_call *c)
 {
-    struct reduction r = { .f = function_of(c),
-                           .is_float = op_type_kind(c->in[0]->type) == OP_KIND_FLOAT,
-                           .u64 = c->in[0]->type == OP_TYPE_U64,
-                           .most = is(c, "ArgMax"),
-                           .sums = is(c, "CumSum") };
+    struct reduce_call r = { .f = function_of(c),
+                             .is_float = op_type_kind(c->in[0]->type) == OP_KIND_FLOAT,
+                             .u64 = c->in[0]->type == OP_TYPE_U64,
+                             .most = is(c, "ArgMax"),
+                             .sums = is(c, "CumSum") };
 
     if (r.sums) {
         r.exclusive = op_int(c, "exclusive") != 0;
@@ -287,7 +287,7 @@ static struct reduction reduction_of(const struct op_call *c)
 }
 
 /* Where the largest of a lane is, or the smallest; of equal ones the first, or the last. */
-static int64_t argument(const struct reduction *r, const struct op_lanes *l)
+static int64_t argument(const struct reduce_call *r, const struct op_lanes *l)
 {
     uint64_t best = 0;
 
@@ -302,7 +302,7 @@ static int64_t argument(const struct reduction *r, const struct op_lanes *l)
 }
 
 /* Sums of what comes first in a lane, in place. */
-static void running_sums(const struct reduction *r, struct op_lanes *l)
+static void running_sums(const struct reduce_call *r, struct op_lanes *l)
 {
     uint64_t whole = 0;
     double sum_before = 0;
@@ -324,7 +324,7 @@ static void running_sums(const struct reduction *r, struct op_lanes *l)
     }
 }
 
-static void compute_lane(const struct reduction *r, struct op_lanes *l, uint64_t k,
+static void compute_lane(const struct reduce_call *r, struct op_lanes *l, uint64_t k,
                          struct op_tensor *out)
 {
     if (r->sums) {
@@ -356,7 +356,7 @@ static enum emu_status as_floats(const struct op_tensor *t, struct op_tensor *ou
 static enum emu_status reduce_ref(struct op_call *c, const struct op_tensor *const *in,
                                   struct op_tensor *out)
 {
-    const struct reduction r = reduction_of(c);
+    const struct reduce_call r = reduction_of(c);
     struct op_tensor floats = { .any = NULL };
     const struct op_tensor *from = in[0];
     struct op_lanes l = { .count = 0 };

@@ -25,7 +25,7 @@ static enum emu_status read_word(struct op_call *c, const char *name, const char
 }
 
 enum mode { NEAREST, LINEAR, CUBIC };
-enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+enum nearest_rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 enum coordinates {
     HALF_PIXEL,
     HALF_PIXEL_OR_0,
@@ -219,7 +219,7 @@ static double place(const struct resize *z, unsigned d, double x)
     }
 }
 
-static double rounded(enum rounding how, double x)
+static double rounded(enum nearest_rounding how, double x)
 {
     switch (how) {
     case PREFER_FLOOR:
@@ -270,7 +270,7 @@ static struct taps taps_of(const struct resize *z, unsigned d, uint32_t x)
     if (z->coordinates == CROP && (at < 0 || at > last))
         return (struct taps){ .count = 0 };
     at = fmin(fmax(at, -1), last + 1);
-    base = z->mode == NEAREST ? rounded((enum rounding)z->rounding, at)
+    base = z->mode == NEAREST ? rounded((enum nearest_rounding)z->rounding, at)
                               : floor(at) - (z->mode == CUBIC);
     for (unsigned k = 0; k < t.count; k++) {
         double distance = at - (base + k);

@@ -13,7 +13,7 @@
 /* --- Slice -------------------------------------------------------------------------------- */
 
 /* What is taken along each dimension of the input: first, first + step, .. */
-struct cut {
+struct slice_cut {
     int64_t first[OP_RANK_MAX], step[OP_RANK_MAX];
     uint32_t count[OP_RANK_MAX];
 };
@@ -25,7 +25,7 @@ static int64_t bound(int64_t at, uint32_t size, int64_t least, int64_t most)
     return at < least ? least : at > most ? most : at;
 }
 
-static void cut_axis(struct cut *cut, unsigned d, uint32_t size, int64_t start, int64_t end,
+static void cut_axis(struct slice_cut *cut, unsigned d, uint32_t size, int64_t start, int64_t end,
                      int64_t step)
 {
     const int64_t far = (int64_t)1 << 33; /* no dimension has more than one step of this size */
@@ -44,7 +44,7 @@ static void cut_axis(struct cut *cut, unsigned d, uint32_t size, int64_t start, 
     cut->count[d] = n < 0 ? 0 : (uint32_t)n;
 }
 
-static enum emu_status read_cut(struct op_call *c, struct cut *cut)
+static enum emu_status read_cut(struct op_call *c, struct slice_cut *cut)
 {
     const struct op_shape *x = c->in[0];
     const int64_t *start, *end, *axis, *step;
@@ -72,7 +72,7 @@ static enum emu_status read_cut(struct op_call *c, struct cut *cut)
 
 static enum emu_status infer_slice(struct op_call *c)
 {
-    struct cut cut;
+    struct slice_cut cut;
 
     TRY(read_cut(c, &cut));
     c->out[0] = *c->in[0];
@@ -85,7 +85,7 @@ static enum emu_status slice(struct op_call *c, const struct op_tensor *x, struc
 {
     const op_bits *from = x->any;
     int64_t stride[OP_RANK_MAX], at = 0;
-    struct cut cut;
+    struct slice_cut cut;
 
     TRY(read_cut(c, &cut));
     op_move_strides(&x->shape, stride);

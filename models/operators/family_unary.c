@@ -13,18 +13,18 @@
 enum { PARALLEL_MIN = 1 << 14 }; /* elements from which threads are worth their start */
 
 /* What a function gets besides the number. */
-struct with {
+struct function_extras {
     double a, b;       /* the attributes */
     int64_t low, high; /* Clip's bounds of integers */
     int u64;           /* integers are the bits of unsigned ones */
 };
-typedef double float_function(double x, const struct with *w);
-typedef int64_t int_function(int64_t x, const struct with *w);
+typedef double float_function(double x, const struct function_extras *w);
+typedef int64_t int_function(int64_t x, const struct function_extras *w);
 
 /* --- of floats ---------------------------------------------------------------------------- */
 
 #define LIBRARY(name)                                                                              \
-    static double of_##name(double x, const struct with *w)                                        \
+    static double of_##name(double x, const struct function_extras *w)                             \
     {                                                                                              \
         (void)w;                                                                                   \
         return name(x);                                                                            \
@@ -51,38 +51,38 @@ LIBRARY(tan)
 LIBRARY(tanh)
 #undef LIBRARY
 
-static double relu(double x, const struct with *w)
+static double relu(double x, const struct function_extras *w)
 {
     (void)w;
     return x < 0 ? 0 : x;
 }
 
-static double leaky_relu(double x, const struct with *w)
+static double leaky_relu(double x, const struct function_extras *w)
 {
     return x < 0 ? w->a * x : x;
 }
 
-static double thresholded_relu(double x, const struct with *w)
+static double thresholded_relu(double x, const struct function_extras *w)
 {
     return x <= w->a ? 0 : x;
 }
 
-static double elu(double x, const struct with *w)
+static double elu(double x, const struct function_extras *w)
 {
     return x < 0 ? w->a * expm1(x) : x;
 }
 
-static double selu(double x, const struct with *w)
+static double selu(double x, const struct function_extras *w)
 {
     return w->b * elu(x, w);
 }
 
-static double celu(double x, const struct with *w)
+static double celu(double x, const struct function_extras *w)
 {
     return x < 0 ? w->a * expm1(x / w->a) : x;
 }
 
-static double sigmoid(double x, const struct with *w)
+static double sigmoid(double x, const struct function_extras *w)
 {
     (void)w;
     return op_sigmoid(x);
@@ -95,121 +95,121 @@ static double between(double x, double low, double high)
     return x > high ? high : x;
 }
 
-static double hard_sigmoid(double x, const struct with *w)
+static double hard_sigmoid(double x, const struct function_extras *w)
 {
     return between(w->a * x + w->b, 0, 1);
 }
 
 /* a: 1: the tanh that is at most 4.7e-4 off. */
-static double gelu(double x, const struct with *w)
+static double gelu(double x, const struct function_extras *w)
 {
     if (w->a)
         return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     return 0.5 * x * (1 + erf(x * M_SQRT1_2));
 }
 
-static double swish(double x, const struct with *w)
+static double swish(double x, const struct function_extras *w)
 {
     (void)w;
     return x * op_sigmoid(x);
 }
 
-static double hard_swish(double x, const struct with *w)
+static double hard_swish(double x, const struct function_extras *w)
 {
     (void)w;
     return x * between(x / 6 + 0.5, 0, 1);
 }
 
-static double softplus(double x, const struct with *w)
+static double softplus(double x, const struct function_extras *w)
 {
     (void)w;
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
-static double softsign(double x, const struct with *w)
+static double softsign(double x, const struct function_extras *w)
 {
     (void)w;
     return x / (1 + fabs(x));
 }
 
 /* a: lambd, b: bias. */
-static double shrink(double x, const struct with *w)
+static double shrink(double x, const struct function_extras *w)
 {
     return x < -w->a ? x + w->b : x > w->a ? x - w->b : isnan(x) ? x : 0;
 }
 
 /* Bounds that cross give the upper one. */
-static double clip(double x, const struct with *w)
+static double clip(double x, const struct function_extras *w)
 {
     return between(x, w->a, w->b);
 }
 
-static double negative(double x, const struct with *w)
+static double negative(double x, const struct function_extras *w)
 {
     (void)w;
     return -x;
 }
 
-static double reciprocal(double x, const struct with *w)
+static double reciprocal(double x, const struct function_extras *w)
 {
     (void)w;
     return 1 / x;
 }
 
-static double sign(double x, const struct with *w)
+static double sign(double x, const struct function_extras *w)
 {
     (void)w;
     return isnan(x) ? x : (x > 0) - (x < 0);
 }
 
-static double is_nan(double x, const struct with *w)
+static double is_nan(double x, const struct function_extras *w)
 {
     (void)w;
     return isnan(x);
 }
 
 /* a: whether the negative one counts, b: the positive one. */
-static double is_inf(double x, const struct with *w)
+static double is_inf(double x, const struct function_extras *w)
 {
     return isinf(x) && (x < 0 ? w->a : w->b) != 0;
 }
 
 /* --- of integers -------------------------------------------------------------------------- */
 
-static int64_t int_relu(int64_t x, const struct with *w)
+static int64_t int_relu(int64_t x, const struct function_extras *w)
 {
     (void)w;
     return x < 0 ? 0 : x;
 }
 
-static int64_t int_negative(int64_t x, const struct with *w)
+static int64_t int_negative(int64_t x, const struct function_extras *w)
 {
     (void)w;
     return (int64_t) - (uint64_t)x;
 }
 
-static int64_t int_abs(int64_t x, const struct with *w)
+static int64_t int_abs(int64_t x, const struct function_extras *w)
 {
     return x < 0 && !w->u64 ? int_negative(x, w) : x;
 }
 
-static int64_t int_sign(int64_t x, const struct with *w)
+static int64_t int_sign(int64_t x, const struct function_extras *w)
 {
     return w->u64 ? x != 0 : (x > 0) - (x < 0);
 }
 
-static int int_less(int64_t a, int64_t b, const struct with *w)
+static int int_less(int64_t a, int64_t b, const struct function_extras *w)
 {
     return w->u64 ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
-static int64_t int_clip(int64_t x, const struct with *w)
+static int64_t int_clip(int64_t x, const struct function_extras *w)
 {
     x = int_less(x, w->low, w) ? w->low : x;
     return int_less(w->high, x, w) ? w->high : x;
 }
 
-static int64_t int_not(int64_t x, const struct with *w)
+static int64_t int_not(int64_t x, const struct function_extras *w)
 {
     (void)w;
     return !x;
@@ -289,7 +289,7 @@ const char *op_function_attr(const struct op_function *f, unsigned k)
 
 double op_function_value(const struct op_function *f, double x, double a, double b)
 {
-    const struct with w = { .a = a, .b = b };
+    const struct function_extras w = { .a = a, .b = b };
 
     return f->of_float(x, &w);
 }
@@ -363,9 +363,9 @@ static enum emu_status read_bound(const struct op_call *c, const char *name, dou
 }
 
 static enum emu_status with_what(const struct op_call *c, const struct op_function *f,
-                                 struct with *w)
+                                 struct function_extras *w)
 {
-    *w = (struct with){ .u64 = c->in[0]->type == OP_TYPE_U64 };
+    *w = (struct function_extras){ .u64 = c->in[0]->type == OP_TYPE_U64 };
     if (f->a)
         w->a = attribute(c, f->a);
     if (f->b)
@@ -390,7 +390,7 @@ static enum emu_status unary_ref(struct op_call *c, const struct op_tensor *cons
     int to_float = op_type_kind(c->out[0].type) == OP_KIND_FLOAT;
     int64_t n = (int64_t)op_shape_count(c->in[0]);
     const struct op_tensor *x = in[0];
-    struct with w;
+    struct function_extras w;
 
     TRY(with_what(c, f, &w));
 #pragma omp parallel for if (n >= PARALLEL_MIN)

@@ -83,22 +83,22 @@ static enum emu_status update_infer(struct op_call *c)
 
 /* --- numbers ------------------------------------------------------------------------------ */
 
-struct step {
+struct update_step {
     double rate, scale, alpha, beta, epsilon, decay, eta;
     double number; /* of the step */
     int nesterov;
 };
 
 /* A parameter, its gradient and states, and what becomes of them. */
-struct numbers {
+struct update_numbers {
     const double *w, *g, *state[UPDATE_SLOTS];
     double *to, *state_to[UPDATE_SLOTS];
     uint64_t n;
 };
 
-typedef void update_function(const struct step *s, const struct numbers *p);
+typedef void update_function(const struct update_step *s, const struct update_numbers *p);
 
-static void sgd(const struct step *s, const struct numbers *p)
+static void sgd(const struct update_step *s, const struct update_numbers *p)
 {
     for (uint64_t k = 0; k < p->n; k++) {
         double h = s->scale * p->g[k] + s->decay * p->w[k];
@@ -109,7 +109,7 @@ static void sgd(const struct step *s, const struct numbers *p)
     }
 }
 
-static void rmsprop(const struct step *s, const struct numbers *p)
+static void rmsprop(const struct update_step *s, const struct update_numbers *p)
 {
     for (uint64_t k = 0; k < p->n; k++) {
         double h = s->scale * p->g[k] + s->decay * p->w[k];
@@ -131,7 +131,7 @@ static double norm(const double *x, uint64_t n)
     return sqrt(sum);
 }
 
-static void lars(const struct step *s, const struct numbers *p)
+static void lars(const struct update_step *s, const struct update_numbers *p)
 {
     double w = norm(p->w, p->n), g = s->scale * norm(p->g, p->n), trust = 1;
 
@@ -146,7 +146,7 @@ static void lars(const struct step *s, const struct numbers *p)
     }
 }
 
-static void adamw(const struct step *s, const struct numbers *p)
+static void adamw(const struct update_step *s, const struct update_numbers *p)
 {
     double first = 1 - pow(s->alpha, s->number), second = 1 - pow(s->beta, s->number);
 
@@ -179,22 +179,22 @@ static enum emu_status update_ref(struct op_call *c, const struct op_tensor *con
 {
     static update_function *const function[] = { sgd, rmsprop, lars, adamw };
     const struct op_update_method *m = op_update_method(op_string(c, "method"));
-    const struct step s = { .rate = in[UPDATE_RATE]->f[0],
-                            .scale = in[UPDATE_SCALE]->f[0],
-                            .number = in[UPDATE_STEP]->f[0],
-                            .alpha = op_float(c, "alpha"),
-                            .beta = op_float(c, "beta"),
-                            .epsilon = op_float(c, "epsilon"),
-                            .decay = op_float(c, "decay"),
-                            .eta = op_float(c, "eta"),
-                            .nesterov = op_int(c, "nesterov") != 0 };
+    const struct update_step s = { .rate = in[UPDATE_RATE]->f[0],
+                                   .scale = in[UPDATE_SCALE]->f[0],
+                                   .number = in[UPDATE_STEP]->f[0],
+                                   .alpha = op_float(c, "alpha"),
+                                   .beta = op_float(c, "beta"),
+                                   .epsilon = op_float(c, "epsilon"),
+                                   .decay = op_float(c, "decay"),
+                                   .eta = op_float(c, "eta"),
+                                   .nesterov = op_int(c, "nesterov") != 0 };
     uint32_t n = c->outs / (1 + m->slots);
 
     for (uint32_t k = 0; k < n; k++) {
-        struct numbers p = { .w = in[UPDATE_LISTS + k]->f,
-                             .g = in[UPDATE_LISTS + n + k]->f,
-                             .to = out[k].f,
-                             .n = op_shape_count(&out[k].shape) };
+        struct update_numbers p = { .w = in[UPDATE_LISTS + k]->f,
+                                    .g = in[UPDATE_LISTS + n + k]->f,
+                                    .to = out[k].f,
+                                    .n = op_shape_count(&out[k].shape) };
 
         for (unsigned j = 0; j < m->slots; j++) {
             p.state[j] = in[UPDATE_LISTS + (2 + j) * n + k]->f;

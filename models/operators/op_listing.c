@@ -7,7 +7,7 @@
 #include "models/operators/op_print.h"
 
 /* Rows by name and version; rows of ours are behind those that files can name. */
-struct listing {
+struct op_listing {
     const struct op_row **row; /* owned */
     unsigned rows;
 };
@@ -29,9 +29,9 @@ static int by_name(const void *a, const void *b)
     return names ? names : (x->since > y->since) - (x->since < y->since);
 }
 
-static enum emu_status listing_init(struct listing *out)
+static enum emu_status listing_init(struct op_listing *out)
 {
-    *out = (struct listing){ .rows = 0 };
+    *out = (struct op_listing){ .rows = 0 };
     while (op_row(out->rows))
         out->rows++;
     out->row = emu_alloc(out->rows + 1, sizeof(*out->row));
@@ -43,7 +43,7 @@ static enum emu_status listing_init(struct listing *out)
     return EMU_OK;
 }
 
-static struct entry entry_at(const struct listing *l, unsigned first)
+static struct entry entry_at(const struct op_listing *l, unsigned first)
 {
     struct entry e = { .row = &l->row[first] };
 
@@ -99,7 +99,7 @@ static void print_entry(const struct entry *e, FILE *f)
 
 enum emu_status op_table_print(FILE *f)
 {
-    struct listing l;
+    struct op_listing l;
 
     TRY(listing_init(&l));
     fprintf(f, "%-28s %-20s %-10s %s\n", "operator", "since versions", "family", "attributes");
@@ -152,7 +152,7 @@ static json_t *entry_json(const struct entry *e)
 
 json_t *op_table_json(void)
 {
-    struct listing l;
+    struct op_listing l;
     json_t *list = listing_init(&l) == EMU_OK ? json_array() : NULL;
 
     for (unsigned k = 0; list && k < l.rows;) {

@@ -4,7 +4,7 @@
 #include "models/operators/operators.h"
 
 /* A run. */
-struct running {
+struct graph_run {
     const struct op_graph *g;
     struct op_tensor *at; /* by value; .any NULL: not there (yet, or any more) */
     uint32_t *readers;    /* left, by value */
@@ -14,7 +14,7 @@ struct running {
 };
 
 /* The numbers of a value, read from the graph if it is constant. */
-static enum emu_status fetch(struct running *r, uint32_t value)
+static enum emu_status fetch(struct graph_run *r, uint32_t value)
 {
     if (r->at[value].any)
         return EMU_OK;
@@ -23,13 +23,13 @@ static enum emu_status fetch(struct running *r, uint32_t value)
 }
 
 /* One reader less: the last one frees it. */
-static void release(struct running *r, uint32_t value)
+static void release(struct graph_run *r, uint32_t value)
 {
     if (value != OP_NONE && --r->readers[value] == 0)
         op_tensor_free(&r->at[value]);
 }
 
-static enum emu_status run_node(struct running *r, const struct op_node *n)
+static enum emu_status run_node(struct graph_run *r, const struct op_node *n)
 {
     const struct op_tensor **in = emu_alloc(n->ins + 1, sizeof(*in));
     struct op_tensor *out = emu_alloc(n->outs + 1, sizeof(*out));
@@ -68,7 +68,7 @@ static enum emu_status copy(const struct op_tensor *from, struct op_tensor *to)
     return EMU_OK;
 }
 
-static enum emu_status run(struct running *r, const struct op_tensor *in, struct op_tensor *out)
+static enum emu_status run(struct graph_run *r, const struct op_tensor *in, struct op_tensor *out)
 {
     const struct op_graph *g = r->g;
 
@@ -84,7 +84,7 @@ static enum emu_status run(struct running *r, const struct op_tensor *in, struct
 }
 
 /* out: NULL: not wanted. */
-static enum emu_status begin_and_run(struct running *r, const struct op_tensor *in,
+static enum emu_status begin_and_run(struct graph_run *r, const struct op_tensor *in,
                                      struct op_tensor *out)
 {
     const struct op_graph *g = r->g;
@@ -107,7 +107,7 @@ static enum emu_status begin_and_run(struct running *r, const struct op_tensor *
 enum emu_status op_graph_run(const struct op_graph *g, const struct op_tensor *in, int rounded,
                              struct op_tensor *out)
 {
-    struct running r = { .g = g, .rounded = rounded };
+    struct graph_run r = { .g = g, .rounded = rounded };
 
     memset(out, 0, g->outputs * sizeof(*out));
     return begin_and_run(&r, in, out);
@@ -116,7 +116,7 @@ enum emu_status op_graph_run(const struct op_graph *g, const struct op_tensor *i
 enum emu_status op_graph_walk(const struct op_graph *g, const struct op_tensor *in, op_visit *visit,
                               void *arg)
 {
-    struct running r = { .g = g, .visit = visit, .arg = arg };
+    struct graph_run r = { .g = g, .visit = visit, .arg = arg };
 
     return begin_and_run(&r, in, NULL);
 }

@@ -15,16 +15,16 @@ struct labels {
     unsigned at[EINSUM_LABELS];
 };
 
-struct operand {
+struct einsum_operand {
     uint32_t value;
     struct labels labels; /* of its dimensions */
 };
 
-struct spelling {
+struct einsum_spelling {
     struct op_pass *p;
     const struct op_node *n;
     struct einsum e;
-    struct operand operand[2];
+    struct einsum_operand operand[2];
 };
 
 static int has(const struct labels *l, unsigned label)
@@ -52,7 +52,7 @@ static struct labels of_term(const struct einsum_term *t)
     return l;
 }
 
-static struct op_shape shape_of(const struct spelling *s, const struct labels *l)
+static struct op_shape shape_of(const struct einsum_spelling *s, const struct labels *l)
 {
     struct op_shape shape = { .rank = l->n };
 
@@ -61,7 +61,7 @@ static struct op_shape shape_of(const struct spelling *s, const struct labels *l
     return shape;
 }
 
-static uint32_t span_of(const struct spelling *s, const struct labels *l)
+static uint32_t span_of(const struct einsum_spelling *s, const struct labels *l)
 {
     uint32_t n = 1;
 
@@ -78,7 +78,7 @@ static int is_whole(const struct op_shape *x, const struct op_shape *to)
     return to->rank == x->rank && !memcmp(to->dim, x->dim, x->rank * sizeof(x->dim[0]));
 }
 
-static int can_pick(const struct spelling *s, unsigned k)
+static int can_pick(const struct einsum_spelling *s, unsigned k)
 {
     const struct op_shape *x = &s->p->g->value[s->operand[k].value].shape;
     const struct op_shape to = shape_of(s, &s->operand[k].labels);
@@ -88,9 +88,9 @@ static int can_pick(const struct spelling *s, unsigned k)
 }
 
 /* Picks what the labels name. */
-static enum emu_status pick(struct spelling *s, unsigned k)
+static enum emu_status pick(struct einsum_spelling *s, unsigned k)
 {
-    struct operand *o = &s->operand[k];
+    struct einsum_operand *o = &s->operand[k];
     const struct op_shape x = s->p->g->value[o->value].shape;
     struct op_shape to = shape_of(s, &o->labels), list = { .type = OP_TYPE_I64, .rank = 1 };
     uint32_t index[OP_RANK_MAX] = { 0 };
@@ -112,9 +112,9 @@ static enum emu_status pick(struct spelling *s, unsigned k)
 }
 
 /* Sums over the labels that nothing else has. */
-static enum emu_status sum_own(struct spelling *s, unsigned k, const struct labels *out)
+static enum emu_status sum_own(struct einsum_spelling *s, unsigned k, const struct labels *out)
 {
-    struct operand *o = &s->operand[k];
+    struct einsum_operand *o = &s->operand[k];
     struct labels left = { .n = 0 };
 
     for (unsigned d = 0; d < o->labels.n; d++) {
@@ -130,7 +130,8 @@ static enum emu_status sum_own(struct spelling *s, unsigned k, const struct labe
 }
 
 /* Dimensions in another order. */
-static enum emu_status move(struct spelling *s, struct operand *o, const struct labels *to)
+static enum emu_status move(struct einsum_spelling *s, struct einsum_operand *o,
+                            const struct labels *to)
 {
     int64_t perm[OP_RANK_MAX] = { 0 };
 
@@ -148,7 +149,7 @@ struct classes {
     struct labels batch, rows, columns, sums;
 };
 
-static struct classes classes_of(const struct spelling *s, const struct labels *out)
+static struct classes classes_of(const struct einsum_spelling *s, const struct labels *out)
 {
     const struct labels *a = &s->operand[0].labels, *b = &s->operand[1].labels;
     struct classes c = { .batch = { .n = 0 } };
@@ -163,7 +164,7 @@ static struct classes classes_of(const struct spelling *s, const struct labels *
 }
 
 /* An operand as [batch][first][second]. */
-static enum emu_status as_matrices(struct spelling *s, struct operand *o,
+static enum emu_status as_matrices(struct einsum_spelling *s, struct einsum_operand *o,
                                    const struct labels *batch, const struct labels *first,
                                    const struct labels *second)
 {
@@ -181,10 +182,10 @@ static enum emu_status as_matrices(struct spelling *s, struct operand *o,
 }
 
 /* The product becomes the first operand. */
-static enum emu_status multiply(struct spelling *s, const struct labels *out)
+static enum emu_status multiply(struct einsum_spelling *s, const struct labels *out)
 {
     const struct classes c = classes_of(s, out);
-    struct operand *a = &s->operand[0], *b = &s->operand[1];
+    struct einsum_operand *a = &s->operand[0], *b = &s->operand[1];
     struct labels all = c.batch;
     struct op_shape to;
 
@@ -205,7 +206,7 @@ enum emu_status expand_einsum(struct op_pass *p, const struct op_node *n, uint32
 {
     struct op_call c = op_attrs_of(p->g, n);
     const struct op_shape *in[2];
-    struct spelling s = { .p = p, .n = n };
+    struct einsum_spelling s = { .p = p, .n = n };
     struct labels result;
 
     if (n->ins > 2 || op_type_kind(p->g->value[n->in[0]].shape.type) != OP_KIND_FLOAT ||

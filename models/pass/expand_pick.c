@@ -192,7 +192,7 @@ enum emu_status expand_scatter(struct op_pass *p, const struct op_node *n, uint3
 
 /* ---- TopK ---- */
 
-struct top {
+struct topk {
     const struct op_node *n;
     struct op_shape x;         /* the axis last */
     uint32_t now, row, column; /* x; [..][1][n] and [..][n][1] */
@@ -201,7 +201,7 @@ struct top {
 };
 
 /* 1 where the number of the row comes before that of the column. */
-static enum emu_status comes_before(struct op_pass *p, const struct top *t, int largest,
+static enum emu_status comes_before(struct op_pass *p, const struct topk *t, int largest,
                                     uint32_t *out)
 {
     uint32_t n = t->x.dim[t->x.rank - 1], left, right, beyond, equal;
@@ -218,7 +218,7 @@ static enum emu_status comes_before(struct op_pass *p, const struct top *t, int 
 }
 
 /* For each place the number of a row that has it; its own axis last again. */
-static enum emu_status by_place(struct op_pass *p, const struct top *t, uint32_t hot, uint32_t of,
+static enum emu_status by_place(struct op_pass *p, const struct topk *t, uint32_t hot, uint32_t of,
                                 const char *suffix, uint32_t *out)
 {
     unsigned rank = t->x.rank, axis;
@@ -232,7 +232,7 @@ static enum emu_status by_place(struct op_pass *p, const struct top *t, uint32_t
     return expand_swap_last(p, t->n, suffix, rank, axis, v, out);
 }
 
-static enum emu_status begin_top(struct op_pass *p, unsigned axis, struct top *t)
+static enum emu_status begin_top(struct op_pass *p, unsigned axis, struct topk *t)
 {
     unsigned rank = t->x.rank;
     uint32_t n = t->x.dim[axis];
@@ -255,7 +255,7 @@ static enum emu_status begin_top(struct op_pass *p, unsigned axis, struct top *t
 enum emu_status expand_top_k(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
     struct op_call c = op_attrs_of(p->g, n);
-    struct top t = { .n = n, .x = p->g->value[n->in[0]].shape, .count = op_int(&c, "k") };
+    struct topk t = { .n = n, .x = p->g->value[n->in[0]].shape, .count = op_int(&c, "k") };
     int64_t given = op_int(&c, "axis");
     unsigned rank = t.x.rank, axis = (unsigned)(given < 0 ? given + rank : given);
     uint32_t size = t.x.dim[axis], place, hot, at;

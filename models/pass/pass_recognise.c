@@ -17,7 +17,7 @@
 enum { FACTORS_MAX = 8 };
 
 /* A product: a number times values. */
-struct product {
+struct scaled_product {
     double number;
     uint32_t factor[FACTORS_MAX];
     unsigned factors;
@@ -30,7 +30,7 @@ static int close_to(double a, double b)
 
 /* Multiplies a product by a value, which is taken apart as far as it is one and has not been
  * recognised as something else. 0: too many factors. */
-static int product_times(const struct op_pass *p, struct product *to, uint32_t value,
+static int product_times(const struct op_pass *p, struct scaled_product *to, uint32_t value,
                          unsigned depth)
 {
     int as_it_was = op_pass_now(p, value) == value;
@@ -55,9 +55,9 @@ static int product_times(const struct op_pass *p, struct product *to, uint32_t v
     return 1;
 }
 
-static struct product product_of(const struct op_pass *p, uint32_t value)
+static struct scaled_product product_of(const struct op_pass *p, uint32_t value)
 {
-    struct product out = { .number = 1 };
+    struct scaled_product out = { .number = 1 };
 
     if (!product_times(p, &out, value, 4))
         out.factors = 0;
@@ -133,7 +133,7 @@ static uint32_t clipped(const struct op_pass *p, uint32_t value)
 static int is_erf(const struct op_pass *p, uint32_t value, uint32_t x)
 {
     const struct op_node *erf = op_pass_made_by(p, value, "Erf");
-    struct product t;
+    struct scaled_product t;
 
     if (!erf)
         return 0;
@@ -142,7 +142,7 @@ static int is_erf(const struct op_pass *p, uint32_t value, uint32_t x)
 }
 
 /* x^3, as a power or as products. */
-static int is_cube(const struct op_pass *p, const struct product *t, uint32_t x)
+static int is_cube(const struct op_pass *p, const struct scaled_product *t, uint32_t x)
 {
     const struct op_node *pow = t->factors == 1 ? op_pass_made_by(p, t->factor[0], "Pow") : NULL;
     double three;
@@ -155,7 +155,7 @@ static int is_cube(const struct op_pass *p, const struct product *t, uint32_t x)
 static int is_tanh(const struct op_pass *p, uint32_t value, uint32_t x)
 {
     const struct op_node *tanh = op_pass_made_by(p, value, "Tanh"), *add;
-    struct product t;
+    struct scaled_product t;
 
     if (!tanh)
         return 0;
@@ -217,7 +217,7 @@ static enum emu_status visit_product(struct op_pass *p, uint32_t node, int *repl
 {
     const struct op_node *n = &p->old[node];
     int is_mul = !strcmp(n->row->name, "Mul");
-    struct product t;
+    struct scaled_product t;
 
     if (!is_mul && strcmp(n->row->name, "Div"))
         return EMU_OK;

@@ -8,7 +8,7 @@
 enum { INS_MAX = 3 };
 
 /* A node in place of another, or in front of it: then `suffix` is appended to its name. */
-struct spelling {
+struct node_spelling {
     const char *op, *suffix;
     uint32_t in[INS_MAX];
     uint32_t ins;
@@ -16,8 +16,8 @@ struct spelling {
     uint32_t attrs;
 };
 
-static enum emu_status put(struct op_pass *p, const struct op_node *n, const struct spelling *s,
-                           uint32_t *out)
+static enum emu_status put(struct op_pass *p, const struct op_node *n,
+                           const struct node_spelling *s, uint32_t *out)
 {
     const char *name = s->suffix ? op_graph_text(p->g, "%s%s", n->name, s->suffix) : n->name;
     const struct op_request r = { .op = s->op,
@@ -43,8 +43,8 @@ static enum emu_status reshape(struct op_pass *p, const struct op_node *n, uint3
 /* x sigmoid(x). */
 static enum emu_status spell_swish(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    struct spelling gate = { .op = "Sigmoid", .suffix = ".sigmoid", .ins = 1 };
-    struct spelling mul = { .op = "Mul", .ins = 2 };
+    struct node_spelling gate = { .op = "Sigmoid", .suffix = ".sigmoid", .ins = 1 };
+    struct node_spelling mul = { .op = "Mul", .ins = 2 };
 
     gate.in[0] = mul.in[0] = op_pass_now(p, n->in[0]);
     TRY(put(p, n, &gate, &mul.in[1]));
@@ -72,20 +72,20 @@ static enum emu_status plain_norm(struct op_pass *p, uint32_t groups, uint32_t o
 static enum emu_status swap(struct op_pass *p, const struct op_node *n, uint32_t in, uint32_t *out)
 {
     static const int64_t perm[] = { 0, 2, 1, 3 };
-    const struct spelling s = { .op = "Transpose",
-                                .suffix = ".strides",
-                                .in = { in },
-                                .ins = 1,
-                                .attr = { "perm",
-                                          { .kind = OP_ATTR_INTS, .count = 4, .ints = perm } },
-                                .attrs = 1 };
+    const struct node_spelling s = { .op = "Transpose",
+                                     .suffix = ".strides",
+                                     .in = { in },
+                                     .ins = 1,
+                                     .attr = { "perm",
+                                               { .kind = OP_ATTR_INTS, .count = 4, .ints = perm } },
+                                     .attrs = 1 };
 
     return put(p, n, &s, out);
 }
 
 /* Groups become channels of instances: [n][groups][rest]. Strided ones are put together before. */
 static enum emu_status instances(struct op_pass *p, const struct op_node *n, uint32_t groups,
-                                 int strided, struct spelling *norm, uint32_t *out)
+                                 int strided, struct node_spelling *norm, uint32_t *out)
 {
     const struct op_shape x = p->g->value[n->in[0]].shape;
     struct op_shape grouped = { .rank = 3, .dim = { x.dim[0], groups } }, apart = { .rank = 4 };
@@ -113,13 +113,13 @@ static enum emu_status spell_group_norm(struct op_pass *p, const struct op_node 
     const struct op_call c = op_attrs_of(p->g, n);
     const struct op_shape x = p->g->value[n->in[0]].shape;
     struct op_shape column = { .rank = x.rank };
-    struct spelling norm = { .op = "InstanceNormalization",
-                             .suffix = ".instances",
-                             .ins = 3,
-                             .attr = { "epsilon", { .kind = OP_ATTR_FLOAT } },
-                             .attrs = 1 };
-    struct spelling scale = { .op = "Mul", .suffix = ".scale", .ins = 2 };
-    struct spelling shift = { .op = "Add", .ins = 2 };
+    struct node_spelling norm = { .op = "InstanceNormalization",
+                                  .suffix = ".instances",
+                                  .ins = 3,
+                                  .attr = { "epsilon", { .kind = OP_ATTR_FLOAT } },
+                                  .attrs = 1 };
+    struct node_spelling scale = { .op = "Mul", .suffix = ".scale", .ins = 2 };
+    struct node_spelling shift = { .op = "Add", .ins = 2 };
     uint32_t groups = (uint32_t)op_int(&c, "num_groups");
 
     norm.attr.attr.f = op_float(&c, "epsilon");

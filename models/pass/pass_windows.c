@@ -15,7 +15,7 @@
 
 /* A node with windows. Slices are taken of rows, [batch][positions..][channels]: what lies side by
  * side on a tile then moves together. */
-struct windows {
+struct spelt_windows {
     struct op_pass *p;
     const struct op_node *n;
     struct op_call c;
@@ -31,7 +31,7 @@ static struct op_named_attr ints_attr(const char *name, unsigned count, const in
     return (struct op_named_attr){ name, { .kind = OP_ATTR_INTS, .count = count, .ints = v } };
 }
 
-static enum emu_status transpose(const struct windows *s, const char *suffix, uint32_t x,
+static enum emu_status transpose(const struct spelt_windows *s, const char *suffix, uint32_t x,
                                  unsigned rank, const int64_t *perm, uint32_t *out)
 {
     const struct expand_part part = { .op = "Transpose",
@@ -47,7 +47,7 @@ static enum emu_status transpose(const struct windows *s, const char *suffix, ui
 
 /* What lies around the input up to the end of the last window; 0: nothing. -1: a window begins
  * within the input, which slices do not need. */
-static int pads_of(const struct windows *s, int64_t pads[2 * OP_RANK_MAX])
+static int pads_of(const struct spelt_windows *s, int64_t pads[2 * OP_RANK_MAX])
 {
     int some = 0;
 
@@ -65,7 +65,8 @@ static int pads_of(const struct windows *s, int64_t pads[2 * OP_RANK_MAX])
     return some;
 }
 
-static enum emu_status pad(const struct windows *s, const int64_t *pads, double fill, uint32_t *out)
+static enum emu_status pad(const struct spelt_windows *s, const int64_t *pads, double fill,
+                           uint32_t *out)
 {
     struct expand_part part = { .op = "Pad",
                                 .suffix = ".padded",
@@ -79,7 +80,7 @@ static enum emu_status pad(const struct windows *s, const int64_t *pads, double 
 }
 
 /* x [batch][channels][positions..] with the channels last, or back. */
-static enum emu_status channels_last(const struct windows *s, uint32_t x, uint32_t *out)
+static enum emu_status channels_last(const struct spelt_windows *s, uint32_t x, uint32_t *out)
 {
     int64_t perm[OP_RANK_MAX] = { 0 };
 
@@ -88,7 +89,7 @@ static enum emu_status channels_last(const struct windows *s, uint32_t x, uint32
     return transpose(s, ".rows", x, s->x.rank, perm, out);
 }
 
-static enum emu_status channels_second(const struct windows *s, uint32_t x, uint32_t *out)
+static enum emu_status channels_second(const struct spelt_windows *s, uint32_t x, uint32_t *out)
 {
     int64_t perm[OP_RANK_MAX] = { 0 };
 
@@ -100,16 +101,16 @@ static enum emu_status channels_second(const struct windows *s, uint32_t x, uint
 /* Reads the windows of a node; *fits 0: they are none that slices can have. kernel: of the weights,
  * or NULL. */
 static enum emu_status begin(struct op_pass *p, const struct op_node *n, const uint32_t *kernel,
-                             double fill, struct windows *s, int *fits)
+                             double fill, struct spelt_windows *s, int *fits)
 {
     int64_t pads[2 * OP_RANK_MAX];
     int some;
 
-    *s = (struct windows){ .p = p,
-                           .n = n,
-                           .c = op_attrs_of(p->g, n),
-                           .x = p->g->value[n->in[0]].shape,
-                           .y = p->g->value[n->out[0]].shape };
+    *s = (struct spelt_windows){ .p = p,
+                                 .n = n,
+                                 .c = op_attrs_of(p->g, n),
+                                 .x = p->g->value[n->in[0]].shape,
+                                 .y = p->g->value[n->out[0]].shape };
     TRY(op_window_read(&s->c, &s->x, kernel, &s->w));
     TRY(op_window_forward(&s->c, op_knows(&s->c, "ceil_mode") && op_int(&s->c, "ceil_mode"),
                           &s->w));
@@ -123,7 +124,7 @@ static enum emu_status begin(struct op_pass *p, const struct op_node *n, const u
 }
 
 /* What a tap sees at every output, [batch][outputs..][channels]. */
-static enum emu_status slice(const struct windows *s, uint64_t tap, uint32_t *out)
+static enum emu_status slice(const struct spelt_windows *s, uint64_t tap, uint32_t *out)
 {
     int64_t starts[OP_WINDOW_DIMS], ends[OP_WINDOW_DIMS], axes[OP_WINDOW_DIMS];
     struct expand_part part = { .op = "Slice",
@@ -151,16 +152,16 @@ static enum emu_status slice(const struct windows *s, uint64_t tap, uint32_t *ou
 /* ---- products ---- */
 
 /* A convolution: per group `in` channels make `out`. */
-struct conv {
-    struct windows s;
+struct window_conv {
+    struct spelt_windows s;
     uint32_t groups, in, out;
     uint32_t positions; /* of all pictures */
 };
 
 /* All slices side by side, channels last: [positions][taps][groups * in]. */
-static enum emu_status put_patches(struct conv *v, uint32_t *out)
+static enum emu_status put_patches(struct window_conv *v, uint32_t *out)
 {
-    const struct windows *s = &v->s;
+    const struct spelt_windows *s = &v->s;
     const struct op_shape rows = { .type = s->x.type,
                                    .rank = 3,
                                    .dim = { v->positions, (uint32_t)s->taps, s->x.dim[1] } };
@@ -187,10 +188,10 @@ static enum emu_status put_patches(struct conv *v, uint32_t *out)
 
 /* Weights [groups * out][in][taps] as matrices [groups][taps * in][out], without the first
  * dimension if there is one group. */
-static enum emu_status put_weights(const struct conv *v, uint32_t *out)
+static enum emu_status put_weights(const struct window_conv *v, uint32_t *out)
 {
     static const int64_t perm[] = { 0, 3, 2, 1 };
-    const struct windows *s = &v->s;
+    const struct spelt_windows *s = &v->s;
     const struct op_shape apart = { .type = s->x.type,
                                     .rank = 4,
                                     .dim = { v->groups, v->out, v->in, (uint32_t)s->taps } };
@@ -207,10 +208,10 @@ static enum emu_status put_weights(const struct conv *v, uint32_t *out)
 }
 
 /* The product, [positions][groups * out]. */
-static enum emu_status put_product(struct conv *v, uint32_t *out)
+static enum emu_status put_product(struct window_conv *v, uint32_t *out)
 {
     static const int64_t first[] = { 2, 0, 1, 3 }, back[] = { 1, 0, 2 };
-    const struct windows *s = &v->s;
+    const struct spelt_windows *s = &v->s;
     uint32_t taps = (uint32_t)s->taps, x, weights;
     const struct op_shape rows = { .type = s->x.type,
                                    .rank = 2,
@@ -244,9 +245,9 @@ static int has_bias(const struct op_node *n)
     return n->ins > 2 && n->in[2] != OP_NONE;
 }
 
-static enum emu_status put_dense(struct conv *v, uint32_t *out)
+static enum emu_status put_dense(struct window_conv *v, uint32_t *out)
 {
-    const struct windows *s = &v->s;
+    const struct spelt_windows *s = &v->s;
     struct op_shape field = s->y;
 
     TRY(put_product(v, out));
@@ -259,10 +260,10 @@ static enum emu_status put_dense(struct conv *v, uint32_t *out)
 }
 
 /* One channel in, one out in each group. */
-static enum emu_status put_depthwise(const struct conv *v, uint32_t *out)
+static enum emu_status put_depthwise(const struct window_conv *v, uint32_t *out)
 {
     static const int64_t turned[] = { 1, 0 };
-    const struct windows *s = &v->s;
+    const struct spelt_windows *s = &v->s;
     const struct op_shape by_channel = { .type = s->x.type,
                                          .rank = 2,
                                          .dim = { v->groups, (uint32_t)s->taps } };
@@ -298,7 +299,7 @@ static enum emu_status put_depthwise(const struct conv *v, uint32_t *out)
 static enum emu_status spell_conv(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
     const struct op_shape weights = p->g->value[n->in[1]].shape;
-    struct conv v = { .groups = 0 };
+    struct window_conv v = { .groups = 0 };
     int fits;
 
     TRY(begin(p, n, weights.dim + 2, 0, &v.s, &fits));
@@ -314,7 +315,7 @@ static enum emu_status spell_conv(struct op_pass *p, const struct op_node *n, ui
 /* ---- pools ---- */
 
 /* All slices, joined by an operator of two inputs. */
-static enum emu_status join_taps(const struct windows *s, const char *op, uint32_t *out)
+static enum emu_status join_taps(const struct spelt_windows *s, const char *op, uint32_t *out)
 {
     uint32_t x;
 
@@ -328,7 +329,7 @@ static enum emu_status join_taps(const struct windows *s, const char *op, uint32
 
 static enum emu_status spell_max(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    struct windows s;
+    struct spelt_windows s;
     int fits;
 
     if (n->outs > 1 && n->out[1] != OP_NONE)
@@ -341,7 +342,7 @@ static enum emu_status spell_max(struct op_pass *p, const struct op_node *n, uin
 }
 
 /* How many of a window's taps count along a dimension at output o. */
-static int64_t counted(const struct windows *s, unsigned d, int64_t o)
+static int64_t counted(const struct spelt_windows *s, unsigned d, int64_t o)
 {
     int with_pads = op_int(&s->c, "count_include_pad") != 0;
     int64_t low = with_pads ? -s->w.begin[d] : 0;
@@ -356,7 +357,7 @@ static int64_t counted(const struct windows *s, unsigned d, int64_t o)
 }
 
 /* 1 / how many taps count, [1][outputs..][1]. */
-static enum emu_status put_shares(const struct windows *s, uint32_t *out)
+static enum emu_status put_shares(const struct spelt_windows *s, uint32_t *out)
 {
     struct op_shape shape = s->y;
     uint32_t index[OP_RANK_MAX] = { 0 };
@@ -381,7 +382,7 @@ static enum emu_status put_shares(const struct windows *s, uint32_t *out)
 
 static enum emu_status spell_mean(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    struct windows s;
+    struct spelt_windows s;
     uint32_t share;
     int fits;
 
@@ -422,12 +423,12 @@ static enum emu_status spell_global_max(struct op_pass *p, const struct op_node 
 
 /* ---- the pass ---- */
 
-struct spelling {
+struct window_spelling {
     const char *op;
     expand_op *spell;
 };
 
-static enum emu_status spell(struct op_pass *p, uint32_t node, const struct spelling *of,
+static enum emu_status spell(struct op_pass *p, uint32_t node, const struct window_spelling *of,
                              unsigned count, int *replaced)
 {
     const struct op_node *n = &p->old[node];
@@ -449,18 +450,19 @@ static enum emu_status spell(struct op_pass *p, uint32_t node, const struct spel
 
 static enum emu_status visit_transposed(struct op_pass *p, uint32_t node, int *replaced)
 {
-    static const struct spelling transposed[] = { { "ConvTranspose", expand_conv_transpose } };
+    static const struct window_spelling transposed[] = { { "ConvTranspose",
+                                                           expand_conv_transpose } };
 
     return spell(p, node, transposed, EMU_COUNT_OF(transposed), replaced);
 }
 
 static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
 {
-    static const struct spelling windowed[] = { { "Conv", spell_conv },
-                                                { "MaxPool", spell_max },
-                                                { "AveragePool", spell_mean },
-                                                { "GlobalAveragePool", spell_global_mean },
-                                                { "GlobalMaxPool", spell_global_max } };
+    static const struct window_spelling windowed[] = { { "Conv", spell_conv },
+                                                       { "MaxPool", spell_max },
+                                                       { "AveragePool", spell_mean },
+                                                       { "GlobalAveragePool", spell_global_mean },
+                                                       { "GlobalMaxPool", spell_global_max } };
 
     return spell(p, node, windowed, EMU_COUNT_OF(windowed), replaced);
 }

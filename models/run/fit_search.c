@@ -23,7 +23,7 @@ enum {
     BLOCKS_ON = 2   /* the word of --share-blocks */
 };
 
-struct search {
+struct fit_trial {
     const struct fit_subject *s;
     struct fit_findings *out;
     struct progress progress;
@@ -39,7 +39,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void EMU_PRINTF(2, 3) say(struct search *x, const char *fmt, ...)
+static void EMU_PRINTF(2, 3) say(struct fit_trial *x, const char *fmt, ...)
 {
     va_list ap;
 
@@ -51,7 +51,7 @@ static void EMU_PRINTF(2, 3) say(struct search *x, const char *fmt, ...)
 }
 
 /* Whether what was asked for takes an option. */
-static int takes(const struct search *x, enum option_id o)
+static int takes(const struct fit_trial *x, enum option_id o)
 {
     const struct option_row *row = option_rows;
 
@@ -63,7 +63,7 @@ static int takes(const struct search *x, enum option_id o)
 /* ---- one try ---- */
 
 /* Whether it fits; 0 when there is no time left to try. */
-static int try_change(struct search *x, const struct request *q, const struct arch *a,
+static int try_change(struct fit_trial *x, const struct request *q, const struct arch *a,
                       const char *change)
 {
     struct fit_try *t = &x->out->tried[x->out->tries];
@@ -86,7 +86,7 @@ static int try_change(struct search *x, const struct request *q, const struct ar
 
 /* ---- options ---- */
 
-static void try_exchange(struct search *x)
+static void try_exchange(struct fit_trial *x)
 {
     struct request q = *x->s->q;
 
@@ -97,7 +97,7 @@ static void try_exchange(struct search *x)
         say(x, "Exchange code made short instead of fast: with --exchange memory it fits.");
 }
 
-static void try_precision(struct search *x)
+static void try_precision(struct fit_trial *x)
 {
     struct request q = *x->s->q;
 
@@ -109,7 +109,7 @@ static void try_precision(struct search *x)
         say(x, "Numbers of half the size: with --precision f16 it fits.");
 }
 
-static void try_blocks(struct search *x)
+static void try_blocks(struct fit_trial *x)
 {
     struct request q = *x->s->q;
 
@@ -121,7 +121,7 @@ static void try_blocks(struct search *x)
 }
 
 /* What makes code shorter. */
-static void try_code(struct search *x)
+static void try_code(struct fit_trial *x)
 {
     try_exchange(x);
     try_blocks(x);
@@ -134,7 +134,7 @@ static int code_may_mend(const struct fit_subject *s)
     return s->need_bytes <= s->arch->mem_bytes + s->arch->region0_bytes / 2;
 }
 
-static void try_parameters(struct search *x)
+static void try_parameters(struct fit_trial *x)
 {
     struct request q = *x->s->q;
 
@@ -145,7 +145,7 @@ static void try_parameters(struct search *x)
         say(x, "Parameters fetched when they are needed: with --parameter-memory 0.1 it fits.");
 }
 
-static void try_recompute(struct search *x)
+static void try_recompute(struct fit_trial *x)
 {
     struct request q = *x->s->q;
 
@@ -162,11 +162,11 @@ static void try_recompute(struct search *x)
 struct size {
     uint64_t unit;
     uint64_t fits, does_not; /* the nearest so far; 0: none */
-    int (*try)(struct search *x, const struct size *z, uint64_t n);
+    int (*try)(struct fit_trial *x, const struct size *z, uint64_t n);
     const struct smaller *smaller; /* of try_smaller() */
 };
 
-static int note(struct search *x, struct size *z, uint64_t n)
+static int note(struct fit_trial *x, struct size *z, uint64_t n)
 {
     int fits = z->try(x, z, n);
 
@@ -178,7 +178,7 @@ static int note(struct search *x, struct size *z, uint64_t n)
 }
 
 /* The smallest or largest that fits, between one that does and one that does not. */
-static void narrow(struct search *x, struct size *z)
+static void narrow(struct fit_trial *x, struct size *z)
 {
     for (unsigned k = 0; k < SIZE_TRIES && z->fits && !x->late; k++) {
         uint64_t low = z->fits < z->does_not ? z->fits : z->does_not;
@@ -192,7 +192,7 @@ static void narrow(struct search *x, struct size *z)
 }
 
 /* About the part of n that fits when all memory grows with it, rounded down to units. */
-static uint64_t share_that_fits(const struct search *x, uint64_t n, uint64_t unit)
+static uint64_t share_that_fits(const struct fit_trial *x, uint64_t n, uint64_t unit)
 {
     uint64_t part = (uint64_t)((double)n * x->s->arch->mem_bytes / (double)x->s->need_bytes);
 
@@ -201,7 +201,7 @@ static uint64_t share_that_fits(const struct search *x, uint64_t n, uint64_t uni
 }
 
 /* The largest below n. */
-static void find_largest(struct search *x, struct size *z, uint64_t n)
+static void find_largest(struct fit_trial *x, struct size *z, uint64_t n)
 {
     uint64_t k = share_that_fits(x, n, z->unit);
 
@@ -218,7 +218,7 @@ struct smaller {
     size_t field; /* of a request: where the number is, an uint64_t */
 };
 
-static int try_smaller(struct search *x, const struct size *z, uint64_t n)
+static int try_smaller(struct fit_trial *x, const struct size *z, uint64_t n)
 {
     struct request q = *x->s->q;
     char change[FIT_CHANGE_TEXT];
@@ -229,7 +229,7 @@ static int try_smaller(struct search *x, const struct size *z, uint64_t n)
 }
 
 /* now: what is asked for; 0: it may not be changed. */
-static void find_smaller(struct search *x, const struct smaller *s, uint32_t now)
+static void find_smaller(struct fit_trial *x, const struct smaller *s, uint32_t now)
 {
     struct size z = { .unit = s->unit, .try = try_smaller, .smaller = s };
 
@@ -262,7 +262,7 @@ static struct sram_text sram_text(uint64_t n)
 
 /* The machine, with the memory that it has by its name where the request changes that: what is
  * tried takes the place of the change. */
-static struct arch machine_by_name(const struct search *x)
+static struct arch machine_by_name(const struct fit_trial *x)
 {
     const struct arch *named = arch_preset(x->s->arch->name);
     const struct option_list *set = &x->s->q->set;
@@ -277,7 +277,7 @@ static struct arch machine_by_name(const struct search *x)
     return a;
 }
 
-static int try_sram(struct search *x, const struct size *z, uint64_t n)
+static int try_sram(struct fit_trial *x, const struct size *z, uint64_t n)
 {
     struct arch a = machine_by_name(x);
     char change[FIT_CHANGE_TEXT];
@@ -290,7 +290,7 @@ static int try_sram(struct search *x, const struct size *z, uint64_t n)
 }
 
 /* The smallest above what there is. */
-static void find_sram(struct search *x)
+static void find_sram(struct fit_trial *x)
 {
     uint64_t unit = x->s->arch->element_bytes, memory = x->s->arch->mem_bytes, n;
     struct size z = { .unit = unit, .does_not = memory, .try = try_sram };
@@ -308,7 +308,7 @@ static void find_sram(struct search *x)
 /* ---- all of it ---- */
 
 /* When nothing fits, that is the news; and a search that was cut off says so. */
-static void conclude(struct search *x, uint64_t seconds)
+static void conclude(struct fit_trial *x, uint64_t seconds)
 {
     if (!seconds)
         say(x, "Nothing was tried (--try-for 0).");
@@ -322,10 +322,10 @@ static void conclude(struct search *x, uint64_t seconds)
 void fit_search(const struct fit_subject *s, struct fit_findings *out)
 {
     uint64_t seconds = request_has(s->q, OPTION_try_for) ? s->q->try_for : SECONDS;
-    struct search x = { .s = s,
-                        .out = out,
-                        .progress = progress_begin(s->q->quiet ? NULL : stderr),
-                        .end_ms = now_ms() + (int64_t)seconds * 1000 };
+    struct fit_trial x = { .s = s,
+                           .out = out,
+                           .progress = progress_begin(s->q->quiet ? NULL : stderr),
+                           .end_ms = now_ms() + (int64_t)seconds * 1000 };
 
     *out = (struct fit_findings){ .tries = 0 };
     if (seconds) {

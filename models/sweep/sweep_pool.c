@@ -23,26 +23,26 @@ enum {
 };
 
 /* The points of an image that are to be executed. */
-struct job {
+struct sweep_job {
     uint32_t image;  /* the first point that has it */
     unsigned deaths; /* of those who had the job */
     enum { JOB_WAITS, JOB_RUNS, JOB_OVER } state;
 };
 
 /* Somebody who works, here or elsewhere. */
-struct link {
+struct worker_link {
     struct sweep_worker local; /* fd -1: elsewhere, or it has ended */
     struct sweep_remote remote;
     int is_remote, dead;
     long job; /* NO_JOB */
 };
 
-struct pool {
+struct worker_pool {
     struct sweep_file *f;
     const struct sweep *s;
-    struct job *job; /* owned */
+    struct sweep_job *job; /* owned */
     uint32_t jobs, over, given_up;
-    struct link *link; /* owned; those of this machine first */
+    struct worker_link *link; /* owned; those of this machine first */
     size_t links, cap;
     struct progress progress;
     time_t began;
@@ -58,12 +58,12 @@ static time_t seconds_now(void)
 
 /* ---- jobs ---- */
 
-static int is_open(const struct pool *p, uint32_t point)
+static int is_open(const struct worker_pool *p, uint32_t point)
 {
     return p->s->run_of[point] == point && !p->f->done[point];
 }
 
-static enum emu_status list_jobs(struct pool *p)
+static enum emu_status list_jobs(struct worker_pool *p)
 {
     uint32_t *of = emu_alloc(p->s->axes.points, sizeof(*of)); /* by image: its job + 1 */
 
@@ -77,7 +77,7 @@ static enum emu_status list_jobs(struct pool *p)
 
         if (!is_open(p, i) || of[image])
             continue;
-        p->job[p->jobs] = (struct job){ .image = image };
+        p->job[p->jobs] = (struct sweep_job){ .image = image };
         of[image] = ++p->jobs;
     }
     emu_free(of);
@@ -85,7 +85,7 @@ static enum emu_status list_jobs(struct pool *p)
 }
 
 /* {"points": [..]} of what is left of a job; owned, free(). */
-static char *job_text(const struct pool *p, const struct job *j)
+static char *job_text(const struct worker_pool *p, const struct sweep_job *j)
 {
     json_t *o = json_pack("{s:[]}", "points");
     char *text;
@@ -100,7 +100,7 @@ static char *job_text(const struct pool *p, const struct job *j)
 }
 
 /* Gives a link something to do, if there is something. */
-static enum emu_status give_job(struct pool *p, struct link *l)
+static enum emu_status give_job(struct worker_pool *p, struct worker_link *l)
 {
     uint32_t i = 0;
     char *text;
@@ -122,7 +122,7 @@ static enum emu_status give_job(struct pool *p, struct link *l)
     return EMU_OK;
 }
 
-static enum emu_status give_jobs(struct pool *p)
+static enum emu_status give_jobs(struct worker_pool *p)
 {
     for (size_t i = 0; i < p->links; i++) {
         if (p->link[i].job == NO_JOB && !p->link[i].dead)
@@ -132,7 +132,7 @@ static enum emu_status give_jobs(struct pool *p)
 }
 
 /* What is left of a job is not tried again. */
-static void end_job(struct pool *p, struct job *j)
+static void end_job(struct worker_pool *p, struct sweep_job *j)
 {
     j->state = JOB_OVER;
     p->over++;
@@ -141,9 +141,9 @@ static void end_job(struct pool *p, struct job *j)
 }
 
 /* The host failed whoever had the job: the other points may still be possible. */
-static void give_up(struct pool *p, struct link *l, const char *why)
+static void give_up(struct worker_pool *p, struct worker_link *l, const char *why)
 {
-    struct job *j = l->job == NO_JOB ? NULL : &p->job[l->job];
+    struct sweep_job *j = l->job == NO_JOB ? NULL : &p->job[l->job];
     char text[TEXT_MAX];
 
     l->job = NO_JOB;
@@ -155,9 +155,9 @@ static void give_up(struct pool *p, struct link *l, const char *why)
 }
 
 /* Whoever had the job is dead: somebody else gets it, unless it was too often. */
-static void return_job(struct pool *p, struct link *l, const char *why)
+static void return_job(struct worker_pool *p, struct worker_link *l, const char *why)
 {
-    struct job *j = l->job == NO_JOB ? NULL : &p->job[l->job];
+    struct sweep_job *j = l->job == NO_JOB ? NULL : &p->job[l->job];
     char text[TEXT_MAX];
 
     l->job = NO_JOB;
@@ -176,7 +176,7 @@ static void return_job(struct pool *p, struct link *l, const char *why)
 /* ---- progress ---- */
 
 /* "; 12 min left", by the images that are over. */
-static void time_left(const struct pool *p, char out[TEXT_MAX])
+static void time_left(const struct worker_pool *p, char out[TEXT_MAX])
 {
     uint64_t s = (uint64_t)(seconds_now() - p->began);
 
@@ -190,7 +190,7 @@ static void time_left(const struct pool *p, char out[TEXT_MAX])
         snprintf(out, TEXT_MAX, "; about %" PRIu64 " min left", (s + 30) / 60);
 }
 
-static void tell_result(struct pool *p, const json_t *result, uint32_t added)
+static void tell_result(struct worker_pool *p, const json_t *result, uint32_t added)
 {
     const char *status = json_string_value(json_object_get(result, "status"));
     uint32_t point = (uint32_t)json_integer_value(json_object_get(result, "point")) - 1;
@@ -211,7 +211,8 @@ static void tell_result(struct pool *p, const json_t *result, uint32_t added)
 
 /* ---- what links say ---- */
 
-static enum emu_status take_message(struct pool *p, struct link *l, const char *text, size_t bytes)
+static enum emu_status take_message(struct worker_pool *p, struct worker_link *l, const char *text,
+                                    size_t bytes)
 {
     json_t *o = json_loadb(text, bytes, 0, NULL), *result = json_object_get(o, "result");
     const char *process = json_string_value(json_object_get(o, "process"));
@@ -240,7 +241,7 @@ static enum emu_status take_message(struct pool *p, struct link *l, const char *
 /* ---- links ---- */
 
 /* What a child must not keep: sockets of its siblings. */
-static enum emu_status fork_local(struct pool *p, struct link *l)
+static enum emu_status fork_local(struct worker_pool *p, struct worker_link *l)
 {
     struct sweep_worker *others = emu_alloc(p->links + 1, sizeof(*others)), w;
     size_t n = 0;
@@ -258,23 +259,23 @@ static enum emu_status fork_local(struct pool *p, struct link *l)
     return s;
 }
 
-static enum emu_status add_link(struct pool *p, const struct link *l)
+static enum emu_status add_link(struct worker_pool *p, const struct worker_link *l)
 {
     TRY(emu_grow((void **)&p->link, p->links, &p->cap, sizeof(*p->link)));
     p->link[p->links++] = *l;
     return EMU_OK;
 }
 
-static enum emu_status start_local(struct pool *p, unsigned workers)
+static enum emu_status start_local(struct worker_pool *p, unsigned workers)
 {
     for (unsigned i = 0; i < workers; i++) {
-        TRY(add_link(p, &(struct link){ .job = NO_JOB, .local = { .fd = -1 } }));
+        TRY(add_link(p, &(struct worker_link){ .job = NO_JOB, .local = { .fd = -1 } }));
         TRY(fork_local(p, &p->link[p->links - 1]));
     }
     return EMU_OK;
 }
 
-static enum emu_status read_local(struct pool *p, struct link *l)
+static enum emu_status read_local(struct worker_pool *p, struct worker_link *l)
 {
     char why[40], *text;
     size_t bytes;
@@ -292,7 +293,7 @@ static enum emu_status read_local(struct pool *p, struct link *l)
 }
 
 /* Waits for messages of this machine's workers. */
-static enum emu_status poll_local(struct pool *p)
+static enum emu_status poll_local(struct worker_pool *p)
 {
     struct pollfd *fd = emu_alloc(p->links + 1, sizeof(*fd));
     int wait = sweep_mpi_ranks() > 1 ? PROBE_MS : WAIT_MS, n;
@@ -315,7 +316,8 @@ static enum emu_status poll_local(struct pool *p)
 }
 
 /* The link of a worker of another rank: it is known from its first word on. */
-static enum emu_status find_remote(struct pool *p, struct sweep_remote from, struct link **out)
+static enum emu_status find_remote(struct worker_pool *p, struct sweep_remote from,
+                                   struct worker_link **out)
 {
     for (size_t i = 0; i < p->links; i++) {
         *out = &p->link[i];
@@ -323,20 +325,20 @@ static enum emu_status find_remote(struct pool *p, struct sweep_remote from, str
             (*out)->remote.worker == from.worker)
             return EMU_OK;
     }
-    TRY(add_link(
-        p, &(struct link){ .job = NO_JOB, .local = { .fd = -1 }, .remote = from, .is_remote = 1 }));
+    TRY(add_link(p, &(struct worker_link){
+                        .job = NO_JOB, .local = { .fd = -1 }, .remote = from, .is_remote = 1 }));
     *out = &p->link[p->links - 1];
     return EMU_OK;
 }
 
-static enum emu_status read_remote(struct pool *p)
+static enum emu_status read_remote(struct worker_pool *p)
 {
     struct sweep_remote from;
     size_t bytes;
     char *text;
 
     while ((text = sweep_mpi_receive(&from, &bytes))) {
-        struct link *l;
+        struct worker_link *l;
         enum emu_status s = find_remote(p, from, &l);
 
         if (s == EMU_OK) {
@@ -347,7 +349,7 @@ static enum emu_status read_remote(struct pool *p)
         TRY(s);
     }
     for (size_t i = 0; i < p->links; i++) {
-        struct link *l = &p->link[i];
+        struct worker_link *l = &p->link[i];
 
         if (!l->is_remote || l->dead || !sweep_mpi_is_dead(l->remote.rank))
             continue;
@@ -359,7 +361,7 @@ static enum emu_status read_remote(struct pool *p)
 
 /* ---- the whole ---- */
 
-static unsigned local_workers(const struct pool *p)
+static unsigned local_workers(const struct worker_pool *p)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t n = p->s->q->threads;
@@ -369,7 +371,7 @@ static unsigned local_workers(const struct pool *p)
     return n < p->jobs || sweep_mpi_ranks() > 1 ? (unsigned)n : p->jobs;
 }
 
-static enum emu_status work(struct pool *p)
+static enum emu_status work(struct worker_pool *p)
 {
     TRY(start_local(p, local_workers(p)));
     while (p->over < p->jobs) {
@@ -383,10 +385,10 @@ static enum emu_status work(struct pool *p)
 
 enum emu_status sweep_pool_run(struct sweep_file *f, uint32_t *given_up)
 {
-    struct pool p = { .f = f,
-                      .s = f->sweep,
-                      .progress = progress_begin(f->sweep->q->quiet ? NULL : stderr),
-                      .began = seconds_now() };
+    struct worker_pool p = { .f = f,
+                             .s = f->sweep,
+                             .progress = progress_begin(f->sweep->q->quiet ? NULL : stderr),
+                             .began = seconds_now() };
     enum emu_status s = list_jobs(&p);
 
     if (s == EMU_OK && p.jobs)

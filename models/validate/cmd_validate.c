@@ -12,7 +12,7 @@ enum evidence { SILICON, SHIPPED, MODEL, STATED };
 
 static const char *const evidence_name[] = { "silicon", "shipped", "model", "stated" };
 
-static const struct row {
+static const struct validate_row {
     const char *group; /* a title; NULL: a figure */
     const char *id;
     double low, high;
@@ -30,7 +30,7 @@ static const struct row {
 enum { ROWS = EMU_COUNT_OF(rows) };
 
 /* How far a value is from what was published, in percent of it; within a range 0. */
-static double error_percent(const struct row *r, double value)
+static double error_percent(const struct validate_row *r, double value)
 {
     double nearest = value < r->low ? r->low : value > r->high ? r->high : value;
 
@@ -39,7 +39,7 @@ static double error_percent(const struct row *r, double value)
 
 /* ---- text ---- */
 
-static void print_published(const struct row *r)
+static void print_published(const struct validate_row *r)
 {
     char text[40];
 
@@ -50,7 +50,7 @@ static void print_published(const struct row *r)
     printf("%12s", text);
 }
 
-static void print_row(const struct row *r, const struct outcome *o)
+static void print_row(const struct validate_row *r, const struct outcome *o)
 {
     printf("  %-21s", r->id);
     print_published(r);
@@ -84,7 +84,7 @@ static void print_table(const struct outcome *o)
 
 /* ---- JSON ---- */
 
-static json_t *row_json(const struct row *r, const struct outcome *o)
+static json_t *row_json(const struct validate_row *r, const struct outcome *o)
 {
     json_t *j =
         json_pack("{s:s, s:f, s:f, s:s, s:s, s:s, s:s, s:s}", "id", r->id, "published_low", r->low,

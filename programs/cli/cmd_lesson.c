@@ -11,20 +11,20 @@
 
 enum { LESSON_VARIABLES = PROGRAM_MAX_PARAMS + 24, TEXT_COLUMNS = 100 };
 
-struct numbers {
+struct lesson_numbers {
     struct expr_variable at[LESSON_VARIABLES];
     size_t count;
 };
 
 /* One line of the bill. */
-struct sums {
+struct bill_sums {
     int64_t times; /* 0: the run goes another way */
     int64_t steps, w, h;
     double cycles;
 };
 
 /* A later number of the same name counts. */
-static void set_number(struct numbers *v, const char *name, int64_t value)
+static void set_number(struct lesson_numbers *v, const char *name, int64_t value)
 {
     size_t i = 0;
 
@@ -38,7 +38,7 @@ static void set_number(struct numbers *v, const char *name, int64_t value)
 
 /* Parameters, and what the answer says: a p of 0 becomes the tiles that were taken. */
 static enum emu_status read_numbers(const struct request *q, const struct run *r,
-                                    const json_t *report, struct numbers *v)
+                                    const json_t *report, struct lesson_numbers *v)
 {
     const struct named_program *n = q->use & THING_PROGRAM ? q->known : NULL;
     uint64_t value[PROGRAM_MAX_PARAMS];
@@ -59,7 +59,7 @@ static enum emu_status read_numbers(const struct request *q, const struct run *r
 }
 
 static enum emu_status evaluate(const struct lesson *l, const char *formula,
-                                const struct numbers *v, int64_t *out)
+                                const struct lesson_numbers *v, int64_t *out)
 {
     const char *why = "";
 
@@ -69,7 +69,8 @@ static enum emu_status evaluate(const struct lesson *l, const char *formula,
 }
 
 static enum emu_status cost_of(const struct lesson *l, const struct lesson_cost *c,
-                               const struct numbers *v, const struct bsp_cost *m, struct sums *out)
+                               const struct lesson_numbers *v, const struct bsp_cost *m,
+                               struct bill_sums *out)
 {
     TRY(evaluate(l, c->times, v, &out->times));
     TRY(evaluate(l, c->w, v, &out->w));
@@ -81,7 +82,7 @@ static enum emu_status cost_of(const struct lesson *l, const struct lesson_cost 
     return EMU_OK;
 }
 
-static void add(struct sums *to, const struct sums *s)
+static void add(struct bill_sums *to, const struct bill_sums *s)
 {
     to->steps += s->steps;
     to->w += s->w;
@@ -89,20 +90,20 @@ static void add(struct sums *to, const struct sums *s)
     to->cycles += s->cycles;
 }
 
-static struct sums measured(const struct run *r)
+static struct bill_sums measured(const struct run *r)
 {
     struct bill b = bill_of_group(r->record, 0);
     int64_t steps = 0;
 
     for (size_t i = 0; i < record_count(r->record); i++)
         steps += record_at(r->record, i)->group == 0;
-    return (struct sums){ .steps = steps - 1,
-                          .w = (int64_t)b.largest_compute,
-                          .h = (int64_t)b.h_words,
-                          .cycles = (double)b.total };
+    return (struct bill_sums){ .steps = steps - 1,
+                               .w = (int64_t)b.largest_compute,
+                               .h = (int64_t)b.h_words,
+                               .cycles = (double)b.total };
 }
 
-static json_t *sums_json(const struct sums *s)
+static json_t *sums_json(const struct bill_sums *s)
 {
     return json_pack("{s:I, s:I, s:I, s:f}", "supersteps", (json_int_t)s->steps, "w_cycles",
                      (json_int_t)s->w, "h_words", (json_int_t)s->h, "total_cycles", s->cycles);
@@ -125,15 +126,15 @@ void lesson_print_text(const char *title, const char *text)
     printf("\n\n");
 }
 
-static void print_sums(const char *name, const struct sums *s)
+static void print_sums(const char *name, const struct bill_sums *s)
 {
     printf("%-34s %10lld %10lld %10lld %10.0f\n", name, (long long)s->steps, (long long)s->w,
            (long long)s->h, s->cycles);
 }
 
 static void print_lesson(const struct lesson *l, const struct arch *a, const json_t *report,
-                         const struct bsp_cost *m, const struct sums *part, const struct sums *all,
-                         const struct sums *took)
+                         const struct bsp_cost *m, const struct bill_sums *part,
+                         const struct bill_sums *all, const struct bill_sums *took)
 {
     const char *key;
     long long tiles = (long long)json_integer_value(json_object_get(report, "tiles"));
@@ -170,7 +171,8 @@ static void print_lesson(const struct lesson *l, const struct arch *a, const jso
 /* ---- both ---- */
 
 static int add_json(json_t *report, const struct lesson *l, const struct bsp_cost *m,
-                    const struct sums *part, const struct sums *all, const struct sums *took)
+                    const struct bill_sums *part, const struct bill_sums *all,
+                    const struct bill_sums *took)
 {
     json_t *cost = json_array();
 
@@ -203,8 +205,8 @@ static int is_asked(const struct request *q)
 
 /* With what the lesson predicts, where there is one. */
 static enum emu_status draw(const struct request *q, const struct run *r, const struct lesson *l,
-                            const struct bsp_cost *m, const struct sums *all,
-                            const struct sums *took)
+                            const struct bsp_cost *m, const struct bill_sums *all,
+                            const struct bill_sums *took)
 {
     struct chart_cost predicted, measured;
 
@@ -223,9 +225,9 @@ static enum emu_status draw(const struct request *q, const struct run *r, const 
 /* What the formulas of a lesson say of a run. */
 static enum emu_status predict(const struct request *q, const struct run *r, const json_t *report,
                                const struct lesson *l, struct bsp_cost *m,
-                               struct sums part[LESSON_COSTS], struct sums *all)
+                               struct bill_sums part[LESSON_COSTS], struct bill_sums *all)
 {
-    struct numbers v = { .count = 0 };
+    struct lesson_numbers v = { .count = 0 };
 
     TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, NULL, m));
     TRY(read_numbers(q, r, report, &v));
@@ -240,7 +242,7 @@ enum emu_status lesson_of_run(const struct request *q, const struct run *r, json
                               int *printed)
 {
     const struct lesson *l = lesson_for(q, report);
-    struct sums part[LESSON_COSTS] = { { 0 } }, all = { 0 }, took;
+    struct bill_sums part[LESSON_COSTS] = { { 0 } }, all = { 0 }, took;
     struct bsp_cost m = { 0 };
 
     *printed = 0;

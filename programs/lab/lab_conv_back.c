@@ -6,14 +6,15 @@
 
 /* A weight, and what meets it in a row of the result: columns [begin, end) of y, and where the
  * input of the first of them is. */
-struct row {
+struct weight_row {
     uint32_t begin, end;
     const float *slope; /* of column 0 */
     size_t in;          /* of column `begin` */
 };
 
 /* Row oy of output channel o of picture n, with a tap of input channel c; 0: the tap is outside. */
-static int row_of(const struct conv_back *b, const uint32_t place[4], uint32_t tap, struct row *r)
+static int row_of(const struct conv_back *b, const uint32_t place[4], uint32_t tap,
+                  struct weight_row *r)
 {
     const struct conv_layer *l = b->layer;
     uint32_t n = place[0], o = place[1], c = place[2], oy = place[3];
@@ -33,14 +34,14 @@ static int row_of(const struct conv_back *b, const uint32_t place[4], uint32_t t
     return r->begin < r->end;
 }
 
-typedef void visit_row(const struct conv_back *b, size_t weight, const struct row *r, double *sum,
-                       double *root);
+typedef void visit_row(const struct conv_back *b, size_t weight, const struct weight_row *r,
+                       double *sum, double *root);
 
 static void visit_rows(const struct conv_back *b, visit_row *visit, double *sum, double *root)
 {
     const struct conv_layer *l = b->layer;
     uint32_t each = b->x.c / l->groups, taps = l->kernel_h * l->kernel_w;
-    struct row r;
+    struct weight_row r;
 
     for (uint32_t o = 0; o < b->y.c; o++) {
         uint32_t first = o / (b->y.c / l->groups) * each;
@@ -56,8 +57,8 @@ static void visit_rows(const struct conv_back *b, visit_row *visit, double *sum,
     }
 }
 
-static void row_of_data(const struct conv_back *b, size_t weight, const struct row *r, double *sum,
-                        double *root)
+static void row_of_data(const struct conv_back *b, size_t weight, const struct weight_row *r,
+                        double *sum, double *root)
 {
     double w = (double)b->weights[weight];
 
@@ -70,7 +71,7 @@ static void row_of_data(const struct conv_back *b, size_t weight, const struct r
     }
 }
 
-static void row_of_weights(const struct conv_back *b, size_t weight, const struct row *r,
+static void row_of_weights(const struct conv_back *b, size_t weight, const struct weight_row *r,
                            double *sum, double *root)
 {
     double s = 0, q = 0;

@@ -290,13 +290,13 @@ static enum emu_status read_together(struct graph_reader *r, unsigned indent, ui
 }
 
 /* What is behind the word of a node, in its line. */
-struct operands {
+struct read_operands {
     uint32_t number; /* compute set, function, stream, how often */
     struct tensor a, b;
 };
 
 static enum emu_status read_stream_operands(struct graph_reader *r, enum node_kind kind,
-                                            struct operands *o)
+                                            struct read_operands *o)
 {
     if (kind != NODE_STREAM)
         TRY(token_need(&r->lex, node_words[NODE_STREAM]));
@@ -306,7 +306,7 @@ static enum emu_status read_stream_operands(struct graph_reader *r, enum node_ki
 }
 
 static enum emu_status read_operands(struct graph_reader *r, enum node_kind kind,
-                                     struct operands *o)
+                                     struct read_operands *o)
 {
     switch (kind) {
     case NODE_EXECUTE:
@@ -336,7 +336,7 @@ static enum emu_status read_operands(struct graph_reader *r, enum node_kind kind
 
 /* A node whose line, indented by `indent`, has been read, with what is below it. */
 static enum emu_status read_below(struct graph_reader *r, enum node_kind kind,
-                                  const struct operands *o, unsigned indent, uint32_t scope,
+                                  const struct read_operands *o, unsigned indent, uint32_t scope,
                                   struct program *out)
 {
     struct graph *g = r->g;
@@ -380,7 +380,7 @@ static enum emu_status read_below(struct graph_reader *r, enum node_kind kind,
 /* usual: the scope of a node that names none. */
 static enum emu_status read_node(struct graph_reader *r, uint32_t usual, struct program *out)
 {
-    struct operands o = { 0 };
+    struct read_operands o = { 0 };
     unsigned indent = r->lex.indent;
     struct graph_place place = token_place(&r->lex);
     uint32_t scope;

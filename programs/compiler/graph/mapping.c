@@ -29,19 +29,19 @@ static int ranked_compare(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-struct sweep {
+struct mapping_sweep {
     const struct ranked *item;
     uint32_t *heap; /* items in force and outdated ones, the latest mapping first */
     size_t heaped;
     VEC(struct map_run) out;
 };
 
-static int later(const struct sweep *s, size_t a, size_t b)
+static int later(const struct mapping_sweep *s, size_t a, size_t b)
 {
     return s->item[s->heap[a]].rank > s->item[s->heap[b]].rank;
 }
 
-static void heap_swap(struct sweep *s, size_t a, size_t b)
+static void heap_swap(struct mapping_sweep *s, size_t a, size_t b)
 {
     uint32_t t = s->heap[a];
 
@@ -49,7 +49,7 @@ static void heap_swap(struct sweep *s, size_t a, size_t b)
     s->heap[b] = t;
 }
 
-static void heap_push(struct sweep *s, uint32_t item)
+static void heap_push(struct mapping_sweep *s, uint32_t item)
 {
     size_t k = s->heaped++;
 
@@ -58,7 +58,7 @@ static void heap_push(struct sweep *s, uint32_t item)
         heap_swap(s, k, (k - 1) / 2);
 }
 
-static void heap_pop(struct sweep *s)
+static void heap_pop(struct mapping_sweep *s)
 {
     size_t k = 0, child;
 
@@ -74,7 +74,7 @@ static void heap_pop(struct sweep *s)
 }
 
 /* Appends elements [end of the last run, end) on a tile. */
-static enum emu_status sweep_emit(struct sweep *s, uint64_t end, uint32_t tile)
+static enum emu_status sweep_emit(struct mapping_sweep *s, uint64_t end, uint32_t tile)
 {
     struct map_run *last = s->out.count ? &s->out.at[s->out.count - 1] : NULL;
     uint64_t begin = last ? last->end : 0;
@@ -89,7 +89,7 @@ static enum emu_status sweep_emit(struct sweep *s, uint64_t end, uint32_t tile)
 }
 
 /* Emits what is in force up to element `to`. */
-static enum emu_status sweep_to(struct sweep *s, uint64_t to)
+static enum emu_status sweep_to(struct mapping_sweep *s, uint64_t to)
 {
     uint64_t at = s->out.count ? s->out.at[s->out.count - 1].end : 0;
 
@@ -107,7 +107,7 @@ static enum emu_status sweep_to(struct sweep *s, uint64_t to)
     return EMU_OK;
 }
 
-static enum emu_status sweep_all(struct sweep *s, size_t items, uint64_t elements)
+static enum emu_status sweep_all(struct mapping_sweep *s, size_t items, uint64_t elements)
 {
     for (size_t k = 0; k < items; k++) {
         TRY(sweep_to(s, s->item[k].run.begin));
@@ -120,7 +120,7 @@ static enum emu_status normalise(struct variable *v)
 {
     size_t n = v->map.count;
     struct ranked *item = emu_alloc(n + 1, sizeof(*item));
-    struct sweep s = { .item = item, .heap = emu_alloc(n + 1, sizeof(*s.heap)) };
+    struct mapping_sweep s = { .item = item, .heap = emu_alloc(n + 1, sizeof(*s.heap)) };
     enum emu_status status = EMU_NO_MEMORY;
     int sorted = 1;
 

@@ -22,7 +22,7 @@ struct local_list {
 
 /* The widest codelet for a run, as log2 of its bytes. The one for 8 bytes needs both sides at
  * multiples of 8 and copies whole words; the others need multiples of their width. */
-static uint32_t width_of(const struct lowering *w, const struct copy_run *m)
+static uint32_t width_of(const struct graph_lowering *w, const struct copy_run *m)
 {
     uint32_t at =
         m->from_at | m->to_at | lower_object(w, m->from)->align | lower_object(w, m->to)->align;
@@ -69,7 +69,7 @@ static enum emu_status find_codelet(const struct codelet_library *l, uint32_t wi
 
 /* One call for runs of one tile and width; lists are in the order of target addresses, which lets
  * the codelets write parts of words that neighbouring runs share. */
-static enum emu_status add_call(struct lowering *w, const struct local_run *m, size_t n,
+static enum emu_status add_call(struct graph_lowering *w, const struct local_run *m, size_t n,
                                 enum phase phase)
 {
     uint32_t owner = w->action.at[w->action.count - 1].name, first_field, state;
@@ -100,7 +100,7 @@ static enum emu_status add_call(struct lowering *w, const struct local_run *m, s
 }
 
 /* Calls for all runs of one tile and width. */
-static enum emu_status add_group(struct lowering *w, struct local_run *m, size_t n,
+static enum emu_status add_group(struct graph_lowering *w, struct local_run *m, size_t n,
                                  enum phase phase)
 {
     size_t left = 0;
@@ -114,7 +114,7 @@ static enum emu_status add_group(struct lowering *w, struct local_run *m, size_t
     return left ? add_call(w, m, left, phase) : EMU_OK;
 }
 
-static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum phase phase)
+static enum emu_status add_calls(struct graph_lowering *w, struct local_list *p, enum phase phase)
 {
     size_t first = w->l->call.count;
 
@@ -129,7 +129,8 @@ static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum 
     return EMU_OK;
 }
 
-enum emu_status copy_calls_build(struct lowering *w, struct copy_run_list *m, enum phase phase)
+enum emu_status copy_calls_build(struct graph_lowering *w, struct copy_run_list *m,
+                                 enum phase phase)
 {
     struct local_list parts = { 0 };
     enum emu_status s = EMU_OK;

@@ -35,7 +35,7 @@ static enum emu_status add_ranges(struct range_list *out, struct memory_run *p, 
     return EMU_OK;
 }
 
-static enum emu_status add_view_ranges(struct lowering *w, uint32_t view, uint32_t copy,
+static enum emu_status add_view_ranges(struct graph_lowering *w, uint32_t view, uint32_t copy,
                                        uint32_t write, struct range_list *out)
 {
     w->run.count = 0;
@@ -74,7 +74,7 @@ static void find_conflicts(struct copy_range *r, size_t n, uint32_t *open, uint3
     }
 }
 
-static enum emu_status find_order(struct lowering *w, struct range_list *r, uint32_t *before)
+static enum emu_status find_order(struct graph_lowering *w, struct range_list *r, uint32_t *before)
 {
     uint32_t *open;
 
@@ -131,7 +131,7 @@ static int ranges_meet(const struct range_list *r, const struct copy_run *m)
 
 /* Adds the runs of one copy: the memory runs of both views, matched from beginning to end. Bytes
  * that are in their place already need no run. */
-static enum emu_status add_copy_runs(struct lowering *w, const struct node *n,
+static enum emu_status add_copy_runs(struct graph_lowering *w, const struct node *n,
                                      struct range_list *read)
 {
     struct memory_run_list *p = &w->run;
@@ -166,7 +166,7 @@ static enum emu_status add_copy_runs(struct lowering *w, const struct node *n,
 }
 
 /* Adds the bytes of the runs from `first` on, which belong to a copy of a scope, to its share. */
-static enum emu_status add_share(struct lowering *w, uint32_t scope, size_t first)
+static enum emu_status add_share(struct graph_lowering *w, uint32_t scope, size_t first)
 {
     uint64_t bytes = 0;
     size_t i = w->first_share;
@@ -181,7 +181,8 @@ static enum emu_status add_share(struct lowering *w, uint32_t scope, size_t firs
     return EMU_OK;
 }
 
-static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end, uint32_t *action)
+static enum emu_status copies_begin(struct graph_lowering *w, size_t first, size_t end,
+                                    uint32_t *action)
 {
     const struct node *n = &w->g->node.at[w->copy.at[first]];
     struct view_run to = view_at(w->g, n->b, 0);
@@ -204,8 +205,8 @@ static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end
     return EMU_OK;
 }
 
-static enum emu_status lower_copies(struct lowering *w, size_t first, size_t end, uint64_t groups,
-                                    struct range_list *read)
+static enum emu_status lower_copies(struct graph_lowering *w, size_t first, size_t end,
+                                    uint64_t groups, struct range_list *read)
 {
     unsigned staged = 0;
     uint32_t action;
@@ -240,7 +241,8 @@ static enum emu_status lower_copies(struct lowering *w, size_t first, size_t end
 
 /* Divides the copies, in their order, into groups that share an action. A new group begins with a
  * copy that depends on one of the group before. */
-static enum emu_status lower_groups(struct lowering *w, const uint32_t *before, uint64_t groups)
+static enum emu_status lower_groups(struct graph_lowering *w, const uint32_t *before,
+                                    uint64_t groups)
 {
     struct range_list read = { 0 };
     enum emu_status s = EMU_OK;
@@ -256,7 +258,7 @@ static enum emu_status lower_groups(struct lowering *w, const uint32_t *before, 
     return s;
 }
 
-enum emu_status copies_flush(struct lowering *w, uint64_t groups)
+enum emu_status copies_flush(struct graph_lowering *w, uint64_t groups)
 {
     struct range_list r = { 0 };
     enum emu_status s = EMU_OK;

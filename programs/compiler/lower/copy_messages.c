@@ -176,7 +176,7 @@ static enum emu_status cut_overlaps(struct copy_run_list *m)
 /* ---- messages ---- */
 
 /* Makes a message of the runs of one round, [first, end) of order[]. */
-static enum emu_status add_message(struct lowering *w, const struct copy_run *m,
+static enum emu_status add_message(struct graph_lowering *w, const struct copy_run *m,
                                    const uint32_t *order, size_t first, size_t end)
 {
     struct message t = { m->from, m->from_at, m->bytes, (uint32_t)w->l->message_dest.count, 0 };
@@ -191,7 +191,7 @@ static enum emu_status add_message(struct lowering *w, const struct copy_run *m,
 }
 
 /* Numbers runs by rounds: how many earlier ones go to the same tile. Returns the rounds. */
-static uint32_t number_rounds(struct lowering *w, const struct copy_run *m, size_t n,
+static uint32_t number_rounds(struct graph_lowering *w, const struct copy_run *m, size_t n,
                               uint32_t *round)
 {
     uint32_t rounds = 0;
@@ -213,7 +213,7 @@ static uint32_t number_rounds(struct lowering *w, const struct copy_run *m, size
 
 /* Makes messages of runs with equal sources. A tile receives one word at a time, so a second target
  * on the same tile needs a message of its own. room: for 3 n + 2 numbers. */
-static enum emu_status add_messages(struct lowering *w, const struct copy_run *m, size_t n,
+static enum emu_status add_messages(struct graph_lowering *w, const struct copy_run *m, size_t n,
                                     enum phase phase, uint32_t *room)
 {
     uint32_t *round = room, *order = room + n, *end = room + 2 * n, rounds;
@@ -232,7 +232,7 @@ static enum emu_status add_messages(struct lowering *w, const struct copy_run *m
     return EMU_OK;
 }
 
-static enum emu_status add_all_messages(struct lowering *w, const struct copy_run_list *m,
+static enum emu_status add_all_messages(struct graph_lowering *w, const struct copy_run_list *m,
                                         enum phase phase)
 {
     uint32_t *room = emu_alloc(m->count + 1, 3 * sizeof(*room));
@@ -247,7 +247,7 @@ static enum emu_status add_all_messages(struct lowering *w, const struct copy_ru
     return s;
 }
 
-enum emu_status messages_build(struct lowering *w, struct copy_run_list *m, enum phase phase)
+enum emu_status messages_build(struct graph_lowering *w, struct copy_run_list *m, enum phase phase)
 {
     size_t first = w->l->message.count;
 

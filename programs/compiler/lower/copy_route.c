@@ -17,7 +17,7 @@ struct routes {
     struct copy_run_list local, out;
 };
 
-static uint32_t tile_of(const struct lowering *w, uint32_t object)
+static uint32_t tile_of(const struct graph_lowering *w, uint32_t object)
 {
     return lower_object(w, object)->tile;
 }
@@ -76,7 +76,7 @@ struct inbound {
     struct copy_run m;
 };
 
-static enum emu_status sort_inbound(struct lowering *w, const struct copy_run_list *m,
+static enum emu_status sort_inbound(struct graph_lowering *w, const struct copy_run_list *m,
                                     struct inbound **out)
 {
     struct inbound *p = emu_alloc(m->count, sizeof(*p));
@@ -93,7 +93,7 @@ static enum emu_status sort_inbound(struct lowering *w, const struct copy_run_li
 /* Makes the buffer of one tile, which gets every word that holds bytes of the runs' sources, once.
  * Words that are neighbours in a source are neighbours in the buffer, so the copies out of it stay
  * as long as the runs. */
-static enum emu_status buffer_tile(struct lowering *w, const struct inbound *p, size_t n,
+static enum emu_status buffer_tile(struct graph_lowering *w, const struct inbound *p, size_t n,
                                    struct routes *r)
 {
     uint32_t owner = w->action.at[w->action.count - 1].name, buffer;
@@ -123,7 +123,7 @@ static enum emu_status buffer_tile(struct lowering *w, const struct inbound *p, 
     return EMU_OK;
 }
 
-static enum emu_status buffer_bytes(struct lowering *w, struct routes *r)
+static enum emu_status buffer_bytes(struct graph_lowering *w, struct routes *r)
 {
     enum emu_status s = EMU_OK;
     struct inbound *p = NULL;
@@ -144,7 +144,7 @@ static enum emu_status buffer_bytes(struct lowering *w, struct routes *r)
 /* Sends a run that must not be written before all sources are read through a buffer of its own
  * tile. In the buffer it begins at the same byte of 8 as in its source, so that both copies can use
  * as wide a codelet as a direct one could. */
-static enum emu_status stage(struct lowering *w, struct routes *r, const struct copy_run *m)
+static enum emu_status stage(struct graph_lowering *w, struct routes *r, const struct copy_run *m)
 {
     uint32_t owner = w->action.at[w->action.count - 1].name, tile = tile_of(w, m->to), buffer, at;
     uint64_t end;
@@ -165,7 +165,7 @@ static enum emu_status stage(struct lowering *w, struct routes *r, const struct 
     return VEC_PUSH(&r->out, (struct copy_run){ buffer, at, m->to, m->to_at, m->bytes, 0 });
 }
 
-static enum emu_status route(struct lowering *w, struct copy_run_list *m, struct routes *r)
+static enum emu_status route(struct graph_lowering *w, struct copy_run_list *m, struct routes *r)
 {
     w->mark++;
     for (size_t i = 0; i < m->count; i++) {
@@ -182,7 +182,7 @@ static enum emu_status route(struct lowering *w, struct copy_run_list *m, struct
     return buffer_bytes(w, r);
 }
 
-static enum emu_status build(struct lowering *w, struct routes *r, enum phase exchange,
+static enum emu_status build(struct graph_lowering *w, struct routes *r, enum phase exchange,
                              enum phase local, enum phase out)
 {
     TRY(messages_build(w, &r->word, exchange));
@@ -195,8 +195,8 @@ static enum emu_status build(struct lowering *w, struct routes *r, enum phase ex
     return copy_calls_build(w, &r->out, out);
 }
 
-enum emu_status copy_runs_lower(struct lowering *w, struct copy_run_list *m, enum phase exchange,
-                                enum phase local, enum phase out)
+enum emu_status copy_runs_lower(struct graph_lowering *w, struct copy_run_list *m,
+                                enum phase exchange, enum phase local, enum phase out)
 {
     struct routes r = { 0 };
     enum emu_status s = route(w, m, &r);

@@ -24,7 +24,7 @@ struct host_range {
 };
 
 struct host_job {
-    struct lowering *w;
+    struct graph_lowering *w;
     uint32_t stream;
     int in, begins;
     unsigned unit; /* bytes of an element */
@@ -35,7 +35,7 @@ struct host_job {
 
 static enum emu_status find_runs(struct host_job *j, uint32_t view)
 {
-    struct lowering *w = j->w;
+    struct graph_lowering *w = j->w;
     uint64_t element = 0;
 
     w->run.count = 0;
@@ -101,7 +101,7 @@ static enum emu_status try_direct(struct host_job *j, size_t first, size_t end, 
 /* All runs of a tile in one request, through a buffer. */
 static enum emu_status use_buffer(struct host_job *j, size_t first, size_t end)
 {
-    struct lowering *w = j->w;
+    struct graph_lowering *w = j->w;
     uint32_t tile = j->run.at[first].tile, buffer, at = 0;
     uint64_t bytes = 0;
 
@@ -203,7 +203,7 @@ static enum emu_status lay_out(struct host_job *j)
 
 static enum emu_status build(struct host_job *j, uint32_t view)
 {
-    struct lowering *w = j->w;
+    struct graph_lowering *w = j->w;
     size_t first = w->l->host_request.count;
 
     TRY(find_runs(j, view));
@@ -228,7 +228,7 @@ static enum emu_status build(struct host_job *j, uint32_t view)
  * any more. */
 static enum emu_status build_await(struct host_job *j, uint32_t view)
 {
-    struct lowering *w = j->w;
+    struct graph_lowering *w = j->w;
     size_t first = w->l->host_request.count, last;
 
     TRY(find_runs(j, view));
@@ -248,7 +248,7 @@ static enum emu_status build_await(struct host_job *j, uint32_t view)
     return EMU_OK;
 }
 
-enum emu_status host_await_action(struct lowering *w, uint32_t stream, uint32_t view,
+enum emu_status host_await_action(struct graph_lowering *w, uint32_t stream, uint32_t view,
                                   uint32_t *action)
 {
     const struct stream *x = &w->g->stream.at[stream];
@@ -267,7 +267,7 @@ enum emu_status host_await_action(struct lowering *w, uint32_t stream, uint32_t 
     return action_end(w);
 }
 
-enum emu_status host_action(struct lowering *w, uint32_t stream, uint32_t view, int begins,
+enum emu_status host_action(struct graph_lowering *w, uint32_t stream, uint32_t view, int begins,
                             uint32_t *action)
 {
     const struct stream *x = &w->g->stream.at[stream];

@@ -20,7 +20,7 @@ struct range_vec {
 };
 
 struct life_work {
-    struct lowering *w;
+    struct graph_lowering *w;
     struct index_table sets; /* of live sets by their ranges */
     uint32_t *occurs_first;  /* of every action: in `occurs`; owned, like all that follows */
     uint32_t *occurs;        /* occurrences by action */
@@ -103,7 +103,7 @@ int live_sets_meet(const struct lowered *l, uint32_t a, uint32_t b)
 /* Occurrences by action, in the order of steps. */
 static enum emu_status sort_occurrences(struct life_work *x)
 {
-    const struct lowering *w = x->w;
+    const struct graph_lowering *w = x->w;
     size_t actions = w->action.count, n = w->occurrence.count;
 
     x->occurs_first = emu_alloc(actions + 2, sizeof(*x->occurs_first));
@@ -138,7 +138,7 @@ static enum emu_status temporary_set(struct life_work *x, const struct object_no
 static enum emu_status set_temporaries(struct life_work *x)
 {
     enum { KINDS = (PHASES + 1) * PHASES };
-    struct lowering *w = x->w;
+    struct graph_lowering *w = x->w;
     uint32_t *known = emu_alloc(w->action.count + 1, KINDS * sizeof(*known)); /* + 1; 0: not yet */
     enum emu_status s = EMU_OK;
 
@@ -169,7 +169,7 @@ static int flows(const struct object_note *o)
 
 static enum emu_status sort_uses(struct life_work *x)
 {
-    const struct lowering *w = x->w;
+    const struct graph_lowering *w = x->w;
     size_t n = w->note.count;
 
     x->use_first = emu_alloc(n + 2, sizeof(*x->use_first));
@@ -327,7 +327,7 @@ static enum emu_status build(struct life_work *x)
     return set_flowing(x);
 }
 
-enum emu_status liveness_build(struct lowering *w)
+enum emu_status liveness_build(struct graph_lowering *w)
 {
     struct life_work x = { .w = w };
     enum emu_status s = build(&x);

@@ -22,7 +22,7 @@ const char *category_name(enum category c)
 /* ---- tiles ---- */
 
 /* Marks the tiles of vertices that can run. */
-static void mark_tiles(struct lowering *w, uint32_t node, uint8_t *seen)
+static void mark_tiles(struct graph_lowering *w, uint32_t node, uint8_t *seen)
 {
     const struct node *n = &w->g->node.at[node];
 
@@ -42,7 +42,7 @@ static void mark_tiles(struct lowering *w, uint32_t node, uint8_t *seen)
 }
 
 /* Numbers the tiles that have objects or vertices. */
-static enum emu_status number_tiles(struct lowering *w)
+static enum emu_status number_tiles(struct graph_lowering *w)
 {
     struct lowered *l = w->l;
     uint8_t *seen = emu_alloc(w->g->node.count + 1, 1);
@@ -73,17 +73,17 @@ static enum emu_status number_tiles(struct lowering *w)
 
 /* ---- the program tree ---- */
 
-static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups);
+static enum emu_status walk(struct graph_lowering *w, uint32_t node, uint64_t groups);
 
 /* A part of the program whose copies are not merged with those after it. */
-static enum emu_status walk_body(struct lowering *w, uint32_t node, uint64_t groups)
+static enum emu_status walk_body(struct graph_lowering *w, uint32_t node, uint64_t groups)
 {
     TRY(walk(w, node, groups));
     return copies_flush(w, groups);
 }
 
 /* Adds a step of control flow, which needs no action. `step` has its kind and n. */
-static enum emu_status add_step(struct lowering *w, const struct node *node, struct step step,
+static enum emu_status add_step(struct graph_lowering *w, const struct node *node, struct step step,
                                 uint64_t groups, const char *name)
 {
     step.groups = groups;
@@ -94,7 +94,7 @@ static enum emu_status add_step(struct lowering *w, const struct node *node, str
     return VEC_PUSH(&w->l->step, step);
 }
 
-static enum emu_status walk_execute(struct lowering *w, uint32_t compute_set, uint64_t groups)
+static enum emu_status walk_execute(struct graph_lowering *w, uint32_t compute_set, uint64_t groups)
 {
     uint32_t action;
 
@@ -102,7 +102,7 @@ static enum emu_status walk_execute(struct lowering *w, uint32_t compute_set, ui
     return action == LOWERED_NONE ? EMU_OK : action_emit(w, action, groups);
 }
 
-static enum emu_status walk_repeat(struct lowering *w, const struct node *n, uint64_t groups)
+static enum emu_status walk_repeat(struct graph_lowering *w, const struct node *n, uint64_t groups)
 {
     size_t begin = w->l->step.count;
 
@@ -117,7 +117,7 @@ static enum emu_status walk_repeat(struct lowering *w, const struct node *n, uin
     return add_step(w, n, (struct step){ .kind = STEP_END }, groups, "repeat");
 }
 
-static enum emu_status walk_while(struct lowering *w, const struct node *n, uint64_t groups)
+static enum emu_status walk_while(struct graph_lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t action;
 
@@ -129,7 +129,7 @@ static enum emu_status walk_while(struct lowering *w, const struct node *n, uint
     return add_step(w, n, (struct step){ .kind = STEP_END }, groups, "while");
 }
 
-static enum emu_status walk_if(struct lowering *w, const struct node *n, uint64_t groups)
+static enum emu_status walk_if(struct graph_lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t action;
 
@@ -144,7 +144,7 @@ static enum emu_status walk_if(struct lowering *w, const struct node *n, uint64_
 }
 
 /* A function is lowered once for every set of groups that call it. */
-static enum emu_status walk_call(struct lowering *w, const struct node *n, uint64_t groups)
+static enum emu_status walk_call(struct graph_lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t i = 0, function = n->a;
 
@@ -157,7 +157,8 @@ static enum emu_status walk_call(struct lowering *w, const struct node *n, uint6
                     w->g->function.at[function].name);
 }
 
-static enum emu_status walk_together(struct lowering *w, const struct node *n, uint64_t groups)
+static enum emu_status walk_together(struct graph_lowering *w, const struct node *n,
+                                     uint64_t groups)
 {
     for (size_t i = 0; i < n->child.count; i++) {
         uint64_t part = n->groups[i] < MAX_GROUPS ? groups & UINT64_C(1) << n->groups[i] : 0;
@@ -168,7 +169,7 @@ static enum emu_status walk_together(struct lowering *w, const struct node *n, u
     return EMU_OK;
 }
 
-static enum emu_status walk_stream(struct lowering *w, const struct node *n, uint64_t groups)
+static enum emu_status walk_stream(struct graph_lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t action;
 
@@ -179,7 +180,7 @@ static enum emu_status walk_stream(struct lowering *w, const struct node *n, uin
     return action == LOWERED_NONE ? EMU_OK : action_emit(w, action, groups);
 }
 
-static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
+static enum emu_status walk(struct graph_lowering *w, uint32_t node, uint64_t groups)
 {
     const struct node *n = &w->g->node.at[node];
 
@@ -217,7 +218,7 @@ static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
     return EMU_OK;
 }
 
-static enum emu_status walk_function(struct lowering *w, uint32_t node, uint64_t groups,
+static enum emu_status walk_function(struct graph_lowering *w, uint32_t node, uint64_t groups,
                                      const char *name)
 {
     struct lowered_function f = { .first = (uint32_t)w->l->step.count,
@@ -231,7 +232,7 @@ static enum emu_status walk_function(struct lowering *w, uint32_t node, uint64_t
     return VEC_PUSH(&w->l->function, f);
 }
 
-static enum emu_status walk_program(struct lowering *w)
+static enum emu_status walk_program(struct graph_lowering *w)
 {
     TRY(walk_function(w, w->g->program, w->l->groups, "program"));
     for (size_t i = 0; i < w->function.count; i++) {
@@ -258,7 +259,7 @@ static enum emu_status sort_pairs(struct lowered *l)
     return EMU_OK;
 }
 
-static enum emu_status lowering_begin(struct lowering *w)
+static enum emu_status lowering_begin(struct graph_lowering *w)
 {
     struct lowered *l = w->l;
     struct graph *g = w->g;
@@ -276,7 +277,7 @@ static enum emu_status lowering_begin(struct lowering *w)
     return EMU_OK;
 }
 
-static void lowering_end(struct lowering *w)
+static void lowering_end(struct graph_lowering *w)
 {
     VEC_FREE(&w->note);
     VEC_FREE(&w->action);
@@ -300,7 +301,7 @@ static void lowering_end(struct lowering *w)
     emu_free(w->set_action);
 }
 
-static enum emu_status lower(struct lowering *w)
+static enum emu_status lower(struct graph_lowering *w)
 {
     TRY(lowering_begin(w));
     TRY(storage_build(w));
@@ -313,7 +314,7 @@ static enum emu_status lower(struct lowering *w)
 
 enum emu_status lower_graph(struct graph *g, const struct lower_watch *watch, struct lowered **out)
 {
-    struct lowering w = { .g = g, .l = emu_alloc(1, sizeof(struct lowered)), .watch = watch };
+    struct graph_lowering w = { .g = g, .l = emu_alloc(1, sizeof(struct lowered)), .watch = watch };
     enum emu_status s;
 
     if (!w.l)

@@ -10,7 +10,8 @@ uint32_t lowered_scope(const struct lowered *l, uint32_t owner)
     return owner < l->owner_scope.count ? l->owner_scope.at[owner] : 0;
 }
 
-enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope, uint32_t *owner)
+enum emu_status lower_owner(struct graph_lowering *w, const char *name, uint32_t scope,
+                            uint32_t *owner)
 {
     struct lowered *l = w->l;
     uint32_t known = l->strings.count;
@@ -25,7 +26,8 @@ enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope
     return EMU_OK;
 }
 
-enum emu_status action_begin(struct lowering *w, const char *name, uint32_t scope, uint32_t *action)
+enum emu_status action_begin(struct graph_lowering *w, const char *name, uint32_t scope,
+                             uint32_t *action)
 {
     struct action s = { .scope = scope };
 
@@ -35,8 +37,8 @@ enum emu_status action_begin(struct lowering *w, const char *name, uint32_t scop
     return VEC_PUSH(&w->action, s);
 }
 
-enum emu_status lower_access(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
-                             enum phase phase, int write)
+enum emu_status lower_access(struct graph_lowering *w, uint32_t object, uint32_t offset,
+                             uint32_t bytes, enum phase phase, int write)
 {
     struct object_note *n = &w->note.at[object];
     struct object_access *last;
@@ -58,7 +60,7 @@ enum emu_status lower_access(struct lowering *w, uint32_t object, uint32_t offse
                                                         (uint8_t)phase, (uint8_t)write });
 }
 
-void action_set_step(struct lowering *w, enum phase p, enum step_kind kind, size_t first,
+void action_set_step(struct graph_lowering *w, enum phase p, enum step_kind kind, size_t first,
                      size_t count)
 {
     struct action *s = &w->action.at[w->action.count - 1];
@@ -76,7 +78,7 @@ void action_set_step(struct lowering *w, enum phase p, enum step_kind kind, size
 /* Sums up the sorted accesses of an action to one object. The object's former contents are not
  * needed if the writes of the action cover all of it and no step reads it from the first write to
  * the last. */
-static enum emu_status sum_up(struct lowering *w, const struct object_access *a, size_t count)
+static enum emu_status sum_up(struct graph_lowering *w, const struct object_access *a, size_t count)
 {
     uint8_t flags[PHASES] = { 0 };
     uint32_t covered = 0;
@@ -105,7 +107,7 @@ static enum emu_status sum_up(struct lowering *w, const struct object_access *a,
     return EMU_OK;
 }
 
-enum emu_status action_end(struct lowering *w)
+enum emu_status action_end(struct graph_lowering *w)
 {
     struct action *s = &w->action.at[w->action.count - 1];
     const struct object_access *a = w->access.at;
@@ -125,7 +127,7 @@ enum emu_status action_end(struct lowering *w)
     return EMU_OK;
 }
 
-enum emu_status action_emit(struct lowering *w, uint32_t action, uint64_t groups)
+enum emu_status action_emit(struct graph_lowering *w, uint32_t action, uint64_t groups)
 {
     struct action *s = &w->action.at[action];
     struct occurrence o = { .action = action };

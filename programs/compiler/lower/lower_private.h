@@ -111,7 +111,7 @@ struct function_copy {
     uint64_t groups;
 };
 
-struct lowering {
+struct graph_lowering {
     struct graph *g;
     struct lowered *l;
     const struct lower_watch *watch; /* borrowed; NULL: nobody */
@@ -144,54 +144,57 @@ struct lowering {
 };
 
 /* ---- storage.c ---- */
-enum emu_status storage_build(struct lowering *w) EMU_MUST_CHECK;
+enum emu_status storage_build(struct graph_lowering *w) EMU_MUST_CHECK;
 /* Adds where the elements of a view lie, in order, as few runs as possible. */
-enum emu_status storage_runs(struct lowering *w, uint32_t view,
+enum emu_status storage_runs(struct graph_lowering *w, uint32_t view,
                              struct memory_run_list *out) EMU_MUST_CHECK;
 /* Adds an object. Its bytes are rounded up to words; the bytes that were asked for are kept as
  * data_bytes. */
-enum emu_status object_add(struct lowering *w, const struct object *o, enum life life,
+enum emu_status object_add(struct graph_lowering *w, const struct object *o, enum life life,
                            uint32_t *out) EMU_MUST_CHECK;
 /* A temporary of the current action. */
-enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t bytes,
+enum emu_status object_add_temporary(struct graph_lowering *w, uint32_t tile, uint64_t bytes,
                                      enum category c, uint32_t owner, uint32_t *out) EMU_MUST_CHECK;
-enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t value) EMU_MUST_CHECK;
+enum emu_status object_add_word(struct graph_lowering *w, uint32_t object,
+                                uint32_t value) EMU_MUST_CHECK;
 
 /* ---- lower_action.c ---- */
 /* The string of an owner of memory or of a step that was made in a scope. */
-enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope,
+enum emu_status lower_owner(struct graph_lowering *w, const char *name, uint32_t scope,
                             uint32_t *owner) EMU_MUST_CHECK;
-enum emu_status action_begin(struct lowering *w, const char *name, uint32_t scope,
+enum emu_status action_begin(struct graph_lowering *w, const char *name, uint32_t scope,
                              uint32_t *action) EMU_MUST_CHECK;
-enum emu_status lower_access(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
-                             enum phase phase, int write) EMU_MUST_CHECK;
-void action_set_step(struct lowering *w, enum phase p, enum step_kind kind, size_t first,
+enum emu_status lower_access(struct graph_lowering *w, uint32_t object, uint32_t offset,
+                             uint32_t bytes, enum phase phase, int write) EMU_MUST_CHECK;
+void action_set_step(struct graph_lowering *w, enum phase p, enum step_kind kind, size_t first,
                      size_t count);
-enum emu_status action_end(struct lowering *w) EMU_MUST_CHECK;
-enum emu_status action_emit(struct lowering *w, uint32_t action, uint64_t groups) EMU_MUST_CHECK;
+enum emu_status action_end(struct graph_lowering *w) EMU_MUST_CHECK;
+enum emu_status action_emit(struct graph_lowering *w, uint32_t action,
+                            uint64_t groups) EMU_MUST_CHECK;
 
 /* ---- copy_route.c ---- */
 /* Turns copy runs into steps of the current action: phase `exchange` has what goes to other tiles,
  * `local` what stays on its tile, `out` the copies out of buffers. Empties the list. */
-enum emu_status copy_runs_lower(struct lowering *w, struct copy_run_list *m, enum phase exchange,
-                                enum phase local, enum phase out) EMU_MUST_CHECK;
+enum emu_status copy_runs_lower(struct graph_lowering *w, struct copy_run_list *m,
+                                enum phase exchange, enum phase local,
+                                enum phase out) EMU_MUST_CHECK;
 
 /* ---- copy_local.c ---- */
 /* Makes calls of copy codelets for runs within tiles, which it sorts. */
-enum emu_status copy_calls_build(struct lowering *w, struct copy_run_list *m,
+enum emu_status copy_calls_build(struct graph_lowering *w, struct copy_run_list *m,
                                  enum phase phase) EMU_MUST_CHECK;
 
 /* ---- copy_messages.c ---- */
 /* Sorts runs by target and joins those that are contiguous on both sides. */
 enum emu_status copy_runs_join(struct copy_run_list *m) EMU_MUST_CHECK;
 /* Makes an exchange for runs of whole words between tiles, which it sorts. */
-enum emu_status messages_build(struct lowering *w, struct copy_run_list *m,
+enum emu_status messages_build(struct graph_lowering *w, struct copy_run_list *m,
                                enum phase phase) EMU_MUST_CHECK;
 
 /* ---- lower_vertices.c ---- */
 /* The action of a compute set, which is made at the first call; LOWERED_NONE if it has no vertices.
  */
-enum emu_status compute_set_action(struct lowering *w, uint32_t compute_set,
+enum emu_status compute_set_action(struct graph_lowering *w, uint32_t compute_set,
                                    uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- vertex_state.c ---- */
@@ -205,37 +208,38 @@ struct edge {
 };
 /* The state of a call: field holds the entries of its codelet's fields, or is NULL for a codelet of
  * edges and lengths only. Edges are in the order of fields. */
-enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, uint32_t tile,
+enum emu_status vertex_state_build(struct graph_lowering *w, const struct codelet *c, uint32_t tile,
                                    const struct vertex_field *field, const struct edge *edge,
                                    size_t edges, uint32_t owner, uint32_t *state) EMU_MUST_CHECK;
 
 /* Adds a call with such a state, and the same fields and edges. */
-enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile,
+enum emu_status call_add(struct graph_lowering *w, const struct codelet *c, uint32_t tile,
                          const struct vertex_field *field, const struct edge *edge, size_t edges,
                          uint32_t state) EMU_MUST_CHECK;
 
 /* ---- copy_merge.c ---- */
 /* Actions for the copies that wait in w->copy, in order, several in one where they do not depend.
  */
-enum emu_status copies_flush(struct lowering *w, uint64_t groups) EMU_MUST_CHECK;
+enum emu_status copies_flush(struct graph_lowering *w, uint64_t groups) EMU_MUST_CHECK;
 
 /* ---- host_transfers.c ---- */
 /* The action of a host transfer. begins: a later action waits for its end. EMU_BAD_PROGRAM if such
  * a transfer goes to tiles and a tile would need a buffer for it. */
-enum emu_status host_action(struct lowering *w, uint32_t stream, uint32_t view, int begins,
+enum emu_status host_action(struct graph_lowering *w, uint32_t stream, uint32_t view, int begins,
                             uint32_t *action) EMU_MUST_CHECK;
 /* The action that waits for the end of such a transfer. */
-enum emu_status host_await_action(struct lowering *w, uint32_t stream, uint32_t view,
+enum emu_status host_await_action(struct graph_lowering *w, uint32_t stream, uint32_t view,
                                   uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- predicates.c ---- */
 /* An action that brings the predicate of an if or while to all tiles of the groups and ends with
  * the branch `kind`. */
-enum emu_status predicate_action(struct lowering *w, const struct node *n, enum step_kind kind,
-                                 uint64_t groups, uint32_t *action) EMU_MUST_CHECK;
+enum emu_status predicate_action(struct graph_lowering *w, const struct node *n,
+                                 enum step_kind kind, uint64_t groups,
+                                 uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- liveness.c ---- */
-enum emu_status liveness_build(struct lowering *w) EMU_MUST_CHECK;
+enum emu_status liveness_build(struct graph_lowering *w) EMU_MUST_CHECK;
 
 /* ---- index_table.c ---- */
 /* Gives the numbers of a hash, one at each call: begin with *probe = 0. Returns 0 when there are no
@@ -256,7 +260,7 @@ static inline uint32_t round_up(uint32_t n, uint32_t unit)
     return (n + unit - 1) & ~(unit - 1);
 }
 
-static inline struct object *lower_object(const struct lowering *w, uint32_t object)
+static inline struct object *lower_object(const struct graph_lowering *w, uint32_t object)
 {
     return &w->l->object.at[object];
 }

@@ -38,7 +38,7 @@ static int region_fits(const struct object *o, const struct codelet_field *f)
     return f->region == ANY || o->region == ANY || o->region == f->region;
 }
 
-static int lies_right(const struct lowering *w, const struct site *s, const struct edge *e)
+static int lies_right(const struct graph_lowering *w, const struct site *s, const struct edge *e)
 {
     const struct codelet_field *f = field_of(s, e);
     const struct memory_run *p = &w->run.at[e->first];
@@ -50,7 +50,8 @@ static int lies_right(const struct lowering *w, const struct site *s, const stru
     return o->tile == s->v->tile && p->offset % f->align == 0 && region_fits(o, f);
 }
 
-static enum emu_status add_edge(struct lowering *w, struct site *s, uint32_t field, uint32_t view)
+static enum emu_status add_edge(struct graph_lowering *w, struct site *s, uint32_t field,
+                                uint32_t view)
 {
     const struct view *v = &w->g->view.at[view];
     uint64_t bytes = v->elements * elem_bytes(v->elem);
@@ -70,7 +71,7 @@ static enum emu_status add_edge(struct lowering *w, struct site *s, uint32_t fie
     return VEC_PUSH(&s->edge, e);
 }
 
-static enum emu_status find_edges(struct lowering *w, struct site *s)
+static enum emu_status find_edges(struct graph_lowering *w, struct site *s)
 {
     const struct codelet *c = s->v->codelet;
 
@@ -100,7 +101,7 @@ static int runs_meet(const struct memory_run *a, const struct memory_run *b)
 
 /* Makes an input that the vertex itself overwrites indirect: a codelet may write before it has read
  * everything. */
-static void part_from_outputs(struct lowering *w, struct site *s)
+static void part_from_outputs(struct graph_lowering *w, struct site *s)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
         struct edge *in = &s->edge.at[i];
@@ -118,7 +119,7 @@ static void part_from_outputs(struct lowering *w, struct site *s)
 }
 
 /* Makes edges indirect that must be in different memory elements but lie in one object. */
-static void part_objects(struct lowering *w, struct site *s, int a, int b)
+static void part_objects(struct graph_lowering *w, struct site *s, int a, int b)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
         struct edge *x = &s->edge.at[i];
@@ -155,7 +156,8 @@ static int fields_apart(const struct codelet *c, uint32_t a, uint32_t b)
     return 0;
 }
 
-static uint64_t runs_hash(const struct lowering *w, const struct site *s, const struct edge *e)
+static uint64_t runs_hash(const struct graph_lowering *w, const struct site *s,
+                          const struct edge *e)
 {
     return hash64(&w->run.at[e->first], e->runs * sizeof(struct memory_run)) +
            s->v->tile * HASH_STEP;
@@ -163,7 +165,7 @@ static uint64_t runs_hash(const struct lowering *w, const struct site *s, const 
 
 /* Looks for a temporary of the tile that already holds the runs of an input. Returns 0 if there is
  * none. */
-static int find_fetched(const struct lowering *w, const struct site *s, struct edge *e,
+static int find_fetched(const struct graph_lowering *w, const struct site *s, struct edge *e,
                         uint64_t hash)
 {
     const struct codelet_field *f = field_of(s, e);
@@ -191,7 +193,8 @@ static int find_fetched(const struct lowering *w, const struct site *s, struct e
 }
 
 /* Adds copy runs between the data of an edge and its place in a temporary. */
-static enum emu_status add_copy_runs(struct lowering *w, const struct site *s, const struct edge *e)
+static enum emu_status add_copy_runs(struct graph_lowering *w, const struct site *s,
+                                     const struct edge *e)
 {
     enum field_kind k = field_of(s, e)->kind;
     uint32_t at = e->offset;
@@ -212,7 +215,7 @@ static enum emu_status add_copy_runs(struct lowering *w, const struct site *s, c
     return EMU_OK;
 }
 
-static enum category temporary_category(const struct lowering *w, const struct site *s,
+static enum category temporary_category(const struct graph_lowering *w, const struct site *s,
                                         const struct edge *e, size_t n)
 {
     for (; n; n--, e++) {
@@ -224,7 +227,7 @@ static enum category temporary_category(const struct lowering *w, const struct s
     return CATEGORY_REARRANGEMENT;
 }
 
-static enum emu_status temporary_owner(struct lowering *w, const struct site *s,
+static enum emu_status temporary_owner(struct graph_lowering *w, const struct site *s,
                                        const struct edge *e, uint32_t *owner)
 {
     char text[512];
@@ -237,8 +240,8 @@ static enum emu_status temporary_owner(struct lowering *w, const struct site *s,
 /* The offset of an edge in a temporary that is full up to byte `fill`: aligned as the field asks,
  * in a new word and, if the field allows it, at the same byte of the word as the first run of its
  * data, which can then be exchanged in whole words. */
-static uint64_t edge_place(const struct lowering *w, const struct site *s, const struct edge *e,
-                           uint64_t fill)
+static uint64_t edge_place(const struct graph_lowering *w, const struct site *s,
+                           const struct edge *e, uint64_t fill)
 {
     uint32_t align = field_of(s, e)->align, askew = w->run.at[e->first].offset & 3;
     uint64_t unit = align > 4 ? align : 4, at = (fill + unit - 1) / unit * unit;
@@ -247,7 +250,8 @@ static uint64_t edge_place(const struct lowering *w, const struct site *s, const
 }
 
 /* A temporary for the edges of one field, [e, e + n), that are not direct and not found yet. */
-static enum emu_status add_temporary(struct lowering *w, struct site *s, struct edge *e, size_t n)
+static enum emu_status add_temporary(struct graph_lowering *w, struct site *s, struct edge *e,
+                                     size_t n)
 {
     const struct codelet_field *f = field_of(s, e);
     uint32_t object, owner;
@@ -275,7 +279,7 @@ static enum emu_status add_temporary(struct lowering *w, struct site *s, struct 
 }
 
 /* A temporary for an edge that is not part of a list. Inputs with equal runs share one. */
-static enum emu_status place_single(struct lowering *w, struct site *s, struct edge *e)
+static enum emu_status place_single(struct graph_lowering *w, struct site *s, struct edge *e)
 {
     uint64_t hash;
 
@@ -293,7 +297,7 @@ static enum emu_status place_single(struct lowering *w, struct site *s, struct e
 /* ---- a vertex ---- */
 
 /* Raises alignment and region of an object to what a field of a codelet asks for. */
-static void fit_object(struct lowering *w, const struct codelet_field *f, uint32_t object)
+static void fit_object(struct graph_lowering *w, const struct codelet_field *f, uint32_t object)
 {
     struct object *o = lower_object(w, object);
 
@@ -305,7 +309,7 @@ static void fit_object(struct lowering *w, const struct codelet_field *f, uint32
 
 /* Gives the direct ones of n edges of a field their objects. Returns how many of the others have
  * elements. */
-static size_t place_direct(struct lowering *w, const struct site *s, struct edge *e, size_t n)
+static size_t place_direct(struct graph_lowering *w, const struct site *s, struct edge *e, size_t n)
 {
     const struct codelet_field *f = field_of(s, e);
     size_t missing = 0;
@@ -326,7 +330,7 @@ static size_t place_direct(struct lowering *w, const struct site *s, struct edge
     return missing;
 }
 
-static enum emu_status place_edges(struct lowering *w, struct site *s)
+static enum emu_status place_edges(struct graph_lowering *w, struct site *s)
 {
     struct edge *e = s->edge.at;
 
@@ -349,7 +353,7 @@ static enum emu_status place_edges(struct lowering *w, struct site *s)
     return EMU_OK;
 }
 
-static enum emu_status access_edges(struct lowering *w, const struct site *s)
+static enum emu_status access_edges(struct graph_lowering *w, const struct site *s)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
         const struct edge *e = &s->edge.at[i];
@@ -365,7 +369,7 @@ static enum emu_status access_edges(struct lowering *w, const struct site *s)
     return EMU_OK;
 }
 
-static enum emu_status add_pairs(struct lowering *w, const struct site *s, int a, int b)
+static enum emu_status add_pairs(struct graph_lowering *w, const struct site *s, int a, int b)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
         const struct edge *x = &s->edge.at[i];
@@ -386,7 +390,7 @@ static enum emu_status add_pairs(struct lowering *w, const struct site *s, int a
     return EMU_OK;
 }
 
-static enum emu_status lower_vertex(struct lowering *w, struct site *s)
+static enum emu_status lower_vertex(struct graph_lowering *w, struct site *s)
 {
     const struct codelet *c = s->v->codelet;
     uint32_t state;
@@ -417,7 +421,7 @@ struct tile_vertex {
 };
 
 /* Vertices by tile, those of a tile in the order in which they were added. */
-static enum emu_status sort_vertices(struct lowering *w, const struct compute_set *cs,
+static enum emu_status sort_vertices(struct graph_lowering *w, const struct compute_set *cs,
                                      struct tile_vertex **out)
 {
     struct tile_vertex *p = emu_alloc(cs->vertex.count, sizeof(*p));
@@ -433,7 +437,8 @@ static enum emu_status sort_vertices(struct lowering *w, const struct compute_se
     return key_sort(p, cs->vertex.count, sizeof(*p), offsetof(struct tile_vertex, tile), 1);
 }
 
-static enum emu_status lower_vertices(struct lowering *w, const struct tile_vertex *order, size_t n)
+static enum emu_status lower_vertices(struct graph_lowering *w, const struct tile_vertex *order,
+                                      size_t n)
 {
     struct site s = { .owner = w->action.at[w->action.count - 1].name };
     enum emu_status status = EMU_OK;
@@ -447,7 +452,7 @@ static enum emu_status lower_vertices(struct lowering *w, const struct tile_vert
     return status;
 }
 
-enum emu_status compute_set_action(struct lowering *w, uint32_t compute_set, uint32_t *action)
+enum emu_status compute_set_action(struct graph_lowering *w, uint32_t compute_set, uint32_t *action)
 {
     const struct compute_set *cs = &w->g->compute_set.at[compute_set];
     struct tile_vertex *order = NULL;

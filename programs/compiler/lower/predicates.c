@@ -9,7 +9,7 @@
 #include "programs/compiler/lower/lower_private.h"
 
 /* The word on a used tile that gets predicates: the same for all branches of the program. */
-static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32_t *object)
+static enum emu_status predicate_word(struct graph_lowering *w, uint32_t index, uint32_t *object)
 {
     struct object o = { .tile = w->l->used_tile[index],
                         .bytes = 4,
@@ -26,8 +26,8 @@ static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32
     return EMU_OK;
 }
 
-enum emu_status predicate_action(struct lowering *w, const struct node *n, enum step_kind kind,
-                                 uint64_t groups, uint32_t *action)
+enum emu_status predicate_action(struct graph_lowering *w, const struct node *n,
+                                 enum step_kind kind, uint64_t groups, uint32_t *action)
 {
     struct memory_run p;
     uint32_t first = (uint32_t)w->l->predicate.count;

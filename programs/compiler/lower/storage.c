@@ -9,7 +9,7 @@
  */
 enum { VARIABLE_ALIGN = 8 };
 
-enum emu_status object_add(struct lowering *w, const struct object *o, enum life life,
+enum emu_status object_add(struct graph_lowering *w, const struct object *o, enum life life,
                            uint32_t *out)
 {
     struct object_note note = {
@@ -26,7 +26,7 @@ enum emu_status object_add(struct lowering *w, const struct object *o, enum life
     return EMU_OK;
 }
 
-enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t bytes,
+enum emu_status object_add_temporary(struct graph_lowering *w, uint32_t tile, uint64_t bytes,
                                      enum category c, uint32_t owner, uint32_t *out)
 {
     struct object o = { .tile = tile,
@@ -44,7 +44,7 @@ enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t
     return EMU_OK;
 }
 
-enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t value)
+enum emu_status object_add_word(struct graph_lowering *w, uint32_t object, uint32_t value)
 {
     return VEC_PUSH(&w->l->word, (struct object_word){ object, value });
 }
@@ -59,7 +59,7 @@ static enum life life_of(const struct variable *v)
 }
 
 /* Adds a run of a variable to its object on a tile, which is made with the first run there. */
-static enum emu_status add_run(struct lowering *w, const struct variable *v, uint32_t owner,
+static enum emu_status add_run(struct graph_lowering *w, const struct variable *v, uint32_t owner,
                                const struct map_run *m)
 {
     unsigned unit = elem_bytes(v->elem);
@@ -93,7 +93,7 @@ static enum emu_status add_run(struct lowering *w, const struct variable *v, uin
 
 /* Initial contents. An object that is one run of whole words borrows the data of the variable;
  * others get a copy. */
-static enum emu_status add_contents(struct lowering *w, const struct variable *v,
+static enum emu_status add_contents(struct graph_lowering *w, const struct variable *v,
                                     const struct storage *s)
 {
     unsigned unit = elem_bytes(v->elem);
@@ -116,7 +116,7 @@ static enum emu_status add_contents(struct lowering *w, const struct variable *v
     return EMU_OK;
 }
 
-static enum emu_status build_variable(struct lowering *w, uint32_t var)
+static enum emu_status build_variable(struct graph_lowering *w, uint32_t var)
 {
     const struct variable *v = &w->g->variable.at[var];
     uint32_t owner;
@@ -137,7 +137,7 @@ static enum emu_status build_variable(struct lowering *w, uint32_t var)
     return v->initial ? add_contents(w, v, &s) : EMU_OK;
 }
 
-enum emu_status storage_build(struct lowering *w)
+enum emu_status storage_build(struct graph_lowering *w)
 {
     uint32_t *used;
 
@@ -152,14 +152,14 @@ enum emu_status storage_build(struct lowering *w)
 /* ---- of a view ---- */
 
 struct runs_ctx {
-    struct lowering *w;
+    struct graph_lowering *w;
     struct memory_run_list *out;
     size_t floor; /* runs before this belong to others */
 };
 
 /* The storage run of an element. Tries the run that was found last and the one after it before it
  * searches. */
-static uint32_t find_run(struct lowering *w, uint32_t var, uint64_t element)
+static uint32_t find_run(struct graph_lowering *w, uint32_t var, uint64_t element)
 {
     const struct storage *s = &w->l->storage.at[var];
     const struct storage_run *r = w->l->storage_run.at;
@@ -208,7 +208,7 @@ static enum emu_status add_memory_runs(void *ctx, const struct view_run *v)
     return EMU_OK;
 }
 
-enum emu_status storage_runs(struct lowering *w, uint32_t view, struct memory_run_list *out)
+enum emu_status storage_runs(struct graph_lowering *w, uint32_t view, struct memory_run_list *out)
 {
     struct runs_ctx c = { w, out, out->count };
 

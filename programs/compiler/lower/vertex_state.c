@@ -8,7 +8,7 @@
 /* Codelets read states and tables word by word, and work lists up to 8 bytes at a time. */
 enum { STATE_ALIGN = 4, WORK_LIST_ALIGN = 8 };
 
-static enum emu_status add_always(struct lowering *w, uint32_t tile, enum category c,
+static enum emu_status add_always(struct graph_lowering *w, uint32_t tile, enum category c,
                                   uint32_t owner, uint32_t words, uint32_t *out)
 {
     struct object o = { .tile = tile,
@@ -22,7 +22,7 @@ static enum emu_status add_always(struct lowering *w, uint32_t tile, enum catego
     return object_add(w, &o, LIFE_ALWAYS, out);
 }
 
-static enum emu_status begin_words(struct lowering *w, uint32_t object, uint32_t words)
+static enum emu_status begin_words(struct graph_lowering *w, uint32_t object, uint32_t words)
 {
     if (w->l->word.count + words > UINT32_MAX)
         return FAIL(BAD_PROGRAM, "lowering: too many words of vertex state");
@@ -32,7 +32,7 @@ static enum emu_status begin_words(struct lowering *w, uint32_t object, uint32_t
 }
 
 /* An edge without elements still gets an address in memory. */
-static enum emu_status add_address(struct lowering *w, const struct edge *e)
+static enum emu_status add_address(struct graph_lowering *w, const struct edge *e)
 {
     if (e->object == LOWERED_NONE)
         return object_add_word(w, LOWERED_NONE, w->g->arch.mem_base);
@@ -40,7 +40,7 @@ static enum emu_status add_address(struct lowering *w, const struct edge *e)
 }
 
 /* The table {address, elements} of a list; no object for an empty one. */
-static enum emu_status build_table(struct lowering *w, uint32_t tile, const struct edge *e,
+static enum emu_status build_table(struct graph_lowering *w, uint32_t tile, const struct edge *e,
                                    uint32_t n, uint32_t owner, uint32_t *table)
 {
     *table = LOWERED_NONE;
@@ -56,8 +56,9 @@ static enum emu_status build_table(struct lowering *w, uint32_t tile, const stru
 }
 
 /* The object of a work list on a tile; equal lists share one. */
-static enum emu_status find_work_list(struct lowering *w, uint32_t tile, const uint32_t *words,
-                                      uint32_t n, uint32_t owner, uint32_t *object)
+static enum emu_status find_work_list(struct graph_lowering *w, uint32_t tile,
+                                      const uint32_t *words, uint32_t n, uint32_t owner,
+                                      uint32_t *object)
 {
     uint64_t hash = hash64(words, n * sizeof(*words)) + tile * HASH_STEP;
     struct work_list x = { tile, n, 0, NULL };
@@ -102,7 +103,7 @@ static uint32_t length_of(const struct codelet *c, const char *other,
 }
 
 /* Objects that the state will point to: tables and work lists of its fields. */
-static enum emu_status build_parts(struct lowering *w, const struct codelet *c, uint32_t tile,
+static enum emu_status build_parts(struct graph_lowering *w, const struct codelet *c, uint32_t tile,
                                    const struct vertex_field *field, const struct edge *edge,
                                    size_t edges, uint32_t owner, uint32_t *part)
 {
@@ -122,7 +123,7 @@ static enum emu_status build_parts(struct lowering *w, const struct codelet *c, 
     return EMU_OK;
 }
 
-static enum emu_status add_field(struct lowering *w, const struct codelet *c, uint32_t f,
+static enum emu_status add_field(struct graph_lowering *w, const struct codelet *c, uint32_t f,
                                  const struct vertex_field *field, const struct edge *edge,
                                  size_t edges, uint32_t part)
 {
@@ -152,7 +153,7 @@ static enum emu_status add_field(struct lowering *w, const struct codelet *c, ui
     return EMU_OK;
 }
 
-enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, uint32_t tile,
+enum emu_status vertex_state_build(struct graph_lowering *w, const struct codelet *c, uint32_t tile,
                                    const struct vertex_field *field, const struct edge *edge,
                                    size_t edges, uint32_t owner, uint32_t *state)
 {
@@ -169,7 +170,8 @@ enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, 
 }
 
 /* The number of a codelet in the lowered program, which it gets with its first call. */
-static enum emu_status number_codelet(struct lowering *w, const struct codelet *c, uint32_t *out)
+static enum emu_status number_codelet(struct graph_lowering *w, const struct codelet *c,
+                                      uint32_t *out)
 {
     uint64_t hash = hash64(&c, sizeof(c));
     uint32_t probe = 0;
@@ -197,7 +199,7 @@ static void fill_lengths(const struct codelet *c, const struct vertex_field *fie
 }
 
 /* The form of a call, new if there was none like it. */
-static enum emu_status find_form(struct lowering *w, uint32_t codelet, const uint32_t *length,
+static enum emu_status find_form(struct graph_lowering *w, uint32_t codelet, const uint32_t *length,
                                  uint32_t fields, uint32_t *out)
 {
     uint64_t hash = hash64(length, fields * sizeof(*length)) + codelet * HASH_STEP;
@@ -219,7 +221,7 @@ static enum emu_status find_form(struct lowering *w, uint32_t codelet, const uin
     return EMU_OK;
 }
 
-enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile,
+enum emu_status call_add(struct graph_lowering *w, const struct codelet *c, uint32_t tile,
                          const struct vertex_field *field, const struct edge *edge, size_t edges,
                          uint32_t state)
 {

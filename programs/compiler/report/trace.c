@@ -112,7 +112,7 @@ static enum emu_status fullness_init(const struct compiled *c, struct fullness *
 
 /* ---- order ---- */
 
-struct tracer {
+struct report_tracer {
     const struct compiled *c;
     struct fullness full;
     VEC(struct trace_step) step;
@@ -121,7 +121,7 @@ struct tracer {
     int zeros;     /* predicates of STEP_IF are 0 */
 };
 
-static enum emu_status trace_one(struct tracer *t, uint32_t index)
+static enum emu_status trace_one(struct report_tracer *t, uint32_t index)
 {
     const struct lowered *l = t->c->lowered;
     const struct step *step = &l->step.at[index];
@@ -145,9 +145,9 @@ static enum emu_status trace_one(struct tracer *t, uint32_t index)
     return VEC_PUSH(&t->step, out);
 }
 
-static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end);
+static enum emu_status trace_range(struct report_tracer *t, uint32_t first, uint32_t end);
 
-static enum emu_status trace_repeat(struct tracer *t, uint32_t index)
+static enum emu_status trace_repeat(struct report_tracer *t, uint32_t index)
 {
     const struct step *step = &t->c->lowered->step.at[index];
 
@@ -156,7 +156,7 @@ static enum emu_status trace_repeat(struct tracer *t, uint32_t index)
     return EMU_OK;
 }
 
-static enum emu_status trace_call(struct tracer *t, uint32_t index)
+static enum emu_status trace_call(struct report_tracer *t, uint32_t index)
 {
     const struct lowered *l = t->c->lowered;
     const struct lowered_function *f = &l->function.at[l->step.at[index].n];
@@ -168,7 +168,7 @@ static enum emu_status trace_call(struct tracer *t, uint32_t index)
     return EMU_OK;
 }
 
-static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end)
+static enum emu_status trace_range(struct report_tracer *t, uint32_t first, uint32_t end)
 {
     const struct lowered *l = t->c->lowered;
 
@@ -209,7 +209,7 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
 static enum emu_status trace(const struct compiled *c, int zeros, struct trace_step **out,
                              size_t *steps)
 {
-    struct tracer t = { .c = c, .call = UINT32_MAX, .zeros = zeros };
+    struct report_tracer t = { .c = c, .call = UINT32_MAX, .zeros = zeros };
     const struct lowered_function *f;
     enum emu_status s;
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* Strips of `rows` rows of `width` with `halo` rows of the neighbours above and below. */
-struct field {
+struct lab_field {
     uint32_t p, rows, halo, width;
 };
 
-static struct tensor new_strips(struct graph *g, const struct field *f, enum elem e,
+static struct tensor new_strips(struct graph *g, const struct lab_field *f, enum elem e,
                                 const char *name)
 {
     const uint32_t rows = f->rows + 2 * f->halo, shape[3] = { f->p, rows, f->width };
@@ -21,7 +21,8 @@ static struct tensor new_strips(struct graph *g, const struct field *f, enum ele
 
 /* The outer rows of every strip go to the neighbours. Beyond the outermost strips nothing changes.
  */
-static void fetch_halo(struct graph *g, struct program seq, const struct field *f, struct tensor t)
+static void fetch_halo(struct graph *g, struct program seq, const struct lab_field *f,
+                       struct tensor t)
 {
     struct tensor above = tensor_slice(g, t, 0, 0, f->p - 1);
     struct tensor below = tensor_slice(g, t, 0, 1, f->p);
@@ -38,7 +39,7 @@ static void fetch_halo(struct graph *g, struct program seq, const struct field *
 }
 
 /* A whole field of p rows + 2 halo rows, as the strips overlap in it. */
-static void *strips_of(const struct field *f, const void *field)
+static void *strips_of(const struct lab_field *f, const void *field)
 {
     size_t strip = (size_t)(f->rows + 2 * f->halo) * f->width;
     uint32_t *out = emu_alloc(f->p * strip, sizeof(*out));
@@ -50,7 +51,7 @@ static void *strips_of(const struct field *f, const void *field)
 }
 
 /* Its inner rows alone: what the tiles compute. */
-static void *inner_rows(const struct field *f, const void *field)
+static void *inner_rows(const struct lab_field *f, const void *field)
 {
     size_t n = (size_t)f->p * f->rows * f->width;
     uint32_t *out = emu_alloc(n, sizeof(*out));
@@ -60,7 +61,7 @@ static void *inner_rows(const struct field *f, const void *field)
     return out;
 }
 
-static size_t field_elements(const struct field *f)
+static size_t field_elements(const struct lab_field *f)
 {
     return ((size_t)f->p * f->rows + 2 * (size_t)f->halo) * f->width;
 }
@@ -81,7 +82,7 @@ static const float c0 = 0.5f, c1 = 0.125f;
 
 /* Step j of a block: rows j .. end - j of the strip, one less at each end than the step before. The
  * rows beyond the first and the last strip stay as they are. */
-static struct program sweep(struct graph *g, const struct field *f, struct tensor from,
+static struct program sweep(struct graph *g, const struct lab_field *f, struct tensor from,
                             struct tensor to, uint32_t j)
 {
     uint32_t rows = f->rows + 2 * f->halo, cs = graph_compute_set(g, "sweep");
@@ -97,7 +98,7 @@ static struct program sweep(struct graph *g, const struct field *f, struct tenso
     return program_execute(g, cs);
 }
 
-static struct program halo_block(struct graph *g, const struct field *f, struct tensor here,
+static struct program halo_block(struct graph *g, const struct lab_field *f, struct tensor here,
                                  struct tensor there)
 {
     struct program seq = program_sequence(g);
@@ -114,7 +115,7 @@ static struct program halo_block(struct graph *g, const struct field *f, struct 
     return seq;
 }
 
-static void plain_sweep(const struct field *f, const float *x, float *y)
+static void plain_sweep(const struct lab_field *f, const float *x, float *y)
 {
     uint32_t rows = f->p * f->rows + 2 * f->halo, w = f->width;
 
@@ -129,7 +130,7 @@ static void plain_sweep(const struct field *f, const float *x, float *y)
     }
 }
 
-static float *plain_steps(const struct field *f, const float *field, uint64_t steps)
+static float *plain_steps(const struct lab_field *f, const float *field, uint64_t steps)
 {
     size_t n = field_elements(f);
     float *x = emu_alloc(n, sizeof(*x)), *y = emu_alloc(n, sizeof(*y)), *swap;
@@ -149,10 +150,10 @@ static float *plain_steps(const struct field *f, const float *field, uint64_t st
 
 static enum emu_status halo_build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct field f = { .p = classic_tiles(g, value[HALO_P], 64),
-                       .rows = (uint32_t)value[HALO_ROWS],
-                       .halo = (uint32_t)value[HALO_DEPTH],
-                       .width = (uint32_t)value[HALO_WIDTH] };
+    struct lab_field f = { .p = classic_tiles(g, value[HALO_P], 64),
+                           .rows = (uint32_t)value[HALO_ROWS],
+                           .halo = (uint32_t)value[HALO_DEPTH],
+                           .width = (uint32_t)value[HALO_WIDTH] };
     struct program seq = program_sequence(g);
     struct tensor here, there;
     float *field, *after;
@@ -198,7 +199,7 @@ static const struct program_param life_param[] = {
 
 enum { LIFE_P, LIFE_ROWS, LIFE_WIDTH, LIFE_STEPS };
 
-static struct program generation(struct graph *g, const struct field *f, struct tensor from,
+static struct program generation(struct graph *g, const struct lab_field *f, struct tensor from,
                                  struct tensor to)
 {
     struct program seq = program_sequence(g);
@@ -233,7 +234,7 @@ static void plain_generation(const uint32_t *x, uint32_t *y, uint32_t rows, uint
 }
 
 /* Alive with one chance in three; the border is dead. */
-static uint32_t *first_generation(const struct field *f)
+static uint32_t *first_generation(const struct lab_field *f)
 {
     uint32_t *x = classic_integers(field_elements(f), 17, 3);
     uint32_t rows = f->p * f->rows + 2;
@@ -246,7 +247,7 @@ static uint32_t *first_generation(const struct field *f)
     return x;
 }
 
-static uint32_t *plain_generations(const struct field *f, const uint32_t *first, uint64_t steps)
+static uint32_t *plain_generations(const struct lab_field *f, const uint32_t *first, uint64_t steps)
 {
     size_t n = field_elements(f);
     uint32_t *x = emu_alloc(n, sizeof(*x)), *y = emu_alloc(n, sizeof(*y));
@@ -264,10 +265,10 @@ static uint32_t *plain_generations(const struct field *f, const uint32_t *first,
 
 static enum emu_status life_build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct field f = { .p = classic_tiles(g, value[LIFE_P], 64),
-                       .rows = (uint32_t)value[LIFE_ROWS],
-                       .halo = 1,
-                       .width = (uint32_t)value[LIFE_WIDTH] };
+    struct lab_field f = { .p = classic_tiles(g, value[LIFE_P], 64),
+                           .rows = (uint32_t)value[LIFE_ROWS],
+                           .halo = 1,
+                           .width = (uint32_t)value[LIFE_WIDTH] };
     struct program seq = program_sequence(g), both = program_sequence(g);
     uint32_t *first, *after;
     struct tensor here, there;

@@ -12,7 +12,7 @@
 #include "programs/library/conv/field_partition.h"
 
 /* A field convolution under construction. */
-struct field {
+struct conv_field {
     struct nn *nn;
     const struct conv_layer *layer;
     const struct conv_plan *plan;
@@ -22,7 +22,7 @@ struct field {
 };
 
 /* The parameters of a part; puts them on its tile. */
-static struct tensor weights_of(const struct field *d, const struct field_part *p)
+static struct tensor weights_of(const struct conv_field *d, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
     struct tensor t;
@@ -44,7 +44,7 @@ struct field_call {
     uint32_t hp, wp; /* rows and columns of x */
 };
 
-static void add_depthwise(const struct field *d, const struct field_call *c,
+static void add_depthwise(const struct conv_field *d, const struct field_call *c,
                           const struct field_part *p)
 {
     struct graph *g = d->nn->g;
@@ -61,7 +61,8 @@ static void add_depthwise(const struct field *d, const struct field_call *c,
               .ho = ho, .wo = wo, .hp = c->hp, .wp = c->wp);
 }
 
-static void add_first(const struct field *d, const struct field_call *c, const struct field_part *p)
+static void add_first(const struct conv_field *d, const struct field_call *c,
+                      const struct field_part *p)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel_h, ho = nn_size(p->h), wo = nn_size(p->w);
@@ -82,13 +83,13 @@ static void add_first(const struct field *d, const struct field_call *c, const s
     emu_free(rows);
 }
 
-static int has_sums(const struct field *d)
+static int has_sums(const struct conv_field *d)
 {
     return d->plan->method == CONV_FIRST && d->layer->partials == PARTIALS_F32;
 }
 
 /* Where picture n of a part is computed: in its part of y, or as sums in f32. */
-static struct tensor result_of(const struct field *d, const struct field_part *p, uint32_t n)
+static struct tensor result_of(const struct conv_field *d, const struct field_part *p, uint32_t n)
 {
     uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
     uint32_t shape[3] = { nn_size(p->o) * halves, nn_size(p->h) * nn_size(p->w), units };
@@ -100,7 +101,7 @@ static struct tensor result_of(const struct field *d, const struct field_part *p
 }
 
 /* Adds the calls for all pictures of a part; result: one tensor for each. */
-static void add_field_part(const struct field *d, uint32_t cs, const struct codelet *codelet,
+static void add_field_part(const struct conv_field *d, uint32_t cs, const struct codelet *codelet,
                            const struct field_part *p, struct tensor *result)
 {
     struct graph *g = d->nn->g;
@@ -124,7 +125,7 @@ static void add_field_part(const struct field *d, uint32_t cs, const struct code
     }
 }
 
-static void finish_in_place(const struct field *d, struct conv_finish *finish,
+static void finish_in_place(const struct conv_field *d, struct conv_finish *finish,
                             const struct field_part *p)
 {
     const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
@@ -135,7 +136,7 @@ static void finish_in_place(const struct field *d, struct conv_finish *finish,
 }
 
 /* Turns the f32 sums of part `index` into its part of y. */
-static void finish_sums(const struct field *d, struct conv_finish *finish,
+static void finish_sums(const struct conv_field *d, struct conv_finish *finish,
                         const struct field_part *p, uint32_t index, const struct tensor *picture)
 {
     struct graph *g = d->nn->g;
@@ -154,7 +155,7 @@ static void finish_sums(const struct field *d, struct conv_finish *finish,
     conv_add_up(finish, &s);
 }
 
-static void run_field_parts(const struct field *d, const struct codelet *codelet)
+static void run_field_parts(const struct conv_field *d, const struct codelet *codelet)
 {
     const struct conv_plan *p = d->plan;
     uint32_t parts = p->cut_n * p->cut_h * p->cut_w * p->cut_out;
@@ -185,7 +186,7 @@ static void run_field_parts(const struct field *d, const struct codelet *codelet
 }
 
 /* Puts each part of the only copy on one of the tiles that use it. */
-static void place_parts(const struct field *d, struct tensor t)
+static void place_parts(const struct conv_field *d, struct tensor t)
 {
     const struct conv_plan *p = d->plan;
     struct graph *g = d->nn->g;
@@ -201,7 +202,7 @@ static void place_parts(const struct field *d, struct tensor t)
 
 /* The constant with the parameters of all blocks, once per copy. Takes over packed
  * [blocks][values]. */
-static struct tensor new_weights(const struct field *d, uint16_t *packed)
+static struct tensor new_weights(const struct conv_field *d, uint16_t *packed)
 {
     const struct conv_plan *p = d->plan;
     uint32_t copies = p->fetched ? 1 : p->cut_n * p->cut_h * p->cut_w;
@@ -233,7 +234,7 @@ static void gather_block(const struct conv_layer *l, uint32_t first, uint32_t n,
 /* ---- weights that are tensors ---- */
 
 /* Packs the weights of depthwise convolutions, each part on the tile of one of its users. */
-static struct tensor pack_depthwise(const struct field *d, struct dw_kind kind)
+static struct tensor pack_depthwise(const struct conv_field *d, struct dw_kind kind)
 {
     struct graph *g = d->nn->g;
     uint32_t n = d->blocks * d->values, work[DW_PACK_WORDS], words = dw_pack_work(kind, work);
@@ -256,7 +257,7 @@ static struct tensor pack_depthwise(const struct field *d, struct dw_kind kind)
 }
 
 /* The weights of a first layer. */
-static struct tensor first_tensor(const struct field *d)
+static struct tensor first_tensor(const struct conv_field *d)
 {
     struct graph *g = d->nn->g;
     uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
@@ -284,7 +285,7 @@ static struct tensor first_tensor(const struct field *d)
 enum { WEIGHTS_MAX = CHANNEL_BLOCK * 4 * 7 * 7 }; /* of a block: the largest kernel, 4 channels */
 
 /* A constant with the weights of depthwise convolutions. */
-static struct tensor depthwise_constant(const struct field *d, struct dw_kind kind)
+static struct tensor depthwise_constant(const struct conv_field *d, struct dw_kind kind)
 {
     uint16_t block[WEIGHTS_MAX];
     uint16_t *packed = emu_alloc((size_t)d->blocks * d->values, sizeof(*packed));
@@ -299,7 +300,7 @@ static struct tensor depthwise_constant(const struct field *d, struct dw_kind ki
 void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer *layer,
                     const struct conv_plan *plan, struct activation y)
 {
-    struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
+    struct conv_field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     struct dw_kind kind = conv_dw_kind(&plan->shape);
 
     d.blocks = channel_blocks(y.c);
@@ -309,7 +310,7 @@ void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer 
 }
 
 /* A constant with the weights of a first layer. */
-static struct tensor first_constant(const struct field *d)
+static struct tensor first_constant(const struct conv_field *d)
 {
     uint32_t k = d->layer->kernel_h;
     uint16_t block[WEIGHTS_MAX];
@@ -333,7 +334,7 @@ static struct tensor first_constant(const struct field *d)
 void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,
                 const struct conv_plan *plan, struct activation y)
 {
-    struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
+    struct conv_field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
 
     d.blocks = channel_blocks(y.c);
     d.values = conv_first_pack_halves(layer->kernel_h);

@@ -13,12 +13,12 @@ struct rotations {
 };
 
 /* A dimension of the output, and how its windows lie on the input. */
-struct span {
+struct rotation_span {
     uint32_t size, parts, reach, stride, pad;
 };
 
 /* The parts of a dimension of the output that read [begin, end) of the input. */
-static struct nn_range parts_reading(const struct span *s, uint32_t begin, uint32_t end)
+static struct nn_range parts_reading(const struct rotation_span *s, uint32_t begin, uint32_t end)
 {
     uint32_t k = s->reach - 1, last = (end - 1 + s->pad) / s->stride;
     uint32_t first = begin + s->pad > k ? ceil_div(begin + s->pad - k, s->stride) : 0;
@@ -82,10 +82,10 @@ static void note_columns(struct rotations *t, uint32_t b, uint32_t n, uint32_t h
         rows.end = part_with(all, p->cut_h, row + last) + 1;
         picture = 0;
     } else {
-        struct span high = { s->out_h, p->cut_h, conv_reach(s->kernel_h, s->dilation_h),
-                             s->stride_h, t->pad_top };
-        struct span wide = { s->out_w, p->cut_w, conv_reach(s->kernel_w, s->dilation_w),
-                             s->stride_w, t->pad_left };
+        struct rotation_span high = { s->out_h, p->cut_h, conv_reach(s->kernel_h, s->dilation_h),
+                                      s->stride_h, t->pad_top };
+        struct rotation_span wide = { s->out_w, p->cut_w, conv_reach(s->kernel_w, s->dilation_w),
+                                      s->stride_w, t->pad_left };
 
         rows = parts_reading(&high, h, h + 1);
         columns = parts_reading(&wide, w, end);

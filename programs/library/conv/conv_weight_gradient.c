@@ -31,7 +31,7 @@
 enum { BLOCK = CHANNEL_BLOCK * CHANNEL_BLOCK };
 
 /* A box of the field of one picture, blocks of positions in all. */
-struct piece {
+struct gradient_piece {
     uint32_t n, blocks;
     struct nn_range h, w;
 };
@@ -42,7 +42,7 @@ struct partial {
 };
 
 /* What a tile has of the sums. */
-struct share {
+struct gradient_share {
     struct nn_range groups, out, in, taps;
     uint32_t at; /* its first sum */
 };
@@ -54,7 +54,7 @@ struct weight_gradient {
     struct weight_gradient_plan plan;
     struct activation x, dy;
     uint32_t shares, sums, cs_turn, cs_multiply, cs_back;
-    VEC(struct piece) piece;
+    VEC(struct gradient_piece) piece;
     VEC(struct partial) partial;
     VEC(struct tensor) from; /* what tiles fetch, and where to */
     VEC(struct tensor) to;
@@ -63,11 +63,11 @@ struct weight_gradient {
 
 /* ---- parts ---- */
 
-static struct share share_at(const struct weight_gradient *d, uint32_t i)
+static struct gradient_share share_at(const struct weight_gradient *d, uint32_t i)
 {
     const struct weight_gradient_plan *p = &d->plan;
     const struct weight_gradient_shape *s = &d->s;
-    struct share r;
+    struct gradient_share r;
     uint32_t taps = s->win.h.kernel, all = s->out * s->in * taps;
 
     r.taps = nn_part(taps, p->taps, i % p->taps);
@@ -86,7 +86,7 @@ static struct share share_at(const struct weight_gradient *d, uint32_t i)
 }
 
 /* The sums of one group of a share. */
-static uint32_t share_size(const struct weight_gradient *d, const struct share *r)
+static uint32_t share_size(const struct weight_gradient *d, const struct gradient_share *r)
 {
     return nn_size(r->out) * nn_size(r->in) * nn_size(r->taps) * d->s.win.w.kernel * BLOCK;
 }
@@ -95,8 +95,9 @@ static uint32_t share_size(const struct weight_gradient *d, const struct share *
 static enum emu_status add_piece(struct weight_gradient *d, uint32_t part, uint32_t n,
                                  struct nn_range h, struct nn_range w)
 {
-    struct piece p = { n, weight_gradient_blocks(&d->s, d->plan.flat, nn_size(h), nn_size(w)), h,
-                       w };
+    struct gradient_piece p = { n,
+                                weight_gradient_blocks(&d->s, d->plan.flat, nn_size(h), nn_size(w)),
+                                h, w };
     struct partial *last = d->partial.count ? &d->partial.at[d->partial.count - 1] : NULL;
 
     if (!last || last->part != part || last->blocks + p.blocks > WEIGHT_GRADIENT_BLOCKS) {
@@ -183,8 +184,8 @@ static struct tensor take_dy(const struct weight_gradient *d, const struct field
 }
 
 /* What a tile multiplies: operands of one group of a share for one partial sum. */
-struct operands {
-    const struct share *share;
+struct gradient_operands {
+    const struct gradient_share *share;
     const struct partial *sum;
     uint32_t group, tile;
     uint32_t ins, outs;  /* blocks of channels */
@@ -196,14 +197,15 @@ struct operands {
     uint32_t *at;        /* where in raw each of them begins, in bytes */
 };
 
-static struct planes planes_in(const struct operands *o, const struct piece *piece)
+static struct planes planes_in(const struct gradient_operands *o,
+                               const struct gradient_piece *piece)
 {
     return planes_of(&o->win, nn_size(piece->h), nn_size(piece->w));
 }
 
 /* Positions of a block of channels of x. With one tap they fill up blocks. */
-static uint32_t piece_positions(const struct weight_gradient *d, const struct operands *o,
-                                const struct piece *piece)
+static uint32_t piece_positions(const struct weight_gradient *d, const struct gradient_operands *o,
+                                const struct gradient_piece *piece)
 {
     struct planes l = planes_in(o, piece);
 
@@ -211,8 +213,8 @@ static uint32_t piece_positions(const struct weight_gradient *d, const struct op
 }
 
 /* Input blocks of a piece in planes, flat. */
-static struct tensor take_x(const struct weight_gradient *d, const struct operands *o,
-                            const struct field_part *p, const struct piece *piece)
+static struct tensor take_x(const struct weight_gradient *d, const struct gradient_operands *o,
+                            const struct field_part *p, const struct gradient_piece *piece)
 {
     struct graph *g = d->g;
     struct planes l = planes_in(o, piece);
@@ -227,8 +229,8 @@ static struct tensor take_x(const struct weight_gradient *d, const struct operan
 }
 
 /* Fetches a piece of both operands, which begin at positions x and dy of raw. */
-static enum emu_status take_piece(struct weight_gradient *d, const struct operands *o,
-                                  const struct piece *piece, uint32_t x, uint32_t dy)
+static enum emu_status take_piece(struct weight_gradient *d, const struct gradient_operands *o,
+                                  const struct gradient_piece *piece, uint32_t x, uint32_t dy)
 {
     const uint32_t tiles = graph_compute_tiles(d->g);
     uint32_t out = o->group * d->s.out;
@@ -251,8 +253,8 @@ static enum emu_status take_piece(struct weight_gradient *d, const struct operan
 
 /* With one tap, of a piece whose x and dy begin at positions x and dy, and which is block `first`
  * on of all kb of the partial sum: [in][kb] of x, [kb][out] of dy. */
-static void say_blocks(const struct operands *o, const struct piece *piece, uint32_t first,
-                       uint32_t x, uint32_t dy)
+static void say_blocks(const struct gradient_operands *o, const struct gradient_piece *piece,
+                       uint32_t first, uint32_t x, uint32_t dy)
 {
     uint32_t kb = o->sum->blocks, outs = o->outs;
 
@@ -264,8 +266,9 @@ static void say_blocks(const struct operands *o, const struct piece *piece, uint
     }
 }
 
-static struct turned_rows turned_of(const struct weight_gradient *d, const struct operands *o,
-                                    const struct piece *piece)
+static struct turned_rows turned_of(const struct weight_gradient *d,
+                                    const struct gradient_operands *o,
+                                    const struct gradient_piece *piece)
 {
     struct planes l = planes_in(o, piece);
 
@@ -274,9 +277,9 @@ static struct turned_rows turned_of(const struct weight_gradient *d, const struc
 
 /* With more taps: [turned rows][column of the kernel][in] of x from `next` on, [out][kb] of dy.
  * Returns what comes after the blocks of x. */
-static uint32_t say_windows(const struct weight_gradient *d, const struct operands *o,
-                            const struct piece *piece, uint32_t first, uint32_t next, uint32_t x,
-                            uint32_t dy)
+static uint32_t say_windows(const struct weight_gradient *d, const struct gradient_operands *o,
+                            const struct gradient_piece *piece, uint32_t first, uint32_t next,
+                            uint32_t x, uint32_t dy)
 {
     struct planes l = planes_in(o, piece);
     struct turned_rows rows = turned_of(d, o, piece);
@@ -296,12 +299,13 @@ static uint32_t say_windows(const struct weight_gradient *d, const struct operan
 }
 
 /* Where each window on the transposed blocks of x begins, by block of positions. */
-static void find_windows(const struct weight_gradient *d, const struct operands *o, uint32_t *start)
+static void find_windows(const struct weight_gradient *d, const struct gradient_operands *o,
+                         uint32_t *start)
 {
     uint32_t base = 0, each = d->s.win.w.kernel * o->ins;
 
     for (uint32_t p = 0; p < o->sum->pieces; p++) {
-        const struct piece *piece = &d->piece.at[o->sum->first + p];
+        const struct gradient_piece *piece = &d->piece.at[o->sum->first + p];
         struct turned_rows rows = turned_of(d, o, piece);
         uint32_t wide = d->plan.flat ? 1 : piece->blocks / nn_size(piece->h);
 
@@ -311,12 +315,12 @@ static void find_windows(const struct weight_gradient *d, const struct operands 
     }
 }
 
-static enum emu_status take_pieces(struct weight_gradient *d, const struct operands *o)
+static enum emu_status take_pieces(struct weight_gradient *d, const struct gradient_operands *o)
 {
     uint32_t first = 0, next = 0, x = 0, dy = o->x;
 
     for (uint32_t k = 0; k < o->sum->pieces; k++) {
-        const struct piece *piece = &d->piece.at[o->sum->first + k];
+        const struct gradient_piece *piece = &d->piece.at[o->sum->first + k];
 
         TRY(take_piece(d, o, piece, x, dy));
         if (weight_gradient_is_windowed(&d->s))
@@ -331,7 +335,7 @@ static enum emu_status take_pieces(struct weight_gradient *d, const struct opera
 }
 
 /* Transposes n blocks of raw, in one go if they are neighbours. */
-static void turn(const struct weight_gradient *d, const struct operands *o, uint32_t n)
+static void turn(const struct weight_gradient *d, const struct gradient_operands *o, uint32_t n)
 {
     int neighbours = 1;
 
@@ -349,8 +353,9 @@ static void turn(const struct weight_gradient *d, const struct operands *o, uint
 /* ---- steps ---- */
 
 /* Multiplies with more taps, to [out][taps][in][16][16]. */
-static enum emu_status multiply_windows(const struct weight_gradient *d, const struct operands *o,
-                                        struct tensor x, struct tensor dy, struct tensor out)
+static enum emu_status multiply_windows(const struct weight_gradient *d,
+                                        const struct gradient_operands *o, struct tensor x,
+                                        struct tensor dy, struct tensor out)
 {
     uint32_t n = (uint32_t)tensor_elements(d->g, out), kb = o->sum->blocks;
     uint32_t *step = emu_alloc(kb, sizeof(*step)), first;
@@ -372,10 +377,10 @@ static enum emu_status multiply_windows(const struct weight_gradient *d, const s
 }
 
 /* How much of both operands there is. */
-static void measure(const struct weight_gradient *d, struct operands *o)
+static void measure(const struct weight_gradient *d, struct gradient_operands *o)
 {
     for (uint32_t k = 0; k < o->sum->pieces; k++) {
-        const struct piece *piece = &d->piece.at[o->sum->first + k];
+        const struct gradient_piece *piece = &d->piece.at[o->sum->first + k];
 
         o->of_x += turned_of(d, o, piece).count * d->s.win.w.kernel * o->ins;
         o->x += o->ins * piece_positions(d, o, piece);
@@ -384,18 +389,18 @@ static void measure(const struct weight_gradient *d, struct operands *o)
 }
 
 /* Adds the sums of one group of a share over all pieces of partial sum `row`. */
-static enum emu_status add_group(struct weight_gradient *d, const struct share *r, uint32_t group,
-                                 uint32_t row, uint32_t tile)
+static enum emu_status add_group(struct weight_gradient *d, const struct gradient_share *r,
+                                 uint32_t group, uint32_t row, uint32_t tile)
 {
     struct graph *g = d->g;
     uint32_t size = share_size(d, r), begin = r->at + (group - r->groups.begin) * size, n;
-    struct operands o = { .share = r,
-                          .sum = &d->partial.at[row],
-                          .group = group,
-                          .tile = tile,
-                          .ins = nn_size(r->in),
-                          .outs = nn_size(r->out),
-                          .win = d->s.win };
+    struct gradient_operands o = { .share = r,
+                                   .sum = &d->partial.at[row],
+                                   .group = group,
+                                   .tile = tile,
+                                   .ins = nn_size(r->in),
+                                   .outs = nn_size(r->out),
+                                   .win = d->s.win };
     struct tensor out = tensor_slice(g, tensor_index(g, d->partials, row), 0, begin, begin + size);
     struct tensor x, dy;
     enum emu_status s;
@@ -438,7 +443,7 @@ static enum emu_status add_all(struct weight_gradient *d)
     d->partials =
         graph_variable(d->g, ELEM_F16, 2, (const uint32_t[]){ rows, d->sums }, "partials");
     for (uint32_t i = 0; i < d->shares; i++) {
-        struct share r = share_at(d, i);
+        struct gradient_share r = share_at(d, i);
 
         for (uint32_t k = 0; k < rows; k++) {
             uint64_t part = (uint64_t)d->partial.at[k].part * d->shares + i;
@@ -460,7 +465,7 @@ static enum emu_status add_all(struct weight_gradient *d)
 static struct tensor sums_of(const struct weight_gradient *d, struct tensor t, uint32_t i,
                              uint32_t group)
 {
-    struct share r = share_at(d, i);
+    struct gradient_share r = share_at(d, i);
     uint32_t size = share_size(d, &r), at = r.at + (group - r.groups.begin) * size;
     const uint32_t shape[] = { nn_size(r.out), nn_size(r.taps), d->s.win.w.kernel,
                                nn_size(r.in),  CHANNEL_BLOCK,   CHANNEL_BLOCK };

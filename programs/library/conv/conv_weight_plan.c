@@ -9,7 +9,7 @@ enum {
 };
 
 /* The largest part of a cut: what its tile has. */
-struct part {
+struct weight_part {
     uint64_t groups, out, in, taps, rows;
     uint32_t columns;
     int flat;
@@ -23,7 +23,7 @@ struct load {
     uint64_t turned; /* blocks of x that are transposed */
 };
 
-struct search {
+struct weight_search {
     const struct arch *a;
     const struct weight_gradient_shape *s;
     struct plan_port port;
@@ -127,8 +127,8 @@ static uint64_t add_cycles(const struct arch *a, uint64_t partials, uint64_t sum
 }
 
 /* Adds `pictures` times so many rows of one. */
-static void add_rows(const struct search *w, const struct part *p, uint32_t rows, uint64_t pictures,
-                     struct load *l)
+static void add_rows(const struct weight_search *w, const struct weight_part *p, uint32_t rows,
+                     uint64_t pictures, struct load *l)
 {
     uint32_t pieces = ceil_div(rows, weight_gradient_piece(w->s, p->flat, p->columns));
     struct windows win = w->s->win;
@@ -150,8 +150,8 @@ static void add_rows(const struct search *w, const struct part *p, uint32_t rows
 }
 
 /* Cycles of one group that is added up in so many partial sums. */
-static uint64_t group_cycles(const struct search *w, const struct part *p, const struct load *l,
-                             uint64_t partials)
+static uint64_t group_cycles(const struct weight_search *w, const struct weight_part *p,
+                             const struct load *l, uint64_t partials)
 {
     uint64_t kb = ceil_div(l->kb, partials);
     uint64_t blocks = ceil_div(l->turned, partials) + kb * p->out;
@@ -167,7 +167,8 @@ static uint64_t group_cycles(const struct search *w, const struct part *p, const
 }
 
 /* Cycles and bytes of a cut, of which p is the largest part. */
-static void cost_of(const struct search *w, const struct part *p, struct weight_gradient_plan *c)
+static void cost_of(const struct weight_search *w, const struct weight_part *p,
+                    struct weight_gradient_plan *c)
 {
     const struct weight_gradient_shape *s = w->s;
     uint32_t height = s->rows / s->pictures, head = p->straddles ? height / 2 : 0;
@@ -191,18 +192,18 @@ static void cost_of(const struct search *w, const struct part *p, struct weight_
                p->groups * (l.turned + l.kb * p->out) * BLOCK_BYTES;
 }
 
-static void try_cut(struct search *w, struct weight_gradient_plan c)
+static void try_cut(struct weight_search *w, struct weight_gradient_plan c)
 {
     const struct weight_gradient_shape *s = w->s;
     uint32_t columns = ceil_div(column_blocks(s), c.columns) * CHANNEL_BLOCK;
-    const struct part p = { .groups = ceil_div(s->groups, c.groups),
-                            .out = ceil_div(s->out, c.out),
-                            .in = ceil_div(s->in, c.in),
-                            .taps = ceil_div(s->win.h.kernel, c.taps),
-                            .rows = ceil_div(s->rows, c.rows),
-                            .columns = c.columns > 1 ? columns : s->columns,
-                            .flat = c.flat,
-                            .straddles = c.rows % s->pictures && s->pictures % c.rows };
+    const struct weight_part p = { .groups = ceil_div(s->groups, c.groups),
+                                   .out = ceil_div(s->out, c.out),
+                                   .in = ceil_div(s->in, c.in),
+                                   .taps = ceil_div(s->win.h.kernel, c.taps),
+                                   .rows = ceil_div(s->rows, c.rows),
+                                   .columns = c.columns > 1 ? columns : s->columns,
+                                   .flat = c.flat,
+                                   .straddles = c.rows % s->pictures && s->pictures % c.rows };
     int fits, best_fits = w->best.bytes <= w->memory;
 
     cost_of(w, &p, &c);
@@ -219,7 +220,7 @@ static int rows_are_neighbours(const struct window_axis *h)
 }
 
 /* Tries all cuts of rows and columns; parts: those of the sums. */
-static void try_field(struct search *w, struct weight_gradient_plan c, uint64_t parts,
+static void try_field(struct weight_search *w, struct weight_gradient_plan c, uint64_t parts,
                       uint32_t tiles)
 {
     for (c.columns = 1; parts * c.columns <= tiles;
@@ -235,7 +236,7 @@ struct weight_gradient_plan plan_weight_gradient(const struct arch *a,
                                                  uint32_t tiles, uint64_t memory_bytes)
 {
     uint64_t half = a->mem_bytes / 2;
-    struct search w = {
+    struct weight_search w = {
         .a = a, .s = s, .port = plan_port(a), .memory = memory_bytes < half ? memory_bytes : half
     };
     struct weight_gradient_plan c = { .groups = 1 };

@@ -165,11 +165,11 @@ static void dw(const struct codelet_call *call, struct dw_kind kind)
  */
 
 /* MIDDLE: every other pass, of two of a row the second; BACK: those between them. */
-enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_BACK, PASS_FINAL };
+enum dw_pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_BACK, PASS_FINAL };
 enum { TAP_LOADS = DW_LANES, PLACE_SLOTS = 14 }; /* a load has a channel of both halves */
 
 /* Of MOVE; 0 in a first pass. */
-static uint64_t move_slots(struct dw_kind kind, enum pass pass)
+static uint64_t move_slots(struct dw_kind kind, enum dw_pass pass)
 {
     if (pass < PASS_MIDDLE)
         return 0;
@@ -178,7 +178,7 @@ static uint64_t move_slots(struct dw_kind kind, enum pass pass)
     return kind.stride == 2 || (kind.k == 3 && kind.mixed) ? 2 : 1;
 }
 
-static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
+static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum dw_pass pass)
 {
     static const uint8_t before[] = { [PASS_SETUP] = PLACE_SLOTS + 9,
                                       [PASS_NEXT_BLOCK] = 5,
@@ -202,7 +202,7 @@ static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, en
     return 2 * n + 12 + kind.k / 2 + before[pass] + (pass < PASS_MIDDLE ? 0 : 1) + ends;
 }
 
-static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass pass)
+static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum dw_pass pass)
 {
     static const uint8_t before[] = { [PASS_SETUP] = 1 + PLACE_SLOTS + 4,
                                       [PASS_NEXT_BLOCK] = 7,
@@ -223,7 +223,7 @@ static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass 
            rows * (4 + p->wo * (each + (pass >= PASS_MIDDLE)));
 }
 
-static uint64_t pass_cycles(const struct arch *a, const struct dw_plan *p, enum pass pass)
+static uint64_t pass_cycles(const struct arch *a, const struct dw_plan *p, enum dw_pass pass)
 {
     uint64_t most = 0;
     int idle = 0;
@@ -240,7 +240,7 @@ static uint64_t pass_cycles(const struct arch *a, const struct dw_plan *p, enum 
 }
 
 /* Pass i of n. */
-static enum pass pass_of(struct dw_kind kind, uint64_t i, uint64_t n)
+static enum dw_pass pass_of(struct dw_kind kind, uint64_t i, uint64_t n)
 {
     if (i + 1 == n)
         return PASS_FINAL;

@@ -13,7 +13,7 @@
 enum { POSITION_BYTES = 2 * CHANNEL_BLOCK, LOAD_BYTES = 16 };
 
 /* Into how many parts are cut: blocks, rows of the kernel, and positions. */
-struct cut {
+struct dw_cut {
     uint32_t blocks, taps, n, h, w;
     uint64_t cycles, bytes; /* of the busiest tile; bytes: temporary */
 };
@@ -23,7 +23,7 @@ struct dw_gradient {
     struct graph *g;
     struct activation x, dy;
     struct windows win;
-    struct cut cut;
+    struct dw_cut cut;
     VEC(struct tensor) from; /* what tiles fetch, and where to */
     VEC(struct tensor) to;
     struct tensor partials; /* [boxes][blocks][rows][columns][16] */
@@ -31,7 +31,7 @@ struct dw_gradient {
 };
 
 /* What a tile has of the sums, and of the positions. */
-struct share {
+struct dw_share {
     struct nn_range blocks, taps, n, h, w;
     uint32_t tile, box; /* box: number of its partial sum */
 };
@@ -46,17 +46,17 @@ static uint32_t reach(const struct window_axis *a, uint32_t taps, uint32_t outpu
 
 /* Fields of dw_weights_f16 that are numbers: a call of so many rows of taps, on pictures of h x w
  * outputs. */
-struct call {
+struct dw_call {
     uint32_t taps, columns, n, ho, wo, x_step, x_row, x_picture, tap, tap_row;
 };
 
-static struct call call_of(const struct windows *win, uint32_t rows, uint32_t n, uint32_t h,
-                           uint32_t w)
+static struct dw_call call_of(const struct windows *win, uint32_t rows, uint32_t n, uint32_t h,
+                              uint32_t w)
 {
     const struct window_axis *a = &win->h, *b = &win->w;
     uint32_t hp = reach(a, rows, h), wp = reach(b, b->kernel, w);
 
-    return (struct call){
+    return (struct dw_call){
         .taps = rows * b->kernel,
         .columns = b->kernel,
         .n = n,
@@ -70,7 +70,7 @@ static struct call call_of(const struct windows *win, uint32_t rows, uint32_t n,
     };
 }
 
-static uint64_t call_cycles(const struct arch *a, const struct call *c)
+static uint64_t call_cycles(const struct arch *a, const struct dw_call *c)
 {
     return KERNEL_CYCLES(dw_weights, KERNEL_ROW(dw_weights_f16), a, .taps = c->taps,
                          .columns = c->columns, .n = c->n, .ho = c->ho, .wo = c->wo);
@@ -78,21 +78,21 @@ static uint64_t call_cycles(const struct arch *a, const struct call *c)
 
 /* ---- the plan ---- */
 
-struct search {
+struct dw_search {
     const struct arch *a;
     const struct dw_gradient *d;
     struct plan_port port;
     uint64_t memory;
-    struct cut best;
+    struct dw_cut best;
 };
 
-static void try_cut(struct search *s, struct cut c)
+static void try_cut(struct dw_search *s, struct dw_cut c)
 {
     const struct dw_gradient *d = s->d;
     const struct windows *win = &d->win;
     uint32_t blocks = ceil_div(channel_blocks(d->dy.c), c.blocks);
     uint32_t rows = ceil_div(win->h.kernel, c.taps);
-    struct call k =
+    struct dw_call k =
         call_of(win, rows, ceil_div(d->dy.n, c.n), ceil_div(d->dy.h, c.h), ceil_div(d->dy.w, c.w));
     uint64_t read = (uint64_t)reach(&win->h, rows, k.ho) * reach(&win->w, k.columns, k.wo);
     uint64_t words = blocks * k.n * (read + (uint64_t)k.ho * k.wo) * CHANNEL_BLOCK_WORDS;
@@ -109,12 +109,12 @@ static void try_cut(struct search *s, struct cut c)
         s->best = c;
 }
 
-static struct cut choose_cut(const struct dw_gradient *d)
+static struct dw_cut choose_cut(const struct dw_gradient *d)
 {
     const struct arch *a = graph_arch(d->g);
     uint64_t tiles = graph_compute_tiles(d->g), half = a->mem_bytes / 2;
-    struct search s = { .a = a, .d = d, .port = plan_port(a), .memory = d->nn->memory_bytes };
-    struct cut c = { .blocks = 1 };
+    struct dw_search s = { .a = a, .d = d, .port = plan_port(a), .memory = d->nn->memory_bytes };
+    struct dw_cut c = { .blocks = 1 };
 
     s.memory = s.memory < half ? s.memory : half;
     for (; c.blocks <= tiles; c.blocks = next_cut(channel_blocks(d->dy.c), c.blocks))
@@ -131,13 +131,13 @@ static struct cut choose_cut(const struct dw_gradient *d)
 
 /* ---- steps ---- */
 
-static struct share share_at(const struct dw_gradient *d, uint32_t i)
+static struct dw_share share_at(const struct dw_gradient *d, uint32_t i)
 {
-    const struct cut *c = &d->cut;
+    const struct dw_cut *c = &d->cut;
     uint32_t boxes = c->n * c->h * c->w, all = c->blocks * c->taps * boxes;
     uint32_t box = i % boxes, sums = i / boxes;
 
-    return (struct share){
+    return (struct dw_share){
         .blocks = nn_part(channel_blocks(d->dy.c), c->blocks, sums / c->taps),
         .taps = nn_part(d->win.h.kernel, c->taps, sums % c->taps),
         .n = nn_part(d->dy.n, c->n, box / c->w / c->h),
@@ -171,11 +171,11 @@ static enum emu_status fetch(struct dw_gradient *d, struct tensor view, struct t
 }
 
 /* Adds one block of channels of a share. */
-static enum emu_status add_block(struct dw_gradient *d, const struct share *s, uint32_t block)
+static enum emu_status add_block(struct dw_gradient *d, const struct dw_share *s, uint32_t block)
 {
     struct graph *g = d->g;
     const uint32_t tiles = graph_compute_tiles(g), n = nn_size(s->n);
-    struct call k = call_of(&d->win, nn_size(s->taps), n, nn_size(s->h), nn_size(s->w));
+    struct dw_call k = call_of(&d->win, nn_size(s->taps), n, nn_size(s->h), nn_size(s->w));
     uint32_t hp = reach(&d->win.h, nn_size(s->taps), k.ho), wp = reach(&d->win.w, k.columns, k.wo);
     struct field_part p = { .tile = s->tile,
                             .border = (s->tile + tiles / 2) % tiles,
@@ -208,7 +208,7 @@ static enum emu_status add_block(struct dw_gradient *d, const struct share *s, u
 /* All partial sums. */
 static enum emu_status add_all(struct dw_gradient *d)
 {
-    const struct cut *c = &d->cut;
+    const struct dw_cut *c = &d->cut;
     uint32_t boxes = c->n * c->h * c->w, all = boxes * c->blocks * c->taps;
     const uint32_t shape[] = { boxes, channel_blocks(d->dy.c), d->win.h.kernel, d->win.w.kernel,
                                CHANNEL_BLOCK };
@@ -218,7 +218,7 @@ static enum emu_status add_all(struct dw_gradient *d)
     d->cs = op_compute_set(d->g, d->nn->seq, "multiply");
     d->partials = graph_variable(d->g, ELEM_F32, 5, shape, "partials");
     for (uint32_t i = 0; i < all; i++) {
-        struct share s = share_at(d, i);
+        struct dw_share s = share_at(d, i);
 
         for (uint32_t block = s.blocks.begin; block < s.blocks.end; block++)
             TRY(add_block(d, &s, block));

@@ -5,7 +5,7 @@
 #include "programs/library/kernel/codelet_ref.h"
 
 /* A call's numbers; those of x in elements. */
-struct sums {
+struct dw_sums_call {
     const uint16_t *x, *dy;
     uint32_t n, ho, wo;
     ptrdiff_t step, row, picture;
@@ -18,7 +18,7 @@ static ptrdiff_t elements(const struct codelet_call *call, unsigned field)
 }
 
 /* The sum of a channel of a tap; x and dy: where the first position is. */
-static uint32_t sum_of(const struct sums *s, ptrdiff_t x, ptrdiff_t dy, struct fp_env *env)
+static uint32_t sum_of(const struct dw_sums_call *s, ptrdiff_t x, ptrdiff_t dy, struct fp_env *env)
 {
     uint32_t sum = 0;
 
@@ -37,14 +37,14 @@ static uint32_t sum_of(const struct sums *s, ptrdiff_t x, ptrdiff_t dy, struct f
 void dw_weights_f16_ref(const struct codelet_call *call)
 {
     uint32_t *out = call->arg[dw_weights__out].data, columns = call->arg[dw_weights__columns].value;
-    struct sums s = { .x = call->arg[dw_weights__x].data,
-                      .dy = call->arg[dw_weights__dy].data,
-                      .n = call->arg[dw_weights__n].value,
-                      .ho = call->arg[dw_weights__ho].value,
-                      .wo = call->arg[dw_weights__wo].value,
-                      .step = 8 * (ptrdiff_t)call->arg[dw_weights__x_step].value,
-                      .row = elements(call, dw_weights__x_row),
-                      .picture = elements(call, dw_weights__x_picture) };
+    struct dw_sums_call s = { .x = call->arg[dw_weights__x].data,
+                              .dy = call->arg[dw_weights__dy].data,
+                              .n = call->arg[dw_weights__n].value,
+                              .ho = call->arg[dw_weights__ho].value,
+                              .wo = call->arg[dw_weights__wo].value,
+                              .step = 8 * (ptrdiff_t)call->arg[dw_weights__x_step].value,
+                              .row = elements(call, dw_weights__x_row),
+                              .picture = elements(call, dw_weights__x_picture) };
     ptrdiff_t tap = elements(call, dw_weights__tap), tap_row = elements(call, dw_weights__tap_row);
     struct fp_env env = { 0 };
 

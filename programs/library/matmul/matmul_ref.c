@@ -139,7 +139,7 @@ enum {
 /* Loads of the weight block for 16 or 8 units. */
 enum { LOADS_16 = 32, LOADS_8 = 16 };
 
-struct product {
+struct product_call {
     const struct arch *arch;
     uint64_t kb, nb, f;
     int add, window;
@@ -148,25 +148,25 @@ struct product {
     uint64_t chunk, of, here; /* the chunk's number, the number of chunks, its positions */
 };
 
-static uint64_t product_small(const struct product *p)
+static uint64_t product_small(const struct product_call *p)
 {
     return (uint64_t)LEAST * p->arch->workers;
 }
 
 /* The most positions that a worker has. */
-static uint64_t most_positions(const struct product *p)
+static uint64_t most_positions(const struct product_call *p)
 {
     if (p->f >= product_small(p))
         return (p->here + p->arch->workers - 1) / p->arch->workers;
     return p->f % LEAST ? LEAST + 1 : LEAST;
 }
 
-static int product_single(const struct product *p)
+static int product_single(const struct product_call *p)
 {
     return p->kb == 1 && p->nb == 1 && p->of == 1;
 }
 
-static uint64_t setup_slots(const struct product *p)
+static uint64_t setup_slots(const struct product_call *p)
 {
     int few = p->f < product_small(p);
     uint64_t join = JOIN_SLOTS - (p->window ? 2 : 0);
@@ -179,14 +179,14 @@ static uint64_t setup_slots(const struct product *p)
 }
 
 /* Slots of a worker if there are no more positions than workers. */
-static uint64_t one_slots(const struct product *p, uint64_t n, uint64_t k)
+static uint64_t one_slots(const struct product_call *p, uint64_t n, uint64_t k)
 {
     return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 * p->step +
            (k + 1 < p->kb ? 1 : 7 + p->window);
 }
 
 /* Slots of pass k of output block n, for workers with three or more positions. */
-static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
+static uint64_t stream_slots(const struct product_call *p, uint64_t n, uint64_t k)
 {
     uint64_t e4 = 4 * most_positions(p), step = p->step, slots;
     /* the last position, while zeros enter for the next outputs; the last position and the drain */
@@ -207,7 +207,7 @@ static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
                               : step * (e4 - 10) + 2 + (n + 1 < p->nb ? zero : end));
 }
 
-static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
+static uint64_t pass_slots(const struct product_call *p, uint64_t n, uint64_t k)
 {
     if (p->f <= p->arch->workers)
         return one_slots(p, n, k);
@@ -217,7 +217,7 @@ static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
 
 /* Cycles from the first launch of a chunk to the end of its last sync. late: instructions between
  * the first launch and its sync. */
-static uint64_t chunk_cycles(const struct product *p, uint64_t late)
+static uint64_t chunk_cycles(const struct product_call *p, uint64_t late)
 {
     const struct arch *a = p->arch;
     uint64_t hidden = a->exit_seen_cycles - 1, branch = a->sup_branch_cycles, cycles = 0;
@@ -241,7 +241,7 @@ static uint64_t chunk_cycles(const struct product *p, uint64_t late)
 }
 
 /* Cycles from the call to the first launch. */
-static uint64_t start_cycles(const struct product *p, uint64_t *late)
+static uint64_t start_cycles(const struct product_call *p, uint64_t *late)
 {
     const struct arch *a = p->arch;
     uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles;
@@ -260,7 +260,7 @@ static uint64_t start_cycles(const struct product *p, uint64_t *late)
 }
 
 /* p: what is not a field of the call. */
-static uint64_t matmul_cycles(const struct codelet_call *call, struct product p)
+static uint64_t matmul_cycles(const struct codelet_call *call, struct product_call p)
 {
     const struct arch *a = call->arch;
     uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
@@ -293,27 +293,27 @@ static uint64_t matmul_cycles(const struct codelet_call *call, struct product p)
 
 uint64_t matmul_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_16 });
+    return matmul_cycles(call, (struct product_call){ .step = 1, .loads = LOADS_16 });
 }
 
 uint64_t matmul_add_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_16, .add = 1 });
+    return matmul_cycles(call, (struct product_call){ .step = 1, .loads = LOADS_16, .add = 1 });
 }
 
 uint64_t matmul_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_8 });
+    return matmul_cycles(call, (struct product_call){ .step = 1, .loads = LOADS_8 });
 }
 
 uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_8, .add = 1 });
+    return matmul_cycles(call, (struct product_call){ .step = 1, .loads = LOADS_8, .add = 1 });
 }
 
 uint64_t matmul_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 2, .loads = LOADS_8 });
+    return matmul_cycles(call, (struct product_call){ .step = 2, .loads = LOADS_8 });
 }
 
 /* ---- windows ---- */
@@ -358,10 +358,10 @@ void conv_window_f16_f32_ref(const struct codelet_call *call)
 
 uint64_t conv_window_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_16, .window = 1 });
+    return matmul_cycles(call, (struct product_call){ .step = 1, .loads = LOADS_16, .window = 1 });
 }
 
 uint64_t conv_window_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_8, .window = 1 });
+    return matmul_cycles(call, (struct product_call){ .step = 1, .loads = LOADS_8, .window = 1 });
 }

@@ -11,7 +11,7 @@
 #include "programs/library/layout/tile_parts.h"
 #include "programs/library/matmul/product.h"
 
-struct product {
+struct product_build {
     struct graph *g;
     struct program seq;
     struct product_plan plan;
@@ -21,22 +21,22 @@ struct product {
     struct tensor results; /* [sk][batch][nb][m][block] */
 };
 
-struct range {
+struct product_range {
     uint32_t begin, end;
 };
 
 /* The part of the work of one tile. */
-struct share {
+struct product_share {
     uint32_t tile, index; /* index: of the cut of terms */
-    struct range batch, m, nb, kb;
+    struct product_range batch, m, nb, kb;
 };
 
-static struct range range_of(uint32_t n, uint32_t parts, uint32_t i)
+static struct product_range range_of(uint32_t n, uint32_t parts, uint32_t i)
 {
-    return (struct range){ cut_at(n, parts, i), cut_at(n, parts, i + 1) };
+    return (struct product_range){ cut_at(n, parts, i), cut_at(n, parts, i + 1) };
 }
 
-static uint32_t size_of(struct range r)
+static uint32_t size_of(struct product_range r)
 {
     return r.end - r.begin;
 }
@@ -46,25 +46,26 @@ static uint32_t shares_of(const struct product_plan *p)
     return p->sb * p->sk * p->sm * p->sn;
 }
 
-static struct share share_at(const struct product *p, uint32_t i)
+static struct product_share share_at(const struct product_build *p, uint32_t i)
 {
     const struct product_plan *c = &p->plan;
     uint32_t in = i % c->sn, im = i / c->sn % c->sm, ik = i / (c->sn * c->sm) % c->sk;
 
-    return (struct share){ .tile = product_tile(p->g, p->first, i, shares_of(c)),
-                           .index = ik,
-                           .batch = range_of(c->shape.batch, c->sb, i / (c->sn * c->sm * c->sk)),
-                           .m = range_of(c->shape.m, c->sm, im),
-                           .nb = range_of(c->nb, c->sn, in),
-                           .kb = range_of(c->kb, c->sk, ik) };
+    return (struct product_share){ .tile = product_tile(p->g, p->first, i, shares_of(c)),
+                                   .index = ik,
+                                   .batch =
+                                       range_of(c->shape.batch, c->sb, i / (c->sn * c->sm * c->sk)),
+                                   .m = range_of(c->shape.m, c->sm, im),
+                                   .nb = range_of(c->nb, c->sn, in),
+                                   .kb = range_of(c->kb, c->sk, ik) };
 }
 
 /* ---- operands ---- */
 
 /* Rows and terms of a matrix [rows][terms] as [rows][blocks * block]; what is missing are
  * zeros. */
-static struct tensor take(const struct product *p, struct tensor t, struct range rows,
-                          struct range blocks, uint32_t tile)
+static struct tensor take(const struct product_build *p, struct tensor t, struct product_range rows,
+                          struct product_range blocks, uint32_t tile)
 {
     struct graph *g = p->g;
     uint32_t terms = tensor_shape(g, t)[1], begin = blocks.begin * p->block;
@@ -81,7 +82,8 @@ static struct tensor take(const struct product *p, struct tensor t, struct range
 }
 
 /* Rows of one matrix of the left operand as the kernel reads them. */
-static struct tensor left(const struct product *p, const struct share *s, uint32_t batch)
+static struct tensor left(const struct product_build *p, const struct product_share *s,
+                          uint32_t batch)
 {
     uint32_t rows = size_of(s->m), kb = size_of(s->kb);
     struct tensor t = take(p, tensor_index(p->g, p->a, batch), s->m, s->kb, s->tile);
@@ -91,15 +93,16 @@ static struct tensor left(const struct product *p, const struct share *s, uint32
 }
 
 /* Columns of one matrix of the right operand. */
-static struct tensor right(const struct product *p, const struct share *s, uint32_t batch)
+static struct tensor right(const struct product_build *p, const struct product_share *s,
+                           uint32_t batch)
 {
     struct graph *g = p->g;
     uint32_t nb = size_of(s->nb), kb = size_of(s->kb), end = s->nb.end * p->block;
     uint32_t stop = end < p->plan.shape.n ? end : p->plan.shape.n;
     struct tensor part[2];
 
-    part[0] = take(p, tensor_index(g, p->b, batch), (struct range){ s->nb.begin * p->block, stop },
-                   s->kb, s->tile);
+    part[0] = take(p, tensor_index(g, p->b, batch),
+                   (struct product_range){ s->nb.begin * p->block, stop }, s->kb, s->tile);
     if (stop < end) {
         part[1] = tensor_reshape(g, tensor_index(g, p->zeros, s->tile), 3,
                                  (const uint32_t[]){ 1, 1, p->block });
@@ -114,15 +117,15 @@ static struct tensor right(const struct product *p, const struct share *s, uint3
 /* ---- steps ---- */
 
 /* The elements of a share in results, or in `out` without its dimension of partial sums; flat. */
-static struct tensor results_of(const struct product *p, struct tensor t, const struct share *s,
-                                uint32_t batch)
+static struct tensor results_of(const struct product_build *p, struct tensor t,
+                                const struct product_share *s, uint32_t batch)
 {
     t = tensor_index(p->g, t, batch);
     t = tensor_slice(p->g, t, 0, s->nb.begin, s->nb.end);
     return tensor_flatten(p->g, tensor_slice(p->g, t, 1, s->m.begin, s->m.end));
 }
 
-static void multiply(struct product *p)
+static void multiply(struct product_build *p)
 {
     const struct product_plan *c = &p->plan;
     uint32_t shape[5] = { c->sk, c->shape.batch, c->nb, c->shape.m, p->block };
@@ -132,7 +135,7 @@ static void multiply(struct product *p)
 
     p->results = graph_variable(p->g, c->shape.elem, 5, shape, c->sk > 1 ? "partials" : "out");
     for (uint32_t i = 0; i < n; i++) {
-        struct share s = share_at(p, i);
+        struct product_share s = share_at(p, i);
 
         for (uint32_t k = s.batch.begin; k < s.batch.end; k++) {
             struct tensor out = results_of(p, tensor_index(p->g, p->results, s.index), &s, k);
@@ -146,8 +149,8 @@ static void multiply(struct product *p)
 }
 
 /* Adds up a share of the partial sums of one matrix: those rows of its blocks that fall to it. */
-static void add_share(struct product *p, uint32_t cs, const struct share *s, uint32_t batch,
-                      struct tensor out)
+static void add_share(struct product_build *p, uint32_t cs, const struct product_share *s,
+                      uint32_t batch, struct tensor out)
 {
     uint32_t rows = size_of(s->nb) * size_of(s->m), sk = p->plan.sk;
     uint32_t begin = cut_at(rows, sk, s->index) * p->block;
@@ -174,7 +177,7 @@ static void add_share(struct product *p, uint32_t cs, const struct share *s, uin
 }
 
 /* The sums of all terms, [batch][nb][m][block]. */
-static struct tensor add(struct product *p)
+static struct tensor add(struct product_build *p)
 {
     const struct product_plan *c = &p->plan;
     uint32_t shape[4] = { c->shape.batch, c->nb, c->shape.m, p->block }, n = shares_of(c), cs;
@@ -185,7 +188,7 @@ static struct tensor add(struct product *p)
     cs = op_compute_set(p->g, p->seq, "add");
     out = graph_variable(p->g, c->shape.elem, 4, shape, "out");
     for (uint32_t i = 0; i < n; i++) {
-        struct share s = share_at(p, i);
+        struct product_share s = share_at(p, i);
 
         for (uint32_t k = s.batch.begin; k < s.batch.end; k++)
             add_share(p, cs, &s, k, out);
@@ -247,7 +250,7 @@ static struct tensor empty(struct graph *g, struct program seq, const struct pro
     return t;
 }
 
-static struct tensor build(struct product *p, const char *name)
+static struct tensor build(struct product_build *p, const char *name)
 {
     const struct product_shape shape = p->plan.shape, *s = &shape;
     struct graph *g = p->g;
@@ -272,7 +275,7 @@ static struct tensor build(struct product *p, const char *name)
 struct tensor op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
                          const char *name)
 {
-    struct product p = { .g = g, .seq = seq, .a = a, .b = b };
+    struct product_build p = { .g = g, .seq = seq, .a = a, .b = b };
     struct product_shape *s = &p.plan.shape;
     struct tensor t;
 

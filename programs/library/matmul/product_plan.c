@@ -11,11 +11,11 @@
 enum { BLOCK_WORDS = PRODUCT_BLOCK_BYTES / 4, MEMORY_SHARE = 4 };
 
 /* The largest part of a cut. */
-struct part {
+struct product_part {
     uint64_t batch, m, nb, kb;
 };
 
-struct search {
+struct product_search {
     const struct arch *a;
     uint64_t latency; /* of an exchange */
     uint32_t tiles;
@@ -29,7 +29,7 @@ static uint64_t block_steps(enum elem e)
     return e == ELEM_F16 ? 4 : 8;
 }
 
-static uint64_t multiply_cycles(const struct arch *a, enum elem e, const struct part *s)
+static uint64_t multiply_cycles(const struct arch *a, enum elem e, const struct product_part *s)
 {
     uint32_t block = product_block(e);
     const struct codelet *kernel = e == ELEM_F16 ? KERNEL_ROW(matmul_f16) : KERNEL_ROW(matmul_f32);
@@ -49,7 +49,8 @@ static uint64_t add_cycles(const struct arch *a, enum elem e, uint64_t elements,
                          .out = (uint32_t)elements, .p = partials);
 }
 
-static void cost_partials(const struct search *w, const struct part *s, struct product_plan *p)
+static void cost_partials(const struct product_search *w, const struct product_part *s,
+                          struct product_plan *p)
 {
     uint64_t rows = ceil_div(s->nb * s->m, p->sk);
 
@@ -61,7 +62,8 @@ static void cost_partials(const struct search *w, const struct part *s, struct p
 }
 
 /* Memory and exchange: what is quick to compute. */
-static void cost_data(const struct search *w, const struct part *s, struct product_plan *p)
+static void cost_data(const struct product_search *w, const struct product_part *s,
+                      struct product_plan *p)
 {
     uint64_t left = s->batch * s->m * s->kb;
     uint64_t right = s->batch * s->nb * s->kb * product_block(p->shape.elem);
@@ -77,7 +79,7 @@ static void cost_data(const struct search *w, const struct part *s, struct produ
 
 /* Whether p is better than the best so far: it fits and is faster, or neither fits and it needs
  * less. */
-static int is_better(const struct search *w, const struct product_plan *p)
+static int is_better(const struct product_search *w, const struct product_plan *p)
 {
     const struct plan_cost *best = &w->best->cost;
     int fits = p->cost.tile_bytes <= w->memory, best_fits = best->tile_bytes <= w->memory;
@@ -89,10 +91,10 @@ static int is_better(const struct search *w, const struct product_plan *p)
     return fits ? p->cost.total < best->total : p->cost.tile_bytes < best->tile_bytes;
 }
 
-static void try_cut(const struct search *w, struct product_plan p)
+static void try_cut(const struct product_search *w, struct product_plan p)
 {
-    const struct part s = { ceil_div(p.shape.batch, p.sb), ceil_div(p.shape.m, p.sm),
-                            ceil_div(p.nb, p.sn), ceil_div(p.kb, p.sk) };
+    const struct product_part s = { ceil_div(p.shape.batch, p.sb), ceil_div(p.shape.m, p.sm),
+                                    ceil_div(p.nb, p.sn), ceil_div(p.kb, p.sk) };
     struct product_plan least = p;
 
     cost_data(w, &s, &p);
@@ -106,7 +108,7 @@ static void try_cut(const struct search *w, struct product_plan p)
         *w->best = p;
 }
 
-static void try_cuts(const struct search *w, struct product_plan p)
+static void try_cuts(const struct product_search *w, struct product_plan p)
 {
     uint64_t t = w->tiles;
 
@@ -135,7 +137,8 @@ enum emu_status plan_product(const struct arch *a, const struct product_shape *s
     struct product_plan p = { .shape = *s,
                               .nb = product_blocks(s->elem, s->n),
                               .kb = product_blocks(s->elem, s->k) };
-    struct search w = { a, plan_exchange_latency(a), tiles, a->mem_bytes / MEMORY_SHARE, out };
+    struct product_search w = { a, plan_exchange_latency(a), tiles, a->mem_bytes / MEMORY_SHARE,
+                                out };
     uint64_t n = (uint64_t)p.nb * product_block(s->elem),
              k = (uint64_t)p.kb * product_block(s->elem);
 

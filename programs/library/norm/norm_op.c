@@ -10,7 +10,7 @@
 #include "programs/library/norm/norm_sums.h"
 
 /* A norm under construction. */
-struct norm {
+struct norm_build {
     struct nn *nn;
     struct graph *g;
     struct activation x;
@@ -23,7 +23,7 @@ struct norm {
 /* ---- scale and shift ---- */
 
 /* The constant f32 [2][channels] with gamma, then beta, of the channels of all tile blocks. */
-static struct tensor new_params(const struct norm *m, uint32_t channels)
+static struct tensor new_params(const struct norm_build *m, uint32_t channels)
 {
     float *v = emu_alloc(2 * (size_t)channels, sizeof(*v));
     struct tensor t = m->x.t;
@@ -59,7 +59,7 @@ static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, u
 
 /* Adds the vertex for scale and shift of a unit. channel: where its channels begin among those of
  * all tile blocks. sums: of all its bundles. */
-static void make_params(const struct norm *m, uint32_t cs, const struct norm_unit *u,
+static void make_params(const struct norm_build *m, uint32_t cs, const struct norm_unit *u,
                         uint32_t channel, uint32_t end, const struct tensor t[4])
 {
     struct graph *g = m->g;
@@ -94,7 +94,7 @@ static void make_params(const struct norm *m, uint32_t cs, const struct norm_uni
 
 static const struct act_kernels scale_shift = ACT_KERNELS_3(scale_shift, f16);
 
-static uint32_t channels_of(const struct norm *m)
+static uint32_t channels_of(const struct norm_build *m)
 {
     uint32_t n = 0;
 
@@ -104,7 +104,7 @@ static uint32_t channels_of(const struct norm *m)
 }
 
 /* Adds the vertices that apply scale and shift to the tile blocks of a unit. */
-static uint32_t use_params(const struct norm *m, uint32_t cs, const struct norm_unit *u,
+static uint32_t use_params(const struct norm_build *m, uint32_t cs, const struct norm_unit *u,
                            uint32_t channel, const struct tensor t[4])
 {
     const struct codelet *codelet = nn_codelet(m->g, &scale_shift, m->act);
@@ -122,7 +122,7 @@ static uint32_t use_params(const struct norm *m, uint32_t cs, const struct norm_
     return channel;
 }
 
-static void apply(const struct norm *m)
+static void apply(const struct norm_build *m)
 {
     struct graph *g = m->g;
     uint32_t channels = channels_of(m), make = op_compute_set(g, m->nn->seq, "params"), at = 0;
@@ -143,7 +143,7 @@ static void apply(const struct norm *m)
 
 /* ---- the layer ---- */
 
-static enum emu_status check(const struct norm *m)
+static enum emu_status check(const struct norm_build *m)
 {
     if (!m->layer.groups || m->x.c % m->layer.groups)
         return FAIL(USAGE, "a group norm of %u channels in %u groups: expected equal groups",
@@ -153,7 +153,7 @@ static enum emu_status check(const struct norm *m)
     return EMU_OK;
 }
 
-static enum emu_status norm(struct norm *m)
+static enum emu_status norm(struct norm_build *m)
 {
     TRY(graph_status(m->g));
     TRY(check(m));
@@ -167,7 +167,7 @@ struct activation op_group_norm(struct nn *nn, struct activation x,
                                 const struct group_norm_layer *layer, enum activation_function act,
                                 const char *name)
 {
-    struct norm m = { .nn = nn, .g = nn_graph(nn), .x = x, .layer = *layer, .act = act };
+    struct norm_build m = { .nn = nn, .g = nn_graph(nn), .x = x, .layer = *layer, .act = act };
     enum emu_status s;
 
     if (graph_status(m.g) != EMU_OK)

@@ -12,7 +12,7 @@
 #include "programs/library/reduce/reduce_partials.h"
 
 /* A norm under construction. */
-struct norm {
+struct norm_train_build {
     struct nn *nn;
     struct graph *g;
     const struct norm_layer *layer;
@@ -22,13 +22,13 @@ struct norm {
     uint32_t *tile;           /* owned; by column block */
 };
 
-static uint32_t items_of(const struct norm *m)
+static uint32_t items_of(const struct norm_train_build *m)
 {
     return m->layer->groups ? m->x.n : 1;
 }
 
 /* How many numbers share statistics. */
-static float shared(const struct norm *m)
+static float shared(const struct norm_train_build *m)
 {
     float positions = (float)m->x.h * (float)m->x.w;
 
@@ -39,7 +39,8 @@ static float shared(const struct norm *m)
 /* ---- lists ---- */
 
 /* A new list, column blocks on their tiles; each: numbers of a column. */
-static struct tensor new_list(const struct norm *m, enum elem e, uint32_t each, const char *name)
+static struct tensor new_list(const struct norm_train_build *m, enum elem e, uint32_t each,
+                              const char *name)
 {
     uint32_t n = m->columns * each, block = CHANNEL_BLOCK * each;
     struct tensor t = graph_variable(m->g, e, 1, &n, name);
@@ -50,7 +51,7 @@ static struct tensor new_list(const struct norm *m, enum elem e, uint32_t each, 
 }
 
 /* Column block k of a list. */
-static struct tensor block_of(const struct norm *m, struct tensor list, uint32_t k)
+static struct tensor block_of(const struct norm_train_build *m, struct tensor list, uint32_t k)
 {
     uint32_t each = (uint32_t)(tensor_elements(m->g, list) / m->columns);
 
@@ -58,7 +59,7 @@ static struct tensor block_of(const struct norm *m, struct tensor list, uint32_t
 }
 
 /* The numbers of a tile block's channels. */
-static struct tensor channels_of(const struct norm *m, const struct tile_block *b,
+static struct tensor channels_of(const struct norm_train_build *m, const struct tile_block *b,
                                  struct tensor list)
 {
     uint32_t each = (uint32_t)(tensor_elements(m->g, list) / m->columns);
@@ -68,7 +69,7 @@ static struct tensor channels_of(const struct norm *m, const struct tile_block *
 }
 
 /* Puts every column block on the tile where the first of its numbers lies. */
-static enum emu_status place_blocks(struct norm *m, struct tensor list)
+static enum emu_status place_blocks(struct norm_train_build *m, struct tensor list)
 {
     struct tile_parts parts;
     enum emu_status s;
@@ -94,7 +95,7 @@ static enum emu_status place_blocks(struct norm *m, struct tensor list)
 /* ---- sums ---- */
 
 /* Sums of tile blocks added up over tiles: two lists. */
-static enum emu_status add_up(struct norm *m, const struct tensor of_blocks[2],
+static enum emu_status add_up(struct norm_train_build *m, const struct tensor of_blocks[2],
                               struct tensor list[2])
 {
     size_t count = 2 * m->all.list.count, n = 0;
@@ -126,7 +127,7 @@ static enum emu_status add_up(struct norm *m, const struct tensor of_blocks[2],
 }
 
 /* A list [n][padded] with channels by group, [n groups][channels of a group]; padding apart. */
-static struct tensor by_group(const struct norm *m, struct tensor list)
+static struct tensor by_group(const struct norm_train_build *m, struct tensor list)
 {
     uint32_t groups = m->layer->groups, each = m->x.c / groups;
 
@@ -140,7 +141,8 @@ static struct tensor by_group(const struct norm *m, struct tensor list)
 }
 
 /* Numbers of groups [n groups] as a list; padding as in `list`. */
-static struct tensor spread(const struct norm *m, struct tensor of_groups, struct tensor list)
+static struct tensor spread(const struct norm_train_build *m, struct tensor of_groups,
+                            struct tensor list)
 {
     uint32_t groups = m->layer->groups, each = m->x.c / groups, n = m->x.n;
     struct tensor part[2];
@@ -160,7 +162,7 @@ static struct tensor spread(const struct norm *m, struct tensor of_groups, struc
 }
 
 /* Each number of two lists becomes the sum over its group; of batch norm nothing changes. */
-static void add_groups(const struct norm *m, struct tensor list[2])
+static void add_groups(const struct norm_train_build *m, struct tensor list[2])
 {
     struct tensor both[2], sums;
     uint32_t rows = m->x.n * m->layer->groups;
@@ -177,7 +179,7 @@ static void add_groups(const struct norm *m, struct tensor list[2])
 
 /* ---- forward ---- */
 
-static void add_statistics(const struct norm *m, const struct tensor sum[2],
+static void add_statistics(const struct norm_train_build *m, const struct tensor sum[2],
                            struct norm_statistics *out, struct tensor *scale, struct tensor *shift)
 {
     uint32_t cs = op_compute_set(m->g, m->nn->seq, "statistics");
@@ -199,8 +201,8 @@ static void add_statistics(const struct norm *m, const struct tensor sum[2],
 static const struct act_kernels affine = ACT_KERNELS_3(affine, f16);
 
 /* Running statistics move in the compute set that applies the others. */
-static void add_running(const struct norm *m, uint32_t cs, const struct norm_statistics *now,
-                        struct norm_running *r)
+static void add_running(const struct norm_train_build *m, uint32_t cs,
+                        const struct norm_statistics *now, struct norm_running *r)
 {
     const struct tensor from[] = { r->mean, r->variance }, to[] = { now->mean, now->variance };
 
@@ -215,7 +217,7 @@ static void add_running(const struct norm *m, uint32_t cs, const struct norm_sta
 }
 
 /* act(x scale + shift), with the numbers of all channels of a tile block. */
-static void apply_block(const struct norm *m, uint32_t cs, enum activation_function act,
+static void apply_block(const struct norm_train_build *m, uint32_t cs, enum activation_function act,
                         const struct tile_block *b, struct tensor y, struct tensor scale,
                         struct tensor shift)
 {
@@ -225,7 +227,7 @@ static void apply_block(const struct norm *m, uint32_t cs, enum activation_funct
               .blocks = b->blocks, .f = b->f);
 }
 
-static struct activation result_of(const struct norm *m, const char *name)
+static struct activation result_of(const struct norm_train_build *m, const char *name)
 {
     struct activation y = nn_activation(m->nn, m->x.n, m->x.c, m->x.h, m->x.w, name);
 
@@ -233,8 +235,9 @@ static struct activation result_of(const struct norm *m, const char *name)
     return y;
 }
 
-static enum emu_status forward(struct norm *m, enum activation_function act, struct activation *y,
-                               struct norm_statistics *out, struct norm_running *running)
+static enum emu_status forward(struct norm_train_build *m, enum activation_function act,
+                               struct activation *y, struct norm_statistics *out,
+                               struct norm_running *running)
 {
     struct tensor of_blocks[2], sum[2], scale, shift;
     uint32_t cs;
@@ -263,7 +266,7 @@ static enum emu_status forward(struct norm *m, enum activation_function act, str
 enum { SCALE, SHIFT, MEAN, RSTD, LISTS };
 
 /* Gamma or beta of the channels of a unit. */
-static struct tensor unit_channels(const struct norm *m, const struct norm_unit *u,
+static struct tensor unit_channels(const struct norm_train_build *m, const struct norm_unit *u,
                                    struct tensor list)
 {
     struct tensor *part = emu_alloc(u->count, sizeof(*part)), all = list;
@@ -281,7 +284,7 @@ static struct tensor unit_channels(const struct norm *m, const struct norm_unit 
 
 /* Adds the vertices of a unit, whose channels are [at, returned number) of the lists: in `make`
  * scale and shift, which are used in `use`. */
-static uint32_t add_unit(const struct norm *m, const struct norm_sums *sums,
+static uint32_t add_unit(const struct norm_train_build *m, const struct norm_sums *sums,
                          const struct norm_unit *u, const uint32_t cs[2],
                          enum activation_function act, struct tensor y, uint32_t at,
                          const struct tensor list[LISTS])
@@ -314,7 +317,7 @@ static uint32_t add_unit(const struct norm *m, const struct norm_sums *sums,
 
 /* Where the numbers of each column block are in a list of all tile blocks: of a tile that has them,
  * a different one for each as long as there are such. */
-static enum emu_status find_columns(const struct norm *m, uint32_t *from)
+static enum emu_status find_columns(const struct norm_train_build *m, uint32_t *from)
 {
     uint32_t blocks = m->columns / CHANNEL_BLOCK, tiles = graph_arch(m->g)->tiles;
     uint8_t *taken = emu_alloc(tiles, 1);
@@ -344,7 +347,8 @@ static enum emu_status find_columns(const struct norm *m, uint32_t *from)
 }
 
 /* A list by columns, as a view. */
-static struct tensor by_columns(const struct norm *m, const uint32_t *from, struct tensor list)
+static struct tensor by_columns(const struct norm_train_build *m, const uint32_t *from,
+                                struct tensor list)
 {
     uint32_t blocks = m->columns / CHANNEL_BLOCK;
     struct tensor *part = emu_alloc(blocks, sizeof(*part)), all = list;
@@ -360,7 +364,7 @@ static struct tensor by_columns(const struct norm *m, const uint32_t *from, stru
     return all;
 }
 
-static enum emu_status apply_four(const struct norm *m, const struct norm_sums *sums,
+static enum emu_status apply_four(const struct norm_train_build *m, const struct norm_sums *sums,
                                   enum activation_function act, struct tensor y,
                                   struct norm_statistics *out)
 {
@@ -389,7 +393,7 @@ static enum emu_status apply_four(const struct norm *m, const struct norm_sums *
     return s == EMU_OK ? graph_status(m->g) : s;
 }
 
-static enum emu_status forward_four(struct norm *m, enum activation_function act,
+static enum emu_status forward_four(struct norm_train_build *m, enum activation_function act,
                                     struct activation *y, struct norm_statistics *out)
 {
     struct norm_sums sums;
@@ -406,7 +410,7 @@ static enum emu_status forward_four(struct norm *m, enum activation_function act
 /* ---- backward ---- */
 
 /* Of every tile block the sums of dy, and of dy times x. */
-static void dots(const struct norm *m, struct tensor dy, struct tensor out[2])
+static void dots(const struct norm_train_build *m, struct tensor dy, struct tensor out[2])
 {
     uint32_t cs = op_compute_set(m->g, m->nn->seq, "dots"), n = 0, at = 0;
 
@@ -431,7 +435,7 @@ static void dots(const struct norm *m, struct tensor dy, struct tensor out[2])
 }
 
 /* What becomes of these sums: the gradient of scale, and in place of the sums those times scale. */
-static struct tensor add_slopes(const struct norm *m, const struct norm_statistics *s,
+static struct tensor add_slopes(const struct norm_train_build *m, const struct norm_statistics *s,
                                 struct tensor sum[2])
 {
     uint32_t cs = op_compute_set(m->g, m->nn->seq, "slopes");
@@ -450,7 +454,7 @@ static struct tensor add_slopes(const struct norm *m, const struct norm_statisti
     return slope;
 }
 
-static struct tensor add_factors(const struct norm *m, const struct norm_statistics *s,
+static struct tensor add_factors(const struct norm_train_build *m, const struct norm_statistics *s,
                                  const struct tensor sum[2])
 {
     uint32_t cs = op_compute_set(m->g, m->nn->seq, "factors");
@@ -464,7 +468,7 @@ static struct tensor add_factors(const struct norm *m, const struct norm_statist
     return factors;
 }
 
-static enum emu_status backward(struct norm *m, struct activation dy,
+static enum emu_status backward(struct norm_train_build *m, struct activation dy,
                                 const struct norm_statistics *s, struct norm_gradients *out)
 {
     struct tensor of_blocks[2], sum[2], factors;
@@ -493,7 +497,7 @@ static enum emu_status backward(struct norm *m, struct activation dy,
 
 /* ---- layers ---- */
 
-static enum emu_status check(const struct norm *m)
+static enum emu_status check(const struct norm_train_build *m)
 {
     TRY(graph_status(m->g));
     if (m->layer->groups && m->x.c % m->layer->groups)
@@ -505,10 +509,10 @@ static enum emu_status check(const struct norm *m)
     return EMU_OK;
 }
 
-static enum emu_status norm_open(struct norm *m, struct nn *nn, struct activation x,
+static enum emu_status norm_open(struct norm_train_build *m, struct nn *nn, struct activation x,
                                  const struct norm_layer *layer, const char *name)
 {
-    *m = (struct norm){ .nn = nn, .g = nn->g, .layer = layer, .x = x };
+    *m = (struct norm_train_build){ .nn = nn, .g = nn->g, .layer = layer, .x = x };
     graph_push(nn->g, name);
     m->padded = channel_blocks(x.c) * CHANNEL_BLOCK;
     m->columns = items_of(m) * m->padded;
@@ -516,7 +520,7 @@ static enum emu_status norm_open(struct norm *m, struct nn *nn, struct activatio
     return tile_blocks_of(nn, &m->x, &m->all);
 }
 
-static void norm_close(struct norm *m, enum emu_status s, const char *name)
+static void norm_close(struct norm_train_build *m, enum emu_status s, const char *name)
 {
     if (s != EMU_OK)
         graph_fail(m->g, s, "%s: %s", name, emu_error());
@@ -529,7 +533,7 @@ struct activation op_norm_train(struct nn *nn, struct activation x, const struct
                                 enum activation_function act, struct norm_running *running,
                                 struct norm_statistics *out, const char *name)
 {
-    struct norm m;
+    struct norm_train_build m;
     struct activation y = x;
     enum emu_status s;
 
@@ -549,7 +553,7 @@ struct norm_gradients op_norm_gradient(struct nn *nn, struct activation x, struc
                                        const struct norm_layer *layer,
                                        const struct norm_statistics *statistics, const char *name)
 {
-    struct norm m;
+    struct norm_train_build m;
     struct norm_gradients out = { x, op_nothing(), op_nothing() };
     enum emu_status s;
 

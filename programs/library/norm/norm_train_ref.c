@@ -82,14 +82,14 @@ void lerp_f32_ref(const struct codelet_call *call)
 }
 
 /* A call on a list: n elements, `slots` before the first pair, `pair` for each. */
-struct list_shape {
+struct list_call {
     const struct arch *arch;
     uint64_t n, slots, pair;
 };
 
 static uint64_t list_slots(const void *shape, unsigned w)
 {
-    const struct list_shape *s = shape;
+    const struct list_call *s = shape;
     uint64_t pairs = codelet_share(s->arch, s->n / 2, w);
 
     return 11 + 1 + (pairs ? s->slots + pairs * s->pair : 0);
@@ -98,7 +98,7 @@ static uint64_t list_slots(const void *shape, unsigned w)
 static uint64_t list_cycles(const struct codelet_call *call, unsigned n, uint64_t slots,
                             uint64_t pair)
 {
-    const struct list_shape s = { call->arch, call->arg[n].value, slots, pair };
+    const struct list_call s = { call->arch, call->arg[n].value, slots, pair };
 
     return codelet_workers_cycles(call->arch, list_slots, &s);
 }

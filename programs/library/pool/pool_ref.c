@@ -5,7 +5,7 @@
 enum { CHANNELS = 16, COLUMN = 8 };
 
 /* The arguments of either codelet. */
-struct pool {
+struct pool_call {
     const struct arch *arch;
     const uint16_t *x;
     uint32_t *out[2], *scratch;
@@ -13,10 +13,10 @@ struct pool {
     uint64_t blocks, f, parts; /* parts: of the rows; 1: they are not cut */
 };
 
-static struct pool pool_of(const struct codelet_call *call, unsigned sums)
+static struct pool_call pool_of(const struct codelet_call *call, unsigned sums)
 {
     const struct codelet_arg *arg = call->arg;
-    struct pool p = { .arch = call->arch, .sums = sums };
+    struct pool_call p = { .arch = call->arch, .sums = sums };
 
     p.x = arg[sums == 2 ? (int)stats__x : (int)pool__x].data;
     p.out[0] = arg[sums == 2 ? (int)stats__sum : (int)pool__sum].data;
@@ -43,7 +43,7 @@ static uint32_t channel_sum(const uint16_t *x, uint64_t first, uint64_t end, uns
     return sum;
 }
 
-static void pool(const struct pool *p)
+static void pool(const struct pool_call *p)
 {
     struct fp_env env = { 0 };
     uint64_t n = p->blocks * CHANNELS;
@@ -69,7 +69,7 @@ static void pool(const struct pool *p)
 
 static uint64_t columns_slots(const void *shape, unsigned w)
 {
-    const struct pool *p = shape;
+    const struct pool_call *p = shape;
     uint64_t columns = codelet_share(p->arch, p->blocks * CHANNELS / COLUMN, w);
 
     if (!columns)
@@ -79,7 +79,7 @@ static uint64_t columns_slots(const void *shape, unsigned w)
 
 static uint64_t parts_slots(const void *shape, unsigned w)
 {
-    const struct pool *p = shape;
+    const struct pool_call *p = shape;
     uint64_t part = w / 2, rows = (part + 1) * p->f / p->parts - part * p->f / p->parts;
     uint64_t slots = 29 + (p->sums > 1 ? 3 : 0) + 2;
 
@@ -90,7 +90,7 @@ static uint64_t parts_slots(const void *shape, unsigned w)
 
 static uint64_t add_slots(const void *shape, unsigned w)
 {
-    const struct pool *p = shape;
+    const struct pool_call *p = shape;
     uint64_t vectors = codelet_share(p->arch, p->blocks * CHANNELS / 2, w);
 
     if (!vectors)
@@ -98,7 +98,7 @@ static uint64_t add_slots(const void *shape, unsigned w)
     return 11 + 6 + (p->sums > 1 ? 4 : 0) + p->sums * (1 + vectors * (p->parts + 2)) + 1;
 }
 
-static uint64_t pool_cycles(const struct pool *p)
+static uint64_t pool_cycles(const struct pool_call *p)
 {
     const struct arch *a = p->arch;
     /* call; the second load and two results of it; the branch, or the jump and its entry; return.
@@ -114,13 +114,13 @@ static uint64_t pool_cycles(const struct pool *p)
 #define POOL(name, sums)                                                                           \
     void name##_ref(const struct codelet_call *call)                                               \
     {                                                                                              \
-        struct pool p = pool_of(call, sums);                                                       \
+        struct pool_call p = pool_of(call, sums);                                                  \
                                                                                                    \
         pool(&p);                                                                                  \
     }                                                                                              \
     uint64_t name##_cycles(const struct codelet_call *call)                                        \
     {                                                                                              \
-        struct pool p = pool_of(call, sums);                                                       \
+        struct pool_call p = pool_of(call, sums);                                                  \
                                                                                                    \
         return pool_cycles(&p);                                                                    \
     }

@@ -69,7 +69,7 @@ static struct tensor new_lowest(struct nn *nn)
 }
 
 /* A pool under construction. */
-struct pool {
+struct pool_build {
     struct nn *nn;
     const struct pool_layer *layer;
     struct activation x, y;
@@ -78,7 +78,7 @@ struct pool {
 };
 
 /* 1 / what the windows of part p see, f32 [rows][columns]; owned. */
-static uint32_t *mean_scales(const struct pool *m, const struct field_part *p)
+static uint32_t *mean_scales(const struct pool_build *m, const struct field_part *p)
 {
     const struct pool_layer *l = m->layer;
     uint32_t *scale = emu_alloc((size_t)nn_size(p->h) * nn_size(p->w), sizeof(*scale)), n = 0;
@@ -100,7 +100,7 @@ static uint32_t *mean_scales(const struct pool *m, const struct field_part *p)
 }
 
 /* The vertices of part p, one for each picture. */
-static void add_part(const struct pool *m, const struct field_part *p)
+static void add_part(const struct pool_build *m, const struct field_part *p)
 {
     struct graph *g = m->nn->g;
     uint32_t ho = nn_size(p->h), wo = nn_size(p->w), blocks = nn_size(p->o);
@@ -157,7 +157,7 @@ static int all_see(const struct window_axis *a, uint32_t out, uint32_t size)
     return 1;
 }
 
-static enum emu_status plan_of(struct pool *m, struct conv_plan *p)
+static enum emu_status plan_of(struct pool_build *m, struct conv_plan *p)
 {
     const struct pool_layer *l = m->layer;
     struct graph *g = nn_graph(m->nn);
@@ -182,7 +182,7 @@ static int has_border(const struct window_axis *a, uint32_t out, uint32_t size)
 struct activation op_pool(struct nn *nn, struct activation x, const struct pool_layer *l,
                           const char *name)
 {
-    struct pool m = {
+    struct pool_build m = {
         .nn = nn,
         .layer = l,
         .x = x,

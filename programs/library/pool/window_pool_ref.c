@@ -12,15 +12,15 @@ _Static_assert((int)maxpool__x == (int)avgpool__x && (int)maxpool__next == (int)
 /* ---- windows ---- */
 
 /* How the windows of y lie in x: distances between positions. */
-struct walk {
+struct pool_walk {
     uint32_t rows, columns;              /* of a window */
     uint32_t to_row, to_column;          /* in a window */
     int64_t to_right, to_down, to_block; /* from window to window */
 };
 
-static struct walk walk_of(const struct codelet_call *call, enum pool_loads loads)
+static struct pool_walk walk_of(const struct codelet_call *call, enum pool_loads loads)
 {
-    struct walk k = { .rows = VALUE(call, more_h) + 1, .columns = VALUE(call, more_w) + 1 };
+    struct pool_walk k = { .rows = VALUE(call, more_h) + 1, .columns = VALUE(call, more_w) + 1 };
     uint32_t position = 2 * loads, within = loads - 1;
 
     k.to_column = (VALUE(call, column) + within) / position;
@@ -32,7 +32,8 @@ static struct walk walk_of(const struct codelet_call *call, enum pool_loads load
 }
 
 /* Where the channel of element i of y begins its window. */
-static const uint16_t *window_at(const struct codelet_call *call, const struct walk *k, size_t i)
+static const uint16_t *window_at(const struct codelet_call *call, const struct pool_walk *k,
+                                 size_t i)
 {
     size_t position = i / CHANNELS, row = position / VALUE(call, wo);
     const uint16_t *x = call->arg[maxpool__x].data;
@@ -43,7 +44,7 @@ static const uint16_t *window_at(const struct codelet_call *call, const struct w
     return x + at * CHANNELS + i % CHANNELS;
 }
 
-static uint16_t window_max(const struct walk *k, const uint16_t *x, struct fp_env *env)
+static uint16_t window_max(const struct pool_walk *k, const uint16_t *x, struct fp_env *env)
 {
     uint16_t most = FP_F16_SIGN | FP_F16_INF;
 
@@ -54,7 +55,7 @@ static uint16_t window_max(const struct walk *k, const uint16_t *x, struct fp_en
     return most;
 }
 
-static uint32_t window_sum(const struct walk *k, const uint16_t *x, struct fp_env *env)
+static uint32_t window_sum(const struct pool_walk *k, const uint16_t *x, struct fp_env *env)
 {
     uint32_t sum = 0;
 
@@ -75,7 +76,7 @@ static size_t elements(const struct codelet_call *call)
 
 void maxpool_f16_ref(const struct codelet_call *call)
 {
-    struct walk k = walk_of(call, POOL_LOADS_MAX);
+    struct pool_walk k = walk_of(call, POOL_LOADS_MAX);
     uint16_t *y = call->arg[maxpool__y].data;
     struct fp_env env = { 0 };
 
@@ -87,7 +88,7 @@ void avgpool_f16_ref(const struct codelet_call *call)
 {
     size_t field = (size_t)VALUE(call, ho) * VALUE(call, wo);
     const uint32_t *scale = call->arg[avgpool__scale].data;
-    struct walk k = walk_of(call, POOL_LOADS_MEAN);
+    struct pool_walk k = walk_of(call, POOL_LOADS_MEAN);
     uint16_t *y = call->arg[avgpool__y].data;
     struct fp_env env = { 0 };
 

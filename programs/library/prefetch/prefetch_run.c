@@ -4,7 +4,7 @@
 
 enum { WORD_BYTES = 4 };
 
-struct running {
+struct prefetch_building {
     struct graph *g;
     uint32_t tiles; /* of IO */
     struct prefetch_run *r;
@@ -20,13 +20,14 @@ static uint64_t elements_of(const struct graph *g, const struct prefetch_transfe
     return (tensor_elements(g, t->at) + each - 1) / each * each;
 }
 
-static uint64_t part_of(const struct running *x, const struct prefetch_transfer *t, uint32_t tiles)
+static uint64_t part_of(const struct prefetch_building *x, const struct prefetch_transfer *t,
+                        uint32_t tiles)
 {
     return prefetch_part_bytes(elements_of(x->g, t) * elem_bytes(tensor_elem(x->g, t->at)), tiles);
 }
 
 /* Bytes of all buffers on the fullest of so many tiles. */
-static uint64_t bytes_on(const struct running *x, uint32_t tiles)
+static uint64_t bytes_on(const struct prefetch_building *x, uint32_t tiles)
 {
     uint64_t sum = 0;
 
@@ -37,7 +38,7 @@ static uint64_t bytes_on(const struct running *x, uint32_t tiles)
     return sum;
 }
 
-static enum emu_status check_room(const struct running *x)
+static enum emu_status check_room(const struct prefetch_building *x)
 {
     uint64_t room = prefetch_room(x->g);
     uint32_t all = graph_arch(x->g)->tiles, needed = x->tiles;
@@ -55,7 +56,8 @@ static enum emu_status check_room(const struct running *x)
                 needed);
 }
 
-static void make_buffer(struct running *x, struct prefetch_transfer *t, enum stream_way way)
+static void make_buffer(struct prefetch_building *x, struct prefetch_transfer *t,
+                        enum stream_way way)
 {
     struct graph *g = x->g;
     enum elem e = tensor_elem(g, t->at);
@@ -70,8 +72,8 @@ static void make_buffer(struct running *x, struct prefetch_transfer *t, enum str
 /* ---- parts of the program ---- */
 
 /* Between buffers and what the body reads or makes: an exchange of all tiles. */
-static void add_join(struct running *x, struct program seq, const struct prefetch_transfer *t,
-                     uint32_t count, enum stream_way way)
+static void add_join(struct prefetch_building *x, struct program seq,
+                     const struct prefetch_transfer *t, uint32_t count, enum stream_way way)
 {
     struct graph *g = x->g;
 
@@ -85,15 +87,15 @@ static void add_join(struct running *x, struct program seq, const struct prefetc
     }
 }
 
-static void add_begin(struct running *x, struct program seq, const struct prefetch_transfer *t,
-                      uint32_t count)
+static void add_begin(struct prefetch_building *x, struct program seq,
+                      const struct prefetch_transfer *t, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++)
         program_add(x->g, seq, program_stream_begin(x->g, t[k].stream, t[k].buffer));
 }
 
-static void add_end(struct running *x, struct program seq, const struct prefetch_transfer *t,
-                    uint32_t count)
+static void add_end(struct prefetch_building *x, struct program seq,
+                    const struct prefetch_transfer *t, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++)
         program_add(x->g, seq, program_stream_end(x->g, t[k].stream, t[k].buffer));
@@ -101,7 +103,7 @@ static void add_end(struct running *x, struct program seq, const struct prefetch
 
 /* A batch: it goes to the compute tiles; the next one comes while they compute; its results go to
  * IO tiles, which begin to send them. */
-static struct program step_of(struct running *x)
+static struct program step_of(struct prefetch_building *x)
 {
     struct graph *g = x->g;
     const struct prefetch_run *r = x->r;
@@ -121,7 +123,7 @@ static struct program step_of(struct running *x)
 enum emu_status op_prefetch_run(struct graph *g, uint32_t io_tiles, struct prefetch_run *r,
                                 struct program *out)
 {
-    struct running x = { .g = g, .tiles = io_tiles, .r = r };
+    struct prefetch_building x = { .g = g, .tiles = io_tiles, .r = r };
     struct program io, step;
 
     TRY(graph_status(g));

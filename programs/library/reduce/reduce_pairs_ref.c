@@ -34,7 +34,7 @@ void reduce_own_f32_ref(const struct codelet_call *call)
 
 /* ---- cycles ---- */
 
-struct pairs {
+struct pairs_call {
     const struct arch *arch;
     uint64_t n, rows;
     unsigned before, each; /* slots before the first pair, and of each besides its rows */
@@ -42,7 +42,7 @@ struct pairs {
 
 static uint64_t pairs_slots(const void *shape, unsigned w)
 {
-    const struct pairs *s = shape;
+    const struct pairs_call *s = shape;
     uint64_t mine = codelet_share(s->arch, s->n / 2, w);
 
     return mine ? s->before + mine * (s->each + s->rows) + 1 : 6 + 1;
@@ -50,8 +50,8 @@ static uint64_t pairs_slots(const void *shape, unsigned w)
 
 uint64_t reduce_pairs_f32_cycles(const struct codelet_call *call)
 {
-    struct pairs s = { call->arch, call->arg[reduce_pairs__n].value,
-                       call->arg[reduce_pairs__p].value, 8, 8 };
+    struct pairs_call s = { call->arch, call->arg[reduce_pairs__n].value,
+                            call->arg[reduce_pairs__p].value, 8, 8 };
 
     return codelet_workers_cycles(call->arch, pairs_slots, &s);
 }
@@ -59,7 +59,7 @@ uint64_t reduce_pairs_f32_cycles(const struct codelet_call *call)
 uint64_t reduce_own_f32_cycles(const struct codelet_call *call)
 {
     uint64_t rows = (uint64_t)call->arg[reduce_own__before].value + call->arg[reduce_own__p].value;
-    struct pairs s = { call->arch, call->arg[reduce_own__n].value, rows, 10, 10 };
+    struct pairs_call s = { call->arch, call->arg[reduce_own__n].value, rows, 10, 10 };
 
     return codelet_workers_cycles(call->arch, pairs_slots, &s);
 }

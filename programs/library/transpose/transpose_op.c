@@ -9,7 +9,7 @@ static const struct typed_kernels transpose = FLOAT_KERNELS(transpose);
 enum { MESSAGE_WORDS = 8 };
 
 /* Rows [r0, r1) and columns [c0, c1) of the source. */
-struct block {
+struct transpose_block {
     uint32_t r0, r1, c0, c1;
 };
 
@@ -47,7 +47,7 @@ static uint32_t cut(uint32_t n, uint32_t unit, uint32_t parts, uint32_t i)
 }
 
 static void add_block(struct graph *g, uint32_t cs, struct tensor t, struct tensor out,
-                      const struct block *b, uint32_t tile)
+                      const struct transpose_block *b, uint32_t tile)
 {
     struct tensor from = tensor_slice(g, tensor_slice(g, t, 0, b->r0, b->r1), 1, b->c0, b->c1);
     struct tensor to = tensor_slice(g, tensor_slice(g, out, 0, b->c0, b->c1), 1, b->r0, b->r1);
@@ -79,9 +79,9 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
     tile = graph_first_tile(g, by_rows * by_columns);
     for (uint32_t i = 0; i < by_rows; i++) {
         for (uint32_t k = 0; k < by_columns; k++) {
-            struct block b = { cut(rows, 2, by_rows, i), cut(rows, 2, by_rows, i + 1),
-                               cut(columns, unit, by_columns, k),
-                               cut(columns, unit, by_columns, k + 1) };
+            struct transpose_block b = { cut(rows, 2, by_rows, i), cut(rows, 2, by_rows, i + 1),
+                                         cut(columns, unit, by_columns, k),
+                                         cut(columns, unit, by_columns, k + 1) };
 
             if (b.r0 < b.r1 && b.c0 < b.c1)
                 add_block(g, cs, t, out, &b, tile++ % graph_arch(g)->tiles);
