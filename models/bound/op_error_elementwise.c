@@ -1,35 +1,10 @@
-/* op_error_elementwise.c - functions of several numbers: the kernels that they are made of, as in
- * models/lower/lower_binary.c. */
+/* op_error_elementwise.c - functions of several numbers: errors through the kernels that
+ * functions.def says, as models/lower/lower_binary.c has them. */
 #include "models/bound/op_error_rules.h"
-
-static const struct binary_error {
-    const char *name;
-    enum binary_op op;
-    int swapped;
-} binary[] = {
-    { "Add", BINARY_ADD, 0 },      { "And", BINARY_MUL, 0 },
-    { "Div", BINARY_DIV, 0 },      { "Equal", BINARY_EQUAL, 0 },
-    { "Greater", BINARY_LESS, 1 }, { "GreaterOrEqual", BINARY_LESS_OR_EQUAL, 1 },
-    { "Less", BINARY_LESS, 0 },    { "LessOrEqual", BINARY_LESS_OR_EQUAL, 0 },
-    { "Max", BINARY_MAX, 0 },      { "Mean", BINARY_ADD, 0 },
-    { "Min", BINARY_MIN, 0 },      { "Mul", BINARY_MUL, 0 },
-    { "Or", BINARY_MAX, 0 },       { "Pow", BINARY_POW, 0 },
-    { "Sub", BINARY_SUB, 0 },      { "Sum", BINARY_ADD, 0 },
-    { "Xor", BINARY_EQUAL, 0 },
-};
-
-static const struct binary_error *binary_row_of(const struct op_node *n)
-{
-    for (unsigned k = 0; k < EMU_COUNT_OF(binary); k++) {
-        if (op_node_is(n, binary[k].name))
-            return &binary[k];
-    }
-    return NULL;
-}
 
 /* All operands of a number of the result. */
 static struct bounded combine(const struct rounding *r, const struct op_node *n,
-                              const struct binary_error *row, const struct bounded *x)
+                              const struct binary_row *row, const struct bounded *x)
 {
     struct bounded y = x[0];
 
@@ -38,7 +13,7 @@ static struct bounded combine(const struct rounding *r, const struct op_node *n,
     if (op_node_is(n, "PRelu"))
         return bounded_select(bounded_binary(r, BINARY_LESS, x[0], exactly(0)),
                               bounded_binary(r, BINARY_MUL, x[0], x[1]), x[0]);
-    if (row->swapped)
+    if (row->is_swapped)
         return bounded_binary(r, row->op, x[1], x[0]);
     for (uint32_t k = 1; k < n->ins; k++)
         y = bounded_binary(r, row->op, y, x[k]);
@@ -51,7 +26,7 @@ enum emu_status binary_error(const struct op_error *o, const struct op_node *n,
                              const struct bounded_value *const *in, struct bounded_value *out)
 {
     const struct rounding r = rounding_of(o->elem);
-    const struct binary_error *row = binary_row_of(n);
+    const struct binary_row *row = op_binary_row(n);
     struct bounded *x = emu_alloc(n->ins, sizeof(*x));
     uint64_t(*stride)[OP_RANK_MAX] = emu_alloc(n->ins, sizeof(*stride));
     const struct op_shape *s = &out->t.shape;

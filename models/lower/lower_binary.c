@@ -1,34 +1,8 @@
 /* lower_binary.c - functions of two numbers and of many, with numpy's broadcasting. */
 #include <math.h>
-#include <string.h>
 
 #include "models/lower/arithmetic.h"
-
-static const struct binary_row {
-    const char *name;
-    enum binary_op op;
-    int swapped; /* 1: its operands are those of op in the other order */
-    int commutes;
-} binary[] = {
-    { "Add", BINARY_ADD, 0, 1 },      { "And", BINARY_MUL, 0, 1 },
-    { "Div", BINARY_DIV, 0, 0 },      { "Equal", BINARY_EQUAL, 0, 1 },
-    { "Greater", BINARY_LESS, 1, 0 }, { "GreaterOrEqual", BINARY_LESS_OR_EQUAL, 1, 0 },
-    { "Less", BINARY_LESS, 0, 0 },    { "LessOrEqual", BINARY_LESS_OR_EQUAL, 0, 0 },
-    { "Max", BINARY_MAX, 0, 1 },      { "Mean", BINARY_ADD, 0, 1 },
-    { "Min", BINARY_MIN, 0, 1 },      { "Mul", BINARY_MUL, 0, 1 },
-    { "Or", BINARY_MAX, 0, 1 },       { "Pow", BINARY_POW, 0, 0 },
-    { "Sub", BINARY_SUB, 0, 0 },      { "Sum", BINARY_ADD, 0, 1 },
-    { "Xor", BINARY_EQUAL, 0, 1 },
-};
-
-static const struct binary_row *row_of(const struct op_node *n)
-{
-    for (unsigned k = 0; k < EMU_COUNT_OF(binary); k++) {
-        if (!strcmp(binary[k].name, n->row->name))
-            return &binary[k];
-    }
-    return NULL;
-}
+#include "models/lower/op_formula.h"
 
 static int is_field_like(const struct lowering *l, uint32_t value, const struct activation *f,
                          unsigned axis)
@@ -74,14 +48,14 @@ static int keeps_field(enum binary_op op)
 static int on_fields(struct lowering *l, const struct op_node *n, const struct binary_row *row)
 {
     const struct formula f = { l, n->name };
-    const struct placed *a = &l->at[n->in[row->swapped]];
+    const struct placed *a = &l->at[n->in[row->is_swapped]];
     struct activation y = a->field, b;
 
     if (!placed_as_field(a) || !keeps_field(row->op) ||
         !op_shape_equal(lower_shape(l, n->in[0]), lower_shape(l, n->in[1])) ||
-        !is_field_like(l, n->in[!row->swapped], &y, a->axis))
+        !is_field_like(l, n->in[!row->is_swapped], &y, a->axis))
         return 0;
-    b = lower_field(l, n->in[!row->swapped], a->axis, y.n, y.h, y.w);
+    b = lower_field(l, n->in[!row->is_swapped], a->axis, y.n, y.h, y.w);
     y.t = fn_two(&f, row->op, y.t, b.t);
     lower_set_field(l, n->out[0], y, a->axis);
     return 1;
@@ -129,7 +103,7 @@ static int with_number(struct lowering *l, const struct op_node *n, const struct
 {
     const struct formula f = { l, n->name };
     const struct placed *p = &l->at[n->in[1 - k]];
-    int second = row->commutes || k != (unsigned)row->swapped;
+    int second = row->commutes || k != (unsigned)row->is_swapped;
     int field = placed_as_field(p) && keeps_field(row->op);
     struct activation y = p->field;
     enum binary_op op = row->op;
@@ -162,10 +136,10 @@ static struct tensor operand(struct lowering *l, const struct op_node *n, uint32
 static void on_views(struct lowering *l, const struct op_node *n, const struct binary_row *row)
 {
     const struct formula f = { l, n->name };
-    struct tensor t = operand(l, n, row->swapped && n->ins == 2);
+    struct tensor t = operand(l, n, row->is_swapped && n->ins == 2);
 
     for (uint32_t k = 1; k < n->ins; k++)
-        t = fn_two(&f, row->op, t, operand(l, n, row->swapped ? 0 : k));
+        t = fn_two(&f, row->op, t, operand(l, n, row->is_swapped ? 0 : k));
     if (op_node_is(n, "Mean") && n->ins > 1)
         t = fn_by(&f, BINARY_MUL, t, 1.0 / n->ins);
     if (op_node_is(n, "Xor"))
@@ -197,7 +171,7 @@ static void prelu(struct lowering *l, const struct op_node *n)
 enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
                              const struct op_node *n)
 {
-    const struct binary_row *row = row_of(n);
+    const struct binary_row *row = op_binary_row(n);
 
     (void)group;
     if (op_node_is(n, "Where")) {
@@ -227,7 +201,7 @@ const char *binary_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     int first = op_node_is(n, "Where");
 
-    if (!row_of(n) && !first && !op_node_is(n, "PRelu"))
+    if (!op_binary_row(n) && !first && !op_node_is(n, "PRelu"))
         return "no kernel of this function is built yet";
     for (uint32_t k = 0; k < n->ins; k++) {
         if (op_type_kind(g->value[n->in[k]].shape.type) == OP_KIND_INT)

@@ -6,18 +6,33 @@
 
 #include "models/operators/op_function.h"
 #include "models/pass/formula_text.h"
-#include "programs/programs.h"
 
 static const struct function_row rows[] = {
 #define FINITE                        1
 #define INFINITE                      0
 #define FUNCTION(name, at_zero, text) { #name, 0, at_zero, text },
 #define SLOPE(name, text)             { #name, 1, 0, text },
+#define BINARY(name, op, order, commutes)
 #include "models/lower/functions.def"
+#undef BINARY
 #undef SLOPE
 #undef FUNCTION
 #undef INFINITE
 #undef FINITE
+};
+
+static const struct binary_row binary[] = {
+#define FUNCTION(name, at_zero, text)
+#define SLOPE(name, text)
+#define BINARY(name, op, order, commutes) { #name, BINARY_##op, order, commutes },
+#define IN_ORDER                          0
+#define SWAPPED                           1
+#include "models/lower/functions.def"
+#undef SWAPPED
+#undef IN_ORDER
+#undef BINARY
+#undef SLOPE
+#undef FUNCTION
 };
 
 static const struct {
@@ -221,6 +236,15 @@ const struct function_row *op_formula_find(const struct op_graph *g, const struc
     for (unsigned k = 0; k < EMU_COUNT_OF(rows); k++) {
         if (rows[k].is_slope == is_slope(n) && !strcmp(rows[k].name, name))
             return &rows[k];
+    }
+    return NULL;
+}
+
+const struct binary_row *op_binary_row(const struct op_node *n)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(binary); k++) {
+        if (op_node_is(n, binary[k].name))
+            return &binary[k];
     }
     return NULL;
 }

@@ -1,9 +1,11 @@
-/* op_formula.h - functions of one number and their slopes as kernels: rows of functions.def, read
- * for a node. What computes with tensors, and what computes with bounds, walks the same steps. */
+/* op_formula.h - functions of numbers, and slopes of functions of one, as kernels: rows of
+ * functions.def, read for a node. What computes with tensors, and what computes with bounds, walks
+ * the same steps. */
 #ifndef MODELS_OP_FORMULA_H
 #define MODELS_OP_FORMULA_H
 
 #include "models/operators/operators.h"
+#include "programs/programs.h"
 
 enum formula_kind {
     FORMULA_UNARY,  /* op: enum unary_op */
@@ -59,5 +61,16 @@ enum emu_status op_formula_of(const struct op_graph *g, const struct op_node *n,
                               struct op_formula *out) EMU_MUST_CHECK;
 /* The steps of a row for attributes a and b. */
 void op_formula_read(const struct function_row *row, const double attr[2], struct op_formula *out);
+
+/* A function of two numbers, or of many, one after the other, as one kernel. */
+struct binary_row {
+    const char *name;
+    enum binary_op op;
+    int is_swapped; /* its operands are those of op in the other order */
+    int commutes;
+};
+
+/* The row of a node; NULL: there is none. */
+const struct binary_row *op_binary_row(const struct op_node *n);
 
 #endif

@@ -162,6 +162,74 @@ static void every_slope_has_a_row(void **state)
     }
 }
 
+static double binary_value(const struct op_node *n, const struct binary_row *row, double a,
+                           double b)
+{
+    const struct rounding r = rounding_of(ELEM_F32);
+    double y = bounded_binary(&r, row->op, exactly(row->is_swapped ? b : a),
+                              exactly(row->is_swapped ? a : b))
+                   .v;
+
+    return op_node_is(n, "Mean") ? y / 2 : op_node_is(n, "Xor") ? 1 - y : y;
+}
+
+/* Of the node's two inputs. */
+static void compare_binary(const struct op_node *n)
+{
+    const struct binary_row *row = op_binary_row(n);
+    const struct binary_row swapped = { .op = row->op, .is_swapped = !row->is_swapped };
+    struct op_tensor in[2], out;
+
+    assert_int_equal(op_graph_output(net, n->out[0]), EMU_OK);
+    for (uint32_t k = 0; k < 2; k++) {
+        assert_int_equal(op_tensor_new(&net->value[net->input[k]].shape, &in[k]), EMU_OK);
+        for (unsigned i = 0; i < NUMBERS; i++) {
+            if (op_type_kind(in[k].shape.type) == OP_KIND_FLOAT)
+                in[k].f[i] = k ? at[(i + i % 3) % NUMBERS] : at[i];
+            else
+                in[k].i[i] = i >> k & 1;
+        }
+    }
+    assert_int_equal(op_graph_run(net, in, 0, &out), EMU_OK);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        double a = op_tensor_number(&in[0], i), b = op_tensor_number(&in[1], i);
+        double want = op_tensor_number(&out, i), is = binary_value(n, row, a, b);
+
+        if (is != want && !(isnan(is) && isnan(want)))
+            fail_msg("%s of functions.def is %g of %g and %g, but means %g", row->name, is, a, b,
+                     want);
+        if (row->commutes && binary_value(n, &swapped, a, b) != is)
+            fail_msg("%s of functions.def does not commute", row->name);
+    }
+    op_tensor_free(&out);
+    op_tensor_free(&in[0]);
+    op_tensor_free(&in[1]);
+}
+
+static void every_function_of_two_has_a_row(void **state)
+{
+    static const char *const others[] = { "BitShift", "Mod", "PRelu", "RotaryEmbedding", "Where" };
+
+    for (unsigned i = 0; op_row(i); i++) {
+        const struct op_row *row = op_row(i);
+        int is_other = row->family != &family_binary || row->upgrade != NULL;
+
+        for (unsigned k = 0; k < EMU_COUNT_OF(others); k++)
+            is_other |= !strcmp(row->name, others[k]);
+        if (is_other || op_row_find(row->name, 0) != row)
+            continue;
+        assert_int_equal(pass_begin(state), 0);
+        make(row->name, NULL, 0,
+             (uint32_t[]){ numbers("x", row->types[0] == 'B' ? OP_TYPE_BOOL : OP_TYPE_F64),
+                           numbers("y", row->types[0] == 'B' ? OP_TYPE_BOOL : OP_TYPE_F64) },
+             2);
+        if (!op_binary_row(&net->node[0]))
+            fail_msg("%s has no BINARY in functions.def", row->name);
+        compare_binary(&net->node[0]);
+        pass_end(state);
+    }
+}
+
 /* What is filled up with zeros must stay finite. */
 static void fields_are_kept_by_what_is_finite_at_0(void **state)
 {
@@ -204,6 +272,7 @@ int main(void)
         cmocka_unit_test(rows_compute_what_they_mean),
         cmocka_unit_test(every_function_has_a_row),
         cmocka_unit_test(every_slope_has_a_row),
+        cmocka_unit_test(every_function_of_two_has_a_row),
         cmocka_unit_test(fields_are_kept_by_what_is_finite_at_0),
         cmocka_unit_test(numbers_are_folded),
     };
