@@ -342,7 +342,7 @@ static void written_by_a_tile(void **state)
     struct bench b = { .s = NULL };
     struct stepper_point p = { .is_watch = 1, .tile = 5, .bytes = 4 };
     struct stepper_stop stop;
-    struct writer last;
+    struct memory_writer last;
     uint32_t value = 0;
     int found;
 
