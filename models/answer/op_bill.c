@@ -15,12 +15,12 @@ static uint64_t elements(const struct op_graph *g, uint32_t value)
  * becomes part of weights cost nothing. */
 static double bound_of(const struct arch *a, const struct op_graph *g, const struct op_node *n)
 {
-    static const char *const exponential[] = { "Sigmoid", "Swish", "Exp", "Tanh", "Softmax" };
+    static const enum op_code exponential[] = { OP_Sigmoid, OP_Swish, OP_Exp, OP_Tanh, OP_Softmax };
     static const char *const free_of_charge[] = { "view", "slice", "alias", "shape", "constant" };
     double values, macs = (double)op_node_macs(g, n);
 
     if (macs > 0) {
-        int depthwise = op_node_is(n, "Conv") && g->value[n->in[1]].shape.dim[1] == 1 &&
+        int depthwise = op_node_is(n, OP_Conv) && g->value[n->in[1]].shape.dim[1] == 1 &&
                         g->value[n->in[0]].shape.dim[1] > 1;
 
         return (depthwise ? 4 : 1) * macs / a->tiles / a->f16_macs_f16;
@@ -54,7 +54,7 @@ static void make_source(const struct lowered_network *n, uint32_t i, const struc
         const struct op_node *node = &g->node[group->node[k]];
 
         out->macs += op_node_macs(g, node);
-        if (group->nodes == 1 || !op_node_is(node, "Add"))
+        if (group->nodes == 1 || !op_node_is(node, OP_Add))
             out->bound += (uint64_t)bound_of(a, g, node);
     }
 }

@@ -5,7 +5,6 @@
  * Bounds of a state grow from step to step, many times with large R. So the state that a step reads
  * is the machine's own, exact, where the results of all steps are known; only the cell of an LSTM
  * is carried on, and its bound shrinks with every forget gate. */
-#include <string.h>
 
 #include "models/bound/op_error_rules.h"
 
@@ -136,11 +135,11 @@ static void one_step(const struct cell_error *c, const struct bounded *x)
 {
     products(c, W, 0, c->gates * c->hidden, x, c->inputs, c->from_x);
     add_bias(c, 0, 0, c->gates * c->hidden, c->from_x);
-    if (!op_node_is(c->n, "GRU"))
+    if (!op_node_is(c->n, OP_GRU))
         add_bias(c, 1, 0, c->gates * c->hidden, c->from_x);
-    if (op_node_is(c->n, "LSTM"))
+    if (op_node_is(c->n, OP_LSTM))
         lstm_step(c);
-    else if (op_node_is(c->n, "GRU"))
+    else if (op_node_is(c->n, OP_GRU))
         gru_step(c);
     else
         rnn_step(c);

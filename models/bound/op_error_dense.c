@@ -127,8 +127,8 @@ static double channels_of(const struct op_error *o, const struct op_node *n,
 {
     struct op_call c = op_attrs_of(o->g, n);
 
-    return op_node_is(n, "ConvTranspose") ? (double)w->dim[0] / (double)op_int(&c, "group")
-                                          : (double)w->dim[1];
+    return op_node_is(n, OP_ConvTranspose) ? (double)w->dim[0] / (double)op_int(&c, "group")
+                                           : (double)w->dim[1];
 }
 
 /* Fields and weights are f16. Of constants that is known already. */
@@ -259,7 +259,7 @@ enum emu_status matmul_error(const struct op_error *o, const struct op_node *n,
                              const struct bounded_value *const *in, struct bounded_value *out)
 {
     const struct op_shape *a = &in[0]->t.shape, *y = &out->t.shape;
-    int gemm = op_node_is(n, "Gemm");
+    int gemm = op_node_is(n, OP_Gemm);
     struct op_call c = op_attrs_of(o->g, n);
     double terms = a->dim[gemm && op_int(&c, "transA") ? 0 : a->rank - 1];
     const struct sums s = product_sums(o, n, terms);
@@ -391,7 +391,7 @@ static enum emu_status add_shares(const struct op_error *o, const struct op_node
     const struct rounding r = rounding_of(ELEM_F16);
     const struct bounded_value *dy = in[n->ins - 1];
     double windows = windows_of(o, n, &out->t.shape),
-           share = op_node_is(n, "MaxPoolGradient") ? 0 : 2;
+           share = op_node_is(n, OP_MaxPoolGradient) ? 0 : 2;
     double *e = NULL, *sizes = NULL, *size = magnitudes(dy, 1, NULL);
     enum emu_status s = back_run(o, n, in, x, size, &sizes);
 
@@ -420,7 +420,7 @@ static enum emu_status pool_back_error(const struct op_error *o, const struct op
     double *x = NULL, *now = NULL;
     enum emu_status s = EMU_OK;
 
-    if (op_node_is(n, "MaxPoolGradient"))
+    if (op_node_is(n, OP_MaxPoolGradient))
         s = rounded_input(in[0], &x);
     if (s == EMU_OK && x) { /* others may be the largest now */
         s = back_run(o, n, in, x, in[1]->t.f, &now);
@@ -440,12 +440,12 @@ enum emu_status pool_error(const struct op_error *o, const struct op_node *n,
                            const struct bounded_value *const *in, struct bounded_value *out)
 {
     const struct rounding r = rounding_of(ELEM_F16);
-    int max = op_node_is(n, "MaxPool") || op_node_is(n, "GlobalMaxPool");
+    int max = op_node_is(n, OP_MaxPool) || op_node_is(n, OP_GlobalMaxPool);
     struct mean m = max ? (struct mean){ 0, 0 } : mean_of(o, n, &in[0]->t.shape);
     enum emu_status s = EMU_OK;
     double *x;
 
-    if (op_node_is(n, "MaxPoolGradient") || op_node_is(n, "AveragePoolGradient"))
+    if (op_node_is(n, OP_MaxPoolGradient) || op_node_is(n, OP_AveragePoolGradient))
         return pool_back_error(o, n, in, out);
     if (o->elem == ELEM_F16) {
         TRY(op_error_as_f16(in[0], &x));

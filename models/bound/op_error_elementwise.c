@@ -8,16 +8,16 @@ static struct bounded combine(const struct rounding *r, const struct op_node *n,
 {
     struct bounded y = x[0];
 
-    if (op_node_is(n, "Where"))
+    if (op_node_is(n, OP_Where))
         return bounded_select(x[0], x[1], x[2]);
-    if (op_node_is(n, "PRelu"))
+    if (op_node_is(n, OP_PRelu))
         return bounded_select(bounded_binary(r, BINARY_LESS, x[0], exactly(0)),
                               bounded_binary(r, BINARY_MUL, x[0], x[1]), x[0]);
     if (row->is_swapped)
         return bounded_binary(r, row->op, x[1], x[0]);
     for (uint32_t k = 1; k < n->ins; k++)
         y = bounded_binary(r, row->op, y, x[k]);
-    if (op_node_is(n, "Mean") && n->ins > 1)
+    if (op_node_is(n, OP_Mean) && n->ins > 1)
         y = bounded_binary(r, BINARY_MUL, y, bounded_constant(r, 1.0 / n->ins));
     return y;
 }
@@ -33,7 +33,7 @@ enum emu_status binary_error(const struct op_error *o, const struct op_node *n,
     uint32_t index[OP_RANK_MAX] = { 0 };
     enum emu_status st = x && stride ? EMU_OK : FAIL(NO_MEMORY, "%s", n->name);
 
-    if (st == EMU_OK && !row && !op_node_is(n, "Where") && !op_node_is(n, "PRelu"))
+    if (st == EMU_OK && !row && !op_node_is(n, OP_Where) && !op_node_is(n, OP_PRelu))
         st = FAIL(BAD_FILE, "node %s (%s): no bounds of the operator are built yet", n->name,
                   n->row->name);
     for (uint32_t k = 0; st == EMU_OK && k < n->ins; k++)

@@ -96,21 +96,21 @@ static struct bounded reduced(const struct rounding *r, const struct op_node *n,
         squares += x[i] * x[i];
         product *= x[i];
     }
-    if (op_node_is(n, "ReduceMax") || op_node_is(n, "ReduceMin"))
+    if (op_node_is(n, OP_ReduceMax) || op_node_is(n, OP_ReduceMin))
         return exactly(0);
-    if (op_node_is(n, "ReduceLogSumExp"))
+    if (op_node_is(n, OP_ReduceLogSumExp))
         return log_sum_exp(r, x, count);
-    if (op_node_is(n, "ReduceL1"))
+    if (op_node_is(n, OP_ReduceL1))
         return row_sum(r, size, size, count);
-    if (op_node_is(n, "ReduceL2"))
+    if (op_node_is(n, OP_ReduceL2))
         return of_wide_sum(r, UNARY_SQRT, squares, squares, count + 1);
-    if (op_node_is(n, "ReduceLogSum"))
+    if (op_node_is(n, OP_ReduceLogSum))
         return of_wide_sum(r, UNARY_LOG, sum, size, count);
-    if (op_node_is(n, "ReduceSumSquare"))
+    if (op_node_is(n, OP_ReduceSumSquare))
         return row_sum(r, squares, squares, count + 1);
-    if (op_node_is(n, "ReduceProd"))
+    if (op_node_is(n, OP_ReduceProd))
         return row_sum(r, product, product, count + 1);
-    if (op_node_is(n, "ReduceMean")) /* of a field: two roundings */
+    if (op_node_is(n, OP_ReduceMean)) /* of a field: two roundings */
         return bounded_round(r, row_sum(r, sum / (double)count, size / (double)count, count + 2),
                              1);
     return row_sum(r, sum, size, count);
@@ -125,7 +125,7 @@ enum emu_status reduce_error(const struct op_error *o, const struct op_node *n,
     enum emu_status s;
     uint32_t set;
 
-    if (!is_exact(in[0], out) || op_node_is(n, "ArgMax") || op_node_is(n, "ArgMin"))
+    if (!is_exact(in[0], out) || op_node_is(n, OP_ArgMax) || op_node_is(n, OP_ArgMin))
         return EMU_OK;
     TRY(op_axes(&c, "axes", in[0]->t.shape.rank, &set));
     s = op_lanes_new(&in[0]->t.shape, set, &l);
@@ -185,13 +185,13 @@ enum emu_status softmax_error(const struct op_error *o, const struct op_node *n,
     struct op_lanes l;
     enum emu_status s;
 
-    if (!is_exact(in[0], out) || op_node_is(n, "Hardmax"))
+    if (!is_exact(in[0], out) || op_node_is(n, OP_Hardmax))
         return EMU_OK;
     axis += axis < 0 ? in[0]->t.shape.rank : 0;
     s = op_lanes_new(&in[0]->t.shape, 1u << axis, &l);
     for (uint64_t k = 0; s == EMU_OK && k < l.count; k++) {
         op_lane_read(&l, k, &in[0]->t);
-        softmax_lane(&r, op_node_is(n, "LogSoftmax"), l.f, l.length);
+        softmax_lane(&r, op_node_is(n, OP_LogSoftmax), l.f, l.length);
         write_bounds(&l, k, l.f, out);
     }
     op_lanes_free(&l);
@@ -360,7 +360,7 @@ static enum emu_status lanes_error(const struct op_error *o, const struct op_nod
                                    uint32_t set, double eps)
 {
     const struct rounding r = rounding_of(o->elem);
-    int instances = op_node_is(n, "InstanceNormalization");
+    int instances = op_node_is(n, OP_InstanceNormalization);
     struct op_lanes l;
     enum emu_status s = op_lanes_new(&in[0]->t.shape, set, &l);
     double *e = emu_alloc(l.length + 1, sizeof(*e));
@@ -372,9 +372,9 @@ static enum emu_status lanes_error(const struct op_error *o, const struct op_nod
 
         op_lane_read(&l, k, &in[0]->t);
         lane = norm_lane(l.f, l.length, eps);
-        if (op_node_is(n, "MeanVarianceNormalization"))
+        if (op_node_is(n, OP_MeanVarianceNormalization))
             lane.scale_error += eps_error(&lane);
-        if (op_node_is(n, "LayerNormalization"))
+        if (op_node_is(n, OP_LayerNormalization))
             statistics_bounds(&r, &lane, eps, k, n, out);
         for (uint64_t i = 0; i < l.length; i++) {
             uint64_t at = instances ? k % in[0]->t.shape.dim[1] : i;
@@ -466,17 +466,17 @@ enum emu_status norm_error(const struct op_error *o, const struct op_node *n,
 
     if (norm_trains(o->g, n))
         return norm_train_error(o, n, in, out);
-    if (op_node_is(n, "BatchNormalization")) {
+    if (op_node_is(n, OP_BatchNormalization)) {
         batch_norm_error(o, n, in, out);
         return EMU_OK;
     }
     if (!is_exact(in[0], out))
         return EMU_OK;
-    if (op_node_is(n, "GroupNormalization"))
+    if (op_node_is(n, OP_GroupNormalization))
         return group_norm_error(o, n, in, out);
-    if (op_node_is(n, "InstanceNormalization"))
+    if (op_node_is(n, OP_InstanceNormalization))
         return lanes_error(o, n, in, out, all & ~3u, op_float(&c, "epsilon"));
-    if (op_node_is(n, "LayerNormalization")) {
+    if (op_node_is(n, OP_LayerNormalization)) {
         axis = op_int(&c, "axis") + (op_int(&c, "axis") < 0 ? s->rank : 0);
         return lanes_error(o, n, in, out, all & ~((1u << axis) - 1), op_float(&c, "epsilon"));
     }

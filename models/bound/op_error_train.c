@@ -41,7 +41,7 @@ struct norm_error {
     double eps;
 };
 
-static int is_named(const struct op_node *n, const char *norm, const char *gradient)
+static int is_named(const struct op_node *n, enum op_code norm, enum op_code gradient)
 {
     return op_node_is(n, norm) || op_node_is(n, gradient);
 }
@@ -82,9 +82,9 @@ static enum emu_status norm_open(struct norm_error *m, const struct op_error *o,
     struct op_shape seen, scale;
 
     *m = (struct norm_error){ .o = o, .n = n, .in = in, .eps = op_float(&c, "epsilon") };
-    m->kind = is_named(n, "BatchNormalization", "BatchNormalizationGradient")   ? NORM_BATCH
-              : is_named(n, "GroupNormalization", "GroupNormalizationGradient") ? NORM_GROUP
-                                                                                : NORM_LAYER;
+    m->kind = is_named(n, OP_BatchNormalization, OP_BatchNormalizationGradient)   ? NORM_BATCH
+              : is_named(n, OP_GroupNormalization, OP_GroupNormalizationGradient) ? NORM_GROUP
+                                                                                  : NORM_LAYER;
     see(m, &seen, &axes, &scale);
     TRY(op_tensor_new(x, &m->places));
     op_broadcast_strides(&scale, x, stride);
@@ -250,7 +250,7 @@ enum emu_status norm_train_error(const struct op_error *o, const struct op_node 
                                  const struct bounded_value *const *in, struct bounded_value *out)
 {
     struct op_call c = op_attrs_of(o->g, n);
-    int given = op_node_is(n, "BatchNormalization") && !op_int(&c, "training_mode");
+    int given = op_node_is(n, OP_BatchNormalization) && !op_int(&c, "training_mode");
     struct norm_error m;
     enum emu_status st = norm_open(&m, o, n, in);
     double *e = st == EMU_OK ? emu_alloc(m.x.length + 1, sizeof(*e)) : NULL;

@@ -6,14 +6,15 @@
 /* Whether a node computes with operand k in the same way when it is no constant. */
 static int takes_any(const struct op_node *n, uint32_t k)
 {
-    static const char *const any[] = { "Add",     "Gemm", "LayerNormalization", "MatMul", "Mul",
-                                       "Reshape", "Sub",  "Transpose" };
+    static const enum op_code any[] = { OP_Add,    OP_Gemm,     OP_LayerNormalization,
+                                        OP_MatMul, OP_Mul,      OP_Reshape,
+                                        OP_Sub,    OP_Transpose };
 
     for (unsigned i = 0; i < EMU_COUNT_OF(any); i++) {
         if (op_node_is(n, any[i]))
             return 1;
     }
-    return op_node_is(n, "Conv") && k;
+    return op_node_is(n, OP_Conv) && k;
 }
 
 static int node_takes(const struct op_node *n, uint32_t value)

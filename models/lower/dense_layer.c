@@ -125,12 +125,12 @@ static int matmul_of(const struct op_graph *g, const struct op_node *n, struct d
 int dense_layer_of(const struct op_graph *g, const struct op_node *n, struct dense_layer *l)
 {
     static const struct {
-        const char *op;
+        enum op_code op;
         int (*of)(const struct op_graph *g, const struct op_node *n, struct dense_layer *l);
-    } kind[] = { { "Conv", conv_of }, { "Gemm", gemm_of }, { "MatMul", matmul_of } };
+    } kind[] = { { OP_Conv, conv_of }, { OP_Gemm, gemm_of }, { OP_MatMul, matmul_of } };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(kind); k++) {
-        if (strcmp(n->row->name, kind[k].op))
+        if (!op_node_is(n, kind[k].op))
             continue;
         *l = (struct dense_layer){
             .x = n->in[0], .weights = n->in[1], .bias = OP_NONE, .alpha = 1, .beta = 1
@@ -163,7 +163,7 @@ static int is_for_convolutions(const struct op_graph *g, uint32_t value)
 
         for (uint32_t k = 0; k < n->ins; k++) {
             if (n->in[k] == value &&
-                (!op_node_is(n, "Conv") || k || !dense_layer_of(g, n, &d) || d.patch_h))
+                (!op_node_is(n, OP_Conv) || k || !dense_layer_of(g, n, &d) || d.patch_h))
                 return 0;
         }
     }

@@ -76,11 +76,11 @@ static void take_activation(struct grouping *s, struct node_group *group, const 
 
     if (!next)
         return;
-    if (op_node_is(next, "Relu"))
+    if (op_node_is(next, OP_Relu))
         group->act = ACT_RELU;
-    else if (op_node_is(next, "Swish"))
+    else if (op_node_is(next, OP_Swish))
         group->act = ACT_SWISH;
-    else if (op_node_is(next, "Sigmoid") && sigmoid)
+    else if (op_node_is(next, OP_Sigmoid) && sigmoid)
         group->act = ACT_SIGMOID;
     if (group->act != ACT_NONE)
         take(s, group, next);
@@ -94,7 +94,7 @@ static void extend_dense(struct grouping *s, struct node_group *group, const str
     const struct op_node *next;
 
     while ((next = sole_reader(s, n)) && group->nodes < GROUP_NODES - 1 &&
-           op_node_is(next, "Add")) {
+           op_node_is(next, OP_Add)) {
         uint32_t other = other_input(next, n->out[0]);
         const struct op_value *v = &s->g->value[other];
 
@@ -128,11 +128,11 @@ static void find_groups(struct grouping *s, struct node_group *of_node)
                                       .added = OP_NONE,
                                       .real = real_of(s, i),
                                       .precision = precision_of(s, i) };
-        if (!s->is_taken[i] && (group->real == ELEM_F16 || op_node_is(n, "Conv")) &&
+        if (!s->is_taken[i] && (group->real == ELEM_F16 || op_node_is(n, OP_Conv)) &&
             dense_layer_of(s->g, n, &l))
             extend_dense(s, group, n, &l);
         else if (!s->is_taken[i] &&
-                 (op_node_is(n, "BatchNormalization") || op_node_is(n, "GroupNormalization")))
+                 (op_node_is(n, OP_BatchNormalization) || op_node_is(n, OP_GroupNormalization)))
             take_activation(s, group, n, 0);
     }
 }

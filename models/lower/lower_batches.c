@@ -15,7 +15,7 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         const struct op_node *n = &l->og->node[i];
 
-        for (uint32_t k = 0; op_node_is(n, "ParameterUpdate") && k < n->ins; k++) {
+        for (uint32_t k = 0; op_node_is(n, OP_ParameterUpdate) && k < n->ins; k++) {
             if (n->in[k] == value)
                 return 0;
         }
@@ -94,7 +94,7 @@ static int is_statistic(const struct lowering *l, const struct op_update *u)
 {
     uint32_t node = l->og->value[u->value].node;
 
-    return node == OP_NONE || !op_node_is(&l->og->node[node], "ParameterUpdate");
+    return node == OP_NONE || !op_node_is(&l->og->node[node], OP_ParameterUpdate);
 }
 
 /* The loop works on copies of them. */

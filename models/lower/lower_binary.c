@@ -140,9 +140,9 @@ static void on_views(struct lowering *l, const struct op_node *n, const struct b
 
     for (uint32_t k = 1; k < n->ins; k++)
         t = fn_two(&f, row->op, t, operand(l, n, row->is_swapped ? 0 : k));
-    if (op_node_is(n, "Mean") && n->ins > 1)
+    if (op_node_is(n, OP_Mean) && n->ins > 1)
         t = fn_by(&f, BINARY_MUL, t, 1.0 / n->ins);
-    if (op_node_is(n, "Xor"))
+    if (op_node_is(n, OP_Xor))
         t = fn_from(&f, BINARY_SUB, 1, t);
     if (n->ins == 1)
         lower_set_alias(l, n->out[0], n->in[0], t);
@@ -174,15 +174,15 @@ enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
     const struct binary_row *row = op_binary_row(n);
 
     (void)group;
-    if (op_node_is(n, "Where")) {
+    if (op_node_is(n, OP_Where)) {
         where(l, n);
         return EMU_OK;
     }
-    if (op_node_is(n, "PRelu")) {
+    if (op_node_is(n, OP_PRelu)) {
         prelu(l, n);
         return EMU_OK;
     }
-    if (n->ins != 2 || op_node_is(n, "Mean") || op_node_is(n, "Xor")) {
+    if (n->ins != 2 || op_node_is(n, OP_Mean) || op_node_is(n, OP_Xor)) {
         on_views(l, n, row);
         return EMU_OK;
     }
@@ -199,9 +199,9 @@ enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
 
 const char *binary_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    int first = op_node_is(n, "Where");
+    int first = op_node_is(n, OP_Where);
 
-    if (!op_binary_row(n) && !first && !op_node_is(n, "PRelu"))
+    if (!op_binary_row(n) && !first && !op_node_is(n, OP_PRelu))
         return "no kernel of this function is built yet";
     for (uint32_t k = 0; k < n->ins; k++) {
         if (op_type_kind(g->value[n->in[k]].shape.type) == OP_KIND_INT)

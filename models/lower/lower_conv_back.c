@@ -31,7 +31,7 @@ static int fits(const struct turned_conv *t)
 static int turned_of(const struct op_graph *g, const struct op_node *n, struct turned_conv *t)
 {
     struct op_call c = op_attrs_of(g, n);
-    int by_weights = op_node_is(n, "ConvWeightGradient");
+    int by_weights = op_node_is(n, OP_ConvWeightGradient);
     const struct op_shape *x = &g->value[by_weights ? n->in[0] : n->out[0]].shape;
     const struct op_shape *y = &g->value[by_weights ? n->in[1] : n->in[0]].shape;
     const struct op_shape *w = &g->value[by_weights ? n->out[0] : n->in[1]].shape;

@@ -1,6 +1,5 @@
 /* lower_dense.c - convolutions and dense layers with constant weights, and convolutions with
  * weights that are states. */
-#include <string.h>
 
 #include "models/lower/lowering.h"
 #include "models/lower/op_live.h"
@@ -103,7 +102,7 @@ enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
     enum emu_status s;
     int conv;
 
-    if (op_node_is(n, "ConvTranspose"))
+    if (op_node_is(n, OP_ConvTranspose))
         return lower_conv_transpose(l, n);
     conv = node_group_conv(l->og, group, l->options, &d, &shape);
     if (d.tensors)
@@ -136,7 +135,7 @@ const char *dense_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     struct dense_layer d;
 
-    if (op_node_is(n, "ConvTranspose"))
+    if (op_node_is(n, OP_ConvTranspose))
         return conv_transpose_obstacle(g, n);
     if (!op_value_constant_kind(&g->value[n->in[1]]) && g->value[n->in[1]].kind != OP_STATE)
         return "weights that are not constant: --precision f32 runs it";

@@ -1,5 +1,4 @@
 /* lower_gather.c - picking elements, with indices that are constant; and types. */
-#include <string.h>
 
 #include "models/lower/arithmetic.h"
 
@@ -79,7 +78,7 @@ static int pick_positions(struct lowering *l, const struct op_node *n)
     struct op_tensor at;
     struct activation x;
 
-    if (!op_node_is(n, "Gather") || l->real != ELEM_F16 || s->rank != 4 || lower_axis(l, n) < 2 ||
+    if (!op_node_is(n, OP_Gather) || l->real != ELEM_F16 || s->rank != 4 || lower_axis(l, n) < 2 ||
         list->rank != 1 || !lower_has_field(l, n->in[0], 1) ||
         op_value_read(l->og, n->in[1], &at) != EMU_OK)
         return 0;
@@ -118,13 +117,13 @@ static const char *top_k_obstacle(const struct op_graph *g, const struct op_node
 
 const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    static const char *const built[] = { "Gather", "GatherElements", "GatherND" };
+    static const enum op_code built[] = { OP_Gather, OP_GatherElements, OP_GatherND };
     struct op_call c = op_attrs_of(g, n);
     int found = 0;
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
-    if (op_node_is(n, "TopK"))
+    if (op_node_is(n, OP_TopK))
         return top_k_obstacle(g, n);
     if (!found)
         return op_value_constant_kind(&g->value[n->in[1]])
@@ -134,7 +133,7 @@ const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
                      "with a mask";
     if (op_value_constant_kind(&g->value[n->in[1]]))
         return NULL;
-    if (!op_node_is(n, "Gather"))
+    if (!op_node_is(n, OP_Gather))
         return "indices that are known at run time only: export them as constants, or as Gather "
                "along axis 0, which looks them up";
     if (op_type_kind(g->value[n->in[0]].shape.type) != OP_KIND_FLOAT)

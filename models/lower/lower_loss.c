@@ -24,5 +24,5 @@ enum emu_status lower_loss(struct lowering *l, const struct node_group *group,
 const char *loss_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     (void)g;
-    return op_node_is(n, "CrossEntropy") ? NULL : "no lowering of the operator is built yet";
+    return op_node_is(n, OP_CrossEntropy) ? NULL : "no lowering of the operator is built yet";
 }

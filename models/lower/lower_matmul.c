@@ -95,7 +95,7 @@ enum emu_status lower_matmul(struct lowering *l, const struct node_group *group,
 
     if (l->real == ELEM_F16 && dense_layer_of(l->og, n, &d))
         return lower_dense(l, group, n);
-    if (op_node_is(n, "Gemm"))
+    if (op_node_is(n, OP_Gemm))
         gemm(l, n);
     else
         matmul(l, n);

@@ -25,7 +25,7 @@ struct norm {
     double epsilon;
 };
 
-static int is_named(const struct op_node *n, const char *norm, const char *gradient)
+static int is_named(const struct op_node *n, enum op_code norm, enum op_code gradient)
 {
     return op_node_is(n, norm) || op_node_is(n, gradient);
 }
@@ -37,12 +37,12 @@ static struct norm norm_of(struct lowering *l, const struct op_node *n)
     unsigned axis = 1;
 
     m.epsilon = op_float(&c, "epsilon");
-    m.is_given = op_node_is(n, "BatchNormalization") && !op_int(&c, "training_mode");
-    if (is_named(n, "GroupNormalization", "GroupNormalizationGradient")) {
+    m.is_given = op_node_is(n, OP_BatchNormalization) && !op_int(&c, "training_mode");
+    if (is_named(n, OP_GroupNormalization, OP_GroupNormalizationGradient)) {
         m.kind = NORM_GROUP;
         m.groups = (uint32_t)op_int(&c, "num_groups");
         m.strided = op_int(&c, "strided") != 0;
-    } else if (is_named(n, "LayerNormalization", "LayerNormalizationGradient")) {
+    } else if (is_named(n, OP_LayerNormalization, OP_LayerNormalizationGradient)) {
         m.kind = NORM_LAYER;
         axis = lower_axis(l, n);
     }
@@ -405,10 +405,10 @@ int norm_trains(const struct op_graph *g, const struct op_node *n)
 {
     struct op_call c = op_attrs_of(g, n);
 
-    if (op_node_is(n, "BatchNormalization") && op_int(&c, "training_mode"))
+    if (op_node_is(n, OP_BatchNormalization) && op_int(&c, "training_mode"))
         return 1;
-    if (!op_node_is(n, "BatchNormalization") && !op_node_is(n, "GroupNormalization") &&
-        !op_node_is(n, "LayerNormalization"))
+    if (!op_node_is(n, OP_BatchNormalization) && !op_node_is(n, OP_GroupNormalization) &&
+        !op_node_is(n, OP_LayerNormalization))
         return 0;
     for (uint32_t k = 1; k < n->ins; k++) {
         if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))

@@ -59,7 +59,7 @@ static struct activation over_windows(struct lowering *l, const struct op_node *
     struct op_call c = lower_call(l, n);
     struct pool_layer layer = layer_of(w);
 
-    if (op_node_is(n, "AveragePool")) {
+    if (op_node_is(n, OP_AveragePool)) {
         layer.function = POOL_MEAN;
         layer.count_pads = (int)op_int(&c, "count_include_pad");
         if (is_of_all(w, layer.count_pads))
@@ -96,7 +96,7 @@ struct activation lower_spread_field(struct lowering *l, struct activation x,
 
 static int is_gradient(const struct op_node *n)
 {
-    return op_node_is(n, "MaxPoolGradient") || op_node_is(n, "AveragePoolGradient");
+    return op_node_is(n, OP_MaxPoolGradient) || op_node_is(n, OP_AveragePoolGradient);
 }
 
 /* The window of the pool that a gradient belongs to, on its input. */
@@ -112,7 +112,7 @@ static int read_gradient_window(const struct op_graph *g, const struct op_node *
 /* A maximum is computed again: it takes less memory than keeping it. */
 static enum emu_status pool_gradient(struct lowering *l, const struct op_node *n)
 {
-    int is_mean = op_node_is(n, "AveragePoolGradient");
+    int is_mean = op_node_is(n, OP_AveragePoolGradient);
     struct op_call c = lower_call(l, n);
     struct activation x, y, dy = input_of(l, n->in[!is_mean]);
     struct pool_layer layer;
@@ -146,7 +146,7 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
     (void)group;
     if (is_gradient(n))
         return pool_gradient(l, n);
-    if (op_node_is(n, "GlobalMaxPool")) {
+    if (op_node_is(n, OP_GlobalMaxPool)) {
         uint32_t rows = s->dim[0] * s->dim[1];
         struct tensor t =
             tensor_reshape(l->g, lower_view(l, n->in[0]), 2,
@@ -156,7 +156,7 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
         return EMU_OK;
     }
     x = input_of(l, n->in[0]);
-    if (op_node_is(n, "GlobalAveragePool"))
+    if (op_node_is(n, OP_GlobalAveragePool))
         y = op_global_pool(l->nn, x, n->name);
     else if (!read_window(l->og, n, &w))
         return EMU_BAD_FILE;
@@ -171,8 +171,8 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
 
 const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    static const char *const built[] = { "GlobalAveragePool", "GlobalMaxPool", "MaxPool",
-                                         "AveragePool" };
+    static const enum op_code built[] = { OP_GlobalAveragePool, OP_GlobalMaxPool, OP_MaxPool,
+                                          OP_AveragePool };
     const struct op_shape *s = &g->value[n->in[0]].shape;
     struct op_window w;
     int found = is_gradient(n);
@@ -183,11 +183,11 @@ const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
         return "this kind of pool is not lowered yet";
     if (op_type_kind(s->type) != OP_KIND_FLOAT)
         return "integers: tiles compute with floats, so cast them before";
-    if (op_node_is(n, "GlobalMaxPool"))
+    if (op_node_is(n, OP_GlobalMaxPool))
         return NULL;
     if (s->rank > 4 || s->rank < 3)
         return "more than two dimensions behind the channels: --precision f32 runs it";
-    if (op_node_is(n, "GlobalAveragePool"))
+    if (op_node_is(n, OP_GlobalAveragePool))
         return NULL;
     if (!(is_gradient(n) ? read_gradient_window : read_window)(g, n, &w))
         return "its windows";

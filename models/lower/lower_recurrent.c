@@ -31,7 +31,7 @@ struct cell_state {
 
 static unsigned gates_of(const struct op_node *n)
 {
-    return op_node_is(n, "LSTM") ? 4 : op_node_is(n, "GRU") ? 3 : 1;
+    return op_node_is(n, OP_LSTM) ? 4 : op_node_is(n, OP_GRU) ? 3 : 1;
 }
 
 static int has(const struct op_node *n, uint32_t k)
@@ -158,9 +158,9 @@ static struct cell_state step(const struct recurrent_cell *c, struct tensor x,
 {
     struct tensor t;
 
-    if (op_node_is(c->n, "LSTM"))
+    if (op_node_is(c->n, OP_LSTM))
         return lstm_step(c, x, s);
-    if (op_node_is(c->n, "GRU"))
+    if (op_node_is(c->n, OP_GRU))
         return gru_step(c, x, s);
     t = plus(c, x, times(c, s->h, c->r[0]));
     return (struct cell_state){ .h = fn(&c->f, UNARY_TANH, gate(c, t, 0)) };
@@ -239,7 +239,7 @@ static struct tensor weights_of(const struct recurrent_cell *c, uint32_t begin, 
 
 static void recurrent_weights(struct recurrent_cell *c)
 {
-    uint32_t together = op_node_is(c->n, "GRU") ? 2 : c->gates;
+    uint32_t together = op_node_is(c->n, OP_GRU) ? 2 : c->gates;
 
     c->r[0] = weights_of(c, 0, together);
     if (together < c->gates)
@@ -259,7 +259,7 @@ static void begin(struct recurrent_cell *c)
 
         t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, tensor_slice(g, b, 0, 0, size), rows));
         c->r_bias = tensor_slice(g, b, 0, size, 2 * size);
-        if (!op_node_is(c->n, "GRU"))
+        if (!op_node_is(c->n, OP_GRU))
             t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, c->r_bias, rows));
     }
     if (has(c->n, P))
@@ -293,7 +293,7 @@ static struct tensor loop(const struct recurrent_cell *c, struct cell_state *s)
     struct program all = l->seq, body = program_sequence(g);
     struct tensor x = tensor_reshape(g, c->in, 3, (const uint32_t[]){ c->steps, c->gates, n });
     struct cell_state next;
-    int has_c = op_node_is(c->n, "LSTM");
+    int has_c = op_node_is(c->n, OP_LSTM);
 
     program_add(g, all, program_copy(g, x, in.all));
     x = op_row_get(g, body, &turns, &in, "x");
@@ -320,7 +320,7 @@ static struct tensor run(struct recurrent_cell *c, struct cell_state *s)
 
     begin(c);
     *s = (struct cell_state){ .h = initial(c, H0) };
-    if (op_node_is(c->n, "LSTM"))
+    if (op_node_is(c->n, OP_LSTM))
         s->c = initial(c, C0);
     if (c->steps > 1) {
         y = loop(c, s);

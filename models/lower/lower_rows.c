@@ -53,20 +53,20 @@ static struct tensor log_sum_exp(const struct formula *f, struct tensor t)
 }
 
 static const struct reduce_row {
-    const char *name;
+    enum op_code code;
     enum row_op op;
 } reductions[] = {
-    { "ReduceL1", ROW_OP_SUM },     { "ReduceL2", ROW_OP_SUMSQ },
-    { "ReduceLogSum", ROW_OP_SUM }, { "ReduceLogSumExp", ROW_OP_SUM },
-    { "ReduceMax", ROW_OP_MAX },    { "ReduceMean", ROW_OP_MEAN },
-    { "ReduceMin", ROW_OP_MIN },    { "ReduceProd", ROW_OP_PROD },
-    { "ReduceSum", ROW_OP_SUM },    { "ReduceSumSquare", ROW_OP_SUMSQ },
+    { OP_ReduceL1, ROW_OP_SUM },     { OP_ReduceL2, ROW_OP_SUMSQ },
+    { OP_ReduceLogSum, ROW_OP_SUM }, { OP_ReduceLogSumExp, ROW_OP_SUM },
+    { OP_ReduceMax, ROW_OP_MAX },    { OP_ReduceMean, ROW_OP_MEAN },
+    { OP_ReduceMin, ROW_OP_MIN },    { OP_ReduceProd, ROW_OP_PROD },
+    { OP_ReduceSum, ROW_OP_SUM },    { OP_ReduceSumSquare, ROW_OP_SUMSQ },
 };
 
 static const struct reduce_row *reduction_of(const struct op_node *n)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(reductions); k++) {
-        if (!strcmp(reductions[k].name, n->row->name))
+        if (op_node_is(n, reductions[k].code))
             return &reductions[k];
     }
     return NULL;
@@ -98,7 +98,7 @@ static int over_positions(struct lowering *l, const struct op_node *n, uint32_t 
     if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4)
         return 0;
     x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
-    x = op_node_is(n, "ReduceMean") ? op_global_pool(l->nn, x, n->name) : channel_sums(&f, &x);
+    x = op_node_is(n, OP_ReduceMean) ? op_global_pool(l->nn, x, n->name) : channel_sums(&f, &x);
     lower_set_field(l, n->out[0], x, 1);
     return 1;
 }
@@ -116,7 +116,7 @@ static int over_channels(struct lowering *l, const struct op_node *n, uint32_t s
     t = op_reduce(l->g, l->seq, REDUCE_SUM, lower_field_columns(l, &l->at[n->in[0]].field, 0),
                   ELEM_F32, n->name);
     t = tensor_slice(l->g, t, 0, 0, s->dim[1]);
-    if (op_node_is(n, "ReduceMean"))
+    if (op_node_is(n, OP_ReduceMean))
         t = fn_by(&f, BINARY_MUL, t, (double)s->dim[1] / (double)op_shape_count(s));
     if (l->real != ELEM_F32)
         t = op_cast(l->g, l->seq, t, l->real, n->name);
@@ -126,7 +126,7 @@ static int over_channels(struct lowering *l, const struct op_node *n, uint32_t s
 
 static int of_field(struct lowering *l, const struct op_node *n, uint32_t set)
 {
-    return l->real == ELEM_F16 && (op_node_is(n, "ReduceMean") || op_node_is(n, "ReduceSum")) &&
+    return l->real == ELEM_F16 && (op_node_is(n, OP_ReduceMean) || op_node_is(n, OP_ReduceSum)) &&
            lower_has_field(l, n->in[0], 1) &&
            (over_positions(l, n, set) || over_channels(l, n, set));
 }
@@ -182,7 +182,7 @@ static enum emu_status lower_place(struct lowering *l, const struct op_node *n)
     struct op_call c = lower_call(l, n);
     unsigned axis = lower_axis(l, n);
     struct tensor t = place(&f, lower_rows(l, lower_view(l, n->in[0]), axis),
-                            op_node_is(n, "ArgMin"), (int)op_int(&c, "select_last_index"));
+                            op_node_is(n, OP_ArgMin), (int)op_int(&c, "select_last_index"));
 
     lower_set_view(l, n->out[0], op_cast(l->g, l->seq, t, ELEM_I32, n->name));
     return EMU_OK;
@@ -198,22 +198,22 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
     struct tensor t;
 
     (void)group;
-    if (op_node_is(n, "ArgMax") || op_node_is(n, "ArgMin"))
+    if (op_node_is(n, OP_ArgMax) || op_node_is(n, OP_ArgMin))
         return lower_place(l, n);
     TRY(op_axes(&c, "axes", lower_shape(l, n->in[0])->rank, &set));
     if (of_field(l, n, set))
         return EMU_OK;
     t = lower_view(l, n->in[0]);
     t = rows_over(l, t, set);
-    if (op_node_is(n, "ReduceLogSumExp")) {
+    if (op_node_is(n, OP_ReduceLogSumExp)) {
         lower_set_view(l, n->out[0], log_sum_exp(&f, t));
         return EMU_OK;
     }
-    if (op_node_is(n, "ReduceL1"))
+    if (op_node_is(n, OP_ReduceL1))
         t = fn(&f, UNARY_ABS, t);
-    if (op_node_is(n, "ReduceL2"))
+    if (op_node_is(n, OP_ReduceL2))
         t = of_wide_sum(&f, row->op, UNARY_SQRT, t);
-    else if (op_node_is(n, "ReduceLogSum"))
+    else if (op_node_is(n, OP_ReduceLogSum))
         t = of_wide_sum(&f, row->op, UNARY_LOG, t);
     else
         t = row_sum(&f, row->op, t);
@@ -223,11 +223,11 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
 
 const char *reduce_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    if (op_node_is(n, "CumSum"))
+    if (op_node_is(n, OP_CumSum))
         return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT
                    ? "sums of more than 1,024 numbers in a row"
                    : "integers: tiles compute with floats, so cast them before";
-    if (!reduction_of(n) && !op_node_is(n, "ArgMax") && !op_node_is(n, "ArgMin"))
+    if (!reduction_of(n) && !op_node_is(n, OP_ArgMax) && !op_node_is(n, OP_ArgMin))
         return "no lowering of the operator is built yet";
     return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT
                ? NULL
@@ -257,8 +257,9 @@ static int is_scores(const struct lowering *l, const struct op_node *n)
 {
     const struct activation *x = &l->at[n->in[0]].field;
 
-    return op_node_is(n, "Softmax") && l->real == ELEM_F16 && lower_shape(l, n->in[0])->rank == 2 &&
-           lower_axis(l, n) == 1 && lower_has_field(l, n->in[0], 1) && x->h == 1 && x->w == 1 &&
+    return op_node_is(n, OP_Softmax) && l->real == ELEM_F16 &&
+           lower_shape(l, n->in[0])->rank == 2 && lower_axis(l, n) == 1 &&
+           lower_has_field(l, n->in[0], 1) && x->h == 1 && x->w == 1 &&
            value_is_output_only(l->og, n->out[0]);
 }
 
@@ -274,10 +275,10 @@ enum emu_status lower_softmax(struct lowering *l, const struct node_group *group
         return EMU_OK;
     }
     t = lower_rows(l, lower_view(l, n->in[0]), axis);
-    if (op_node_is(n, "Hardmax"))
+    if (op_node_is(n, OP_Hardmax))
         return hardmax(l, n, t, axis);
-    t = op_row_softmax(l->g, l->seq, t, op_node_is(n, "LogSoftmax") ? ROW_LOG_SOFTMAX : ROW_SOFTMAX,
-                       n->name);
+    t = op_row_softmax(l->g, l->seq, t,
+                       op_node_is(n, OP_LogSoftmax) ? ROW_LOG_SOFTMAX : ROW_SOFTMAX, n->name);
     lower_set_view(l, n->out[0], lower_from_rows(l, t, lower_shape(l, n->out[0]), axis));
     return EMU_OK;
 }
@@ -487,27 +488,27 @@ enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
 {
     if (norm_trains(l->og, n))
         return lower_norm_train(l, group, n);
-    if (op_node_is(n, "GroupNormalization"))
+    if (op_node_is(n, OP_GroupNormalization))
         return lower_group_norm(l, group, n);
-    if (op_node_is(n, "LayerNormalization"))
+    if (op_node_is(n, OP_LayerNormalization))
         return layer_norm(l, n);
-    if (op_node_is(n, "InstanceNormalization"))
+    if (op_node_is(n, OP_InstanceNormalization))
         return instance_norm(l, n);
-    if (op_node_is(n, "MeanVarianceNormalization"))
+    if (op_node_is(n, OP_MeanVarianceNormalization))
         return variance_norm(l, n);
     return batch_norm(l, group, n);
 }
 
 const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    static const char *const built[] = { "LayerNormalization", "InstanceNormalization",
-                                         "BatchNormalization", "GroupNormalization",
-                                         "MeanVarianceNormalization" };
+    static const enum op_code built[] = { OP_LayerNormalization, OP_InstanceNormalization,
+                                          OP_BatchNormalization, OP_GroupNormalization,
+                                          OP_MeanVarianceNormalization };
     int found = norm_trains(g, n);
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
-    if (op_node_is(n, "LRN"))
+    if (op_node_is(n, OP_LRN))
         return "more than 1,024 channels";
     if (!found)
         return "no lowering of the operator is built yet";

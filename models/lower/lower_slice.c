@@ -336,18 +336,18 @@ enum emu_status lower_slice(struct lowering *l, const struct node_group *group,
                             const struct op_node *n)
 {
     (void)group;
-    if (op_node_is(n, "Concat"))
+    if (op_node_is(n, OP_Concat))
         concat(l, n);
-    else if (op_node_is(n, "Split"))
+    else if (op_node_is(n, OP_Split))
         split(l, n);
     else
-        return lower_moved(l, n, !op_node_is(n, "Pad") ? 0 : pad_value(l, n));
+        return lower_moved(l, n, !op_node_is(n, OP_Pad) ? 0 : pad_value(l, n));
     return EMU_OK;
 }
 
 const char *slice_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    if (op_node_is(n, "Concat"))
+    if (op_node_is(n, OP_Concat))
         return NULL;
     for (uint32_t k = 1; k < n->ins; k++) {
         if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))

@@ -34,7 +34,7 @@ static uint32_t update_results(const struct lowering *l, const struct op_node *n
 {
     struct update_lists u;
 
-    if (!op_node_is(n, "ParameterUpdate"))
+    if (!op_node_is(n, OP_ParameterUpdate))
         return 0;
     u = update_lists_of(l, n);
     return u.n * (1 + u.slots);
@@ -396,7 +396,7 @@ static void find_convolutions(struct lowering *l)
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         const struct op_node *n = &l->og->node[i];
 
-        if (op_node_is(n, "Conv") && dense_layer_of(l->og, n, &d) && d.tensors && !d.linear)
+        if (op_node_is(n, OP_Conv) && dense_layer_of(l->og, n, &d) && d.tensors && !d.linear)
             l->conv_of[d.weights] = i;
     }
 }
@@ -405,7 +405,7 @@ void lower_place_states(struct lowering *l)
 {
     find_convolutions(l);
     for (uint32_t i = 0; i < l->og->nodes; i++) {
-        if (op_node_is(&l->og->node[i], "ParameterUpdate"))
+        if (op_node_is(&l->og->node[i], OP_ParameterUpdate))
             place_update(l, &l->og->node[i]);
     }
     for (uint32_t k = 0; k < l->og->inputs; k++) {
@@ -453,11 +453,11 @@ enum elem lower_input_elem(const struct lowering *l, uint32_t value)
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         const struct op_node *n = &l->og->node[i];
 
-        for (unsigned k = 0; k < UPDATE_LISTS && op_node_is(n, "ParameterUpdate"); k++) {
+        for (unsigned k = 0; k < UPDATE_LISTS && op_node_is(n, OP_ParameterUpdate); k++) {
             if (n->in[k] == value)
                 return k == UPDATE_SEED ? ELEM_U32 : ELEM_F32;
         }
-        if (op_node_is(n, "DropoutMask") && n->in[0] == value)
+        if (op_node_is(n, OP_DropoutMask) && n->in[0] == value)
             return ELEM_U32;
     }
     return op_type_kind(type) == OP_KIND_FLOAT && is_read_wide(l, value) ? ELEM_F32

@@ -108,7 +108,7 @@ const char *unary_obstacle(const struct op_graph *g, const struct op_node *n)
         return "no kernel of this function is built yet";
     if (op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_INT)
         return "integers: tiles compute with floats, so cast them before";
-    if (op_node_is(n, "Clip")) {
+    if (op_node_is(n, OP_Clip)) {
         const struct lowering l = { .og = g };
 
         for (unsigned k = 0; k < 2; k++) {

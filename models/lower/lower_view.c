@@ -1,5 +1,4 @@
 /* lower_view.c - what only moves values: views, which cost nothing until somebody reads them. */
-#include <string.h>
 
 #include "models/lower/lowering.h"
 
@@ -106,7 +105,7 @@ static int expand_field(struct lowering *l, const struct op_node *n)
 {
     const struct op_shape *from = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
 
-    if (!op_node_is(n, "Expand") || !lower_has_field(l, n->in[0], 1) || from->rank != 4 ||
+    if (!op_node_is(n, OP_Expand) || !lower_has_field(l, n->in[0], 1) || from->rank != 4 ||
         to->rank != 4 || op_shape_span(from, 2, 4) != 1 || op_shape_span(to, 2, 4) == 1 ||
         from->dim[0] != to->dim[0] || from->dim[1] != to->dim[1])
         return 0;
@@ -124,15 +123,15 @@ enum emu_status lower_view_node(struct lowering *l, const struct node_group *gro
     if (expand_field(l, n))
         return EMU_OK;
     t = lower_view(l, n->in[0]);
-    if (op_node_is(n, "Transpose"))
+    if (op_node_is(n, OP_Transpose))
         t = transposed(l, n, t);
-    else if (op_node_is(n, "Expand"))
+    else if (op_node_is(n, OP_Expand))
         t = lower_broadcast(l, t, lower_shape(l, n->out[0]));
-    else if (op_node_is(n, "Tile"))
+    else if (op_node_is(n, OP_Tile))
         t = tiled(l, n, t);
-    else if (op_node_is(n, "DepthToSpace"))
+    else if (op_node_is(n, OP_DepthToSpace))
         t = blocks_to_space(l, n, t);
-    else if (op_node_is(n, "SpaceToDepth"))
+    else if (op_node_is(n, OP_SpaceToDepth))
         t = space_to_blocks(l, n, t);
     else
         is_reshape = 1;

@@ -24,7 +24,7 @@ static const struct function_row rows[] = {
 static const struct binary_row binary[] = {
 #define FUNCTION(name, at_zero, text)
 #define SLOPE(name, text)
-#define BINARY(name, op, order, commutes) { #name, BINARY_##op, order, commutes },
+#define BINARY(name, op, order, commutes) { OP_##name, BINARY_##op, order, commutes },
 #define IN_ORDER                          0
 #define SWAPPED                           1
 #include "models/lower/functions.def"
@@ -217,7 +217,7 @@ void op_formula_read(const struct function_row *row, const double attr[2], struc
 
 static int is_slope(const struct op_node *n)
 {
-    return op_node_is(n, "UnaryGradient");
+    return op_node_is(n, OP_UnaryGradient);
 }
 
 const struct function_row *op_formula_row(unsigned k)
@@ -243,7 +243,7 @@ const struct function_row *op_formula_find(const struct op_graph *g, const struc
 const struct binary_row *op_binary_row(const struct op_node *n)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(binary); k++) {
-        if (op_node_is(n, binary[k].name))
+        if (op_node_is(n, binary[k].code))
             return &binary[k];
     }
     return NULL;
@@ -269,7 +269,7 @@ static enum emu_status read_attributes(const struct op_graph *g, const struct op
     const struct op_function *f = op_function_find(n->row->name);
     struct op_call c = op_attrs_of(g, n);
 
-    if (op_node_is(n, "Clip")) {
+    if (op_node_is(n, OP_Clip)) {
         attr[0] = -INFINITY;
         attr[1] = INFINITY;
         TRY(read_bound(g, op_tensor_value(&c, "min"), &attr[0]));

@@ -64,7 +64,7 @@ void op_formula_read(const struct function_row *row, const double attr[2], struc
 
 /* A function of two numbers, or of many, one after the other, as one kernel. */
 struct binary_row {
-    const char *name;
+    enum op_code code;
     enum binary_op op;
     int is_swapped; /* its operands are those of op in the other order */
     int commutes;

@@ -1,5 +1,4 @@
 /* op_live.c - what lies on the tiles while each group runs. */
-#include <string.h>
 
 #include "models/lower/op_live.h"
 
@@ -31,7 +30,7 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
 
     if (!dense_layer_of(g, &g->node[group->node[0]], layer) || layer->linear)
         return 0;
-    if (group->real != ELEM_F16 && !op_node_is(&g->node[group->node[0]], "Conv"))
+    if (group->real != ELEM_F16 && !op_node_is(&g->node[group->node[0]], OP_Conv))
         return 0;
     x = (struct activation){ .n = layer->n, .c = layer->in_c, .h = layer->h, .w = layer->w };
     other = x;
@@ -88,9 +87,9 @@ static void read_by(struct live_walk *w, uint32_t value, uint32_t group)
  * OP_NONE: there is none. */
 static uint32_t input_in_place(const struct live_walk *w, const struct op_node *n)
 {
-    int norm = op_node_is(n, "GroupNormalization");
+    int norm = op_node_is(n, OP_GroupNormalization);
 
-    for (uint32_t k = 0; k < n->ins && (norm ? k < 1 : op_node_is(n, "Mul")); k++) {
+    for (uint32_t k = 0; k < n->ins && (norm ? k < 1 : op_node_is(n, OP_Mul)); k++) {
         const struct op_shape *gate = norm ? NULL : &w->g->value[n->in[1 - k]].shape;
         uint32_t v = n->in[k];
 

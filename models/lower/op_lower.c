@@ -51,8 +51,8 @@ static int makes_more_results(const struct op_node *n)
         if (!strcmp(n->row->family->name, families[k]))
             return 1;
     }
-    return op_node_is(n, "Split") || op_node_is(n, "LayerNormalization") ||
-           (op_node_is(n, "BatchNormalization") && n->outs == 3);
+    return op_node_is(n, OP_Split) || op_node_is(n, OP_LayerNormalization) ||
+           (op_node_is(n, OP_BatchNormalization) && n->outs == 3);
 }
 
 static const char *obstacle_of(const struct op_graph *g, const struct op_node *n)
@@ -124,7 +124,7 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
         struct conv_shape shape;
         enum emu_status s;
 
-        if (!op_node_is(n, "Conv") || !node_group_conv(g, &alone, &o, &layer, &shape))
+        if (!op_node_is(n, OP_Conv) || !node_group_conv(g, &alone, &o, &layer, &shape))
             continue;
         s = conv_check(a, &shape, &known);
         if (s != EMU_OK)
@@ -230,7 +230,8 @@ static int is_trained_on(const struct lowering *l, uint32_t value)
     int found = 0;
 
     for (uint32_t i = 0; i < l->og->nodes; i++)
-        found |= op_node_is(&l->og->node[i], "ConvWeightGradient") && l->og->node[i].in[0] == value;
+        found |=
+            op_node_is(&l->og->node[i], OP_ConvWeightGradient) && l->og->node[i].in[0] == value;
     return found && l->real == ELEM_F16 && s->rank == 4;
 }
 
@@ -325,7 +326,7 @@ static int is_of_update(const struct lowering *l, uint32_t value)
 {
     uint32_t node = l->og->value[value].node;
 
-    return node != OP_NONE && op_node_is(&l->og->node[node], "ParameterUpdate");
+    return node != OP_NONE && op_node_is(&l->og->node[node], OP_ParameterUpdate);
 }
 
 /* Outputs are copied where they cannot be read after the run, or lie in pieces. */
@@ -492,7 +493,7 @@ static void narrow_inputs(struct lowering *l, const struct node_group *group, in
  * what is summed. */
 static int sums_f16(const struct op_node *n)
 {
-    return !strcmp(n->row->family->name, "reduce") && !op_node_is(n, "ReduceLogSumExp");
+    return !strcmp(n->row->family->name, "reduce") && !op_node_is(n, OP_ReduceLogSumExp);
 }
 
 static enum emu_status lower_rounded(struct lowering *l, const struct node_group *group,

@@ -83,21 +83,21 @@ static uint32_t mbconv(struct net_builder *b, uint32_t x, const struct efficient
     if (expand > 1) {
         x = build_conv(b, x, ".expand", conv[part], (struct build_kernels){ mid, 1, 1, 1 });
         x = build_norm(b, x, ".expand.norm", norm[part++], PARAM_NORM);
-        x = build_unary(b, "Swish", x, ".expand.act");
+        x = build_unary(b, OP_Swish, x, ".expand.act");
     }
     x = build_conv(b, x, ".dw", conv[part],
                    (struct build_kernels){ mid, s->kernel, s->stride, g16 ? groups_of(mid) : mid });
     x = build_norm(b, x, ".dw.norm", norm[part++], PARAM_NORM);
-    x = build_unary(b, "Swish", x, ".dw.act");
-    gate = build_unary(b, "GlobalAveragePool", x, ".se.pool");
+    x = build_unary(b, OP_Swish, x, ".dw.act");
+    gate = build_unary(b, OP_GlobalAveragePool, x, ".se.pool");
     gate = build_squeeze(b, gate, ".se.fc1", fc1[part], in_c / SQUEEZE, PARAM_SQUEEZE);
-    gate = build_unary(b, "Swish", gate, ".se.act");
+    gate = build_unary(b, OP_Swish, gate, ".se.act");
     gate = build_squeeze(b, gate, ".se.fc2", fc2[part++], mid, PARAM_GATE);
-    gate = build_unary(b, "Sigmoid", gate, ".se.sigmoid");
-    x = build_binary(b, "Mul", x, gate, ".se.scale");
+    gate = build_unary(b, OP_Sigmoid, gate, ".se.sigmoid");
+    x = build_binary(b, OP_Mul, x, gate, ".se.scale");
     x = build_conv(b, x, ".project", conv[part], (struct build_kernels){ out_c, 1, 1, 1 });
     x = build_norm(b, x, ".project.norm", norm[part], adds ? PARAM_BRANCH_NORM : PARAM_NORM);
-    return adds ? build_binary(b, "Add", x, in, ".add") : x;
+    return adds ? build_binary(b, OP_Add, x, in, ".add") : x;
 }
 
 static uint32_t stages(struct net_builder *b, uint32_t x, const struct scaling *z, int g16)
@@ -131,13 +131,13 @@ void build_efficientnet(struct net_builder *b, unsigned variant)
     x = build_conv(b, x, "", ".0",
                    (struct build_kernels){ round_channels(STEM_CHANNELS, z->width10), 3, 2, 1 });
     x = build_norm(b, x, ".norm", ".1", PARAM_NORM);
-    x = build_unary(b, "Swish", x, ".act");
+    x = build_unary(b, OP_Swish, x, ".act");
     x = stages(b, x, z, g16);
     build_block(b, "head", "features.8");
     x = build_conv(b, x, "", ".0",
                    (struct build_kernels){ round_channels(HEAD_CHANNELS, z->width10), 1, 1, 1 });
     x = build_norm(b, x, ".norm", ".1", PARAM_NORM);
-    x = build_unary(b, "Swish", x, ".act");
-    x = build_unary(b, "GlobalAveragePool", x, "avgpool");
+    x = build_unary(b, OP_Swish, x, ".act");
+    x = build_unary(b, OP_GlobalAveragePool, x, "avgpool");
     build_classifier(b, x, "classifier.1");
 }

@@ -32,7 +32,8 @@ void build_block(struct net_builder *b, const char *block, const char *prefix)
 
 /* A node of a part. */
 struct part_line {
-    const char *op, *name;
+    enum op_code op;
+    const char *name;
     const char *suffix; /* of the node's name, behind the part's; NULL: none */
     const char *out;    /* name of the result; NULL: the node's */
     uint32_t in[INS_MAX];
@@ -45,7 +46,7 @@ static uint32_t add(struct net_builder *b, const struct part_line *line)
 {
     char part[NET_NAME_MAX], name[2 * NET_NAME_MAX];
     const char *const result = line->out ? line->out : name;
-    const struct op_request r = { .op = line->op,
+    const struct op_request r = { .op = op_name(line->op),
                                   .name = name,
                                   .block = b->block,
                                   .in = line->in,
@@ -87,12 +88,12 @@ static uint32_t add(struct net_builder *b, const struct part_line *line)
         }                                                                                          \
     }
 
-uint32_t build_unary(struct net_builder *b, const char *op, uint32_t from, const char *name)
+uint32_t build_unary(struct net_builder *b, enum op_code op, uint32_t from, const char *name)
 {
     return add(b, &(struct part_line){ .op = op, .name = name, .in = { from }, .ins = 1 });
 }
 
-uint32_t build_binary(struct net_builder *b, const char *op, uint32_t x, uint32_t y,
+uint32_t build_binary(struct net_builder *b, enum op_code op, uint32_t x, uint32_t y,
                       const char *name)
 {
     return add(b, &(struct part_line){ .op = op, .name = name, .in = { x, y }, .ins = 2 });
@@ -199,7 +200,7 @@ uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, cons
     const uint32_t dim[] = { s.out_c, in_c / s.groups, s.kernel, s.kernel };
     const struct owner owner = { name, param, PARAM_CONV, s.groups };
     const struct net_window w = window_of(b, from, s.kernel, s.stride, s.kernel / 2);
-    struct part_line line = { .op = "Conv",
+    struct part_line line = { .op = OP_Conv,
                               .name = name,
                               .in = { from },
                               .ins = 2,
@@ -216,7 +217,7 @@ static uint32_t batch_norm(struct net_builder *b, uint32_t from, const struct ow
 {
     static const char *const suffix[] = { "weight", "bias", "running_mean", "running_var" };
     uint32_t channels = build_channels(b, from);
-    struct part_line line = { .op = "BatchNormalization",
+    struct part_line line = { .op = OP_BatchNormalization,
                               .name = owner->name,
                               .in = { from },
                               .ins = 5,
@@ -231,7 +232,7 @@ static uint32_t batch_norm(struct net_builder *b, uint32_t from, const struct ow
 static uint32_t group_norm(struct net_builder *b, uint32_t from, const struct owner *owner)
 {
     uint32_t channels = build_channels(b, from);
-    struct part_line line = { .op = "GroupNormalization",
+    struct part_line line = { .op = OP_GroupNormalization,
                               .name = owner->name,
                               .in = { from },
                               .ins = 3,
@@ -259,7 +260,7 @@ uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, u
 {
     const struct net_window w = window_of(b, from, kernel, stride, torch);
 
-    return add(b, &(struct part_line){ .op = "MaxPool",
+    return add(b, &(struct part_line){ .op = OP_MaxPool,
                                        .name = name,
                                        .in = { from },
                                        .ins = 1,
@@ -273,7 +274,7 @@ uint32_t build_squeeze(struct net_builder *b, uint32_t from, const char *name, c
 {
     const uint32_t dim[] = { out_c, build_channels(b, from), 1, 1 };
     const struct owner owner = { name, param, role, 1 };
-    struct part_line line = { .op = "Conv", .name = name, .in = { from }, .ins = 3 };
+    struct part_line line = { .op = OP_Conv, .name = name, .in = { from }, .ins = 3 };
 
     b->net->gated = 1;
     line.in[1] = parameter(b, &owner, "weight", 4, dim);
@@ -286,10 +287,12 @@ uint32_t build_classifier(struct net_builder *b, uint32_t from, const char *para
     const uint32_t dim[] = { b->net->classes, build_channels(b, from) };
     const struct owner owner = { net_logits, param, PARAM_CLASSIFIER, 1 };
     struct part_line line = {
-        .op = "Gemm", .name = net_logits, .ins = 3, .attr = { INT("transB", 1) }, .attrs = 1
+        .op = OP_Gemm, .name = net_logits, .ins = 3, .attr = { INT("transB", 1) }, .attrs = 1
     };
-    struct part_line flat = { .op = "Flatten", .name = net_logits, .suffix = ".flatten", .ins = 1 };
-    struct part_line softmax = { .op = "Softmax", .name = "softmax", .out = "scores", .ins = 1 };
+    struct part_line flat = {
+        .op = OP_Flatten, .name = net_logits, .suffix = ".flatten", .ins = 1
+    };
+    struct part_line softmax = { .op = OP_Softmax, .name = "softmax", .out = "scores", .ins = 1 };
     uint32_t scores;
 
     flat.in[0] = from;

@@ -43,8 +43,8 @@ uint32_t build_squeeze(struct net_builder *b, uint32_t from, const char *name, c
 /* From [n][c][1][1] to the scores of classes, which are the network's output. */
 uint32_t build_classifier(struct net_builder *b, uint32_t from, const char *param);
 /* An operator of one or two inputs without attributes. */
-uint32_t build_unary(struct net_builder *b, const char *op, uint32_t from, const char *name);
-uint32_t build_binary(struct net_builder *b, const char *op, uint32_t x, uint32_t y,
+uint32_t build_unary(struct net_builder *b, enum op_code op, uint32_t from, const char *name);
+uint32_t build_binary(struct net_builder *b, enum op_code op, uint32_t x, uint32_t y,
                       const char *name);
 /* The channels of a value; 0 after an error. */
 uint32_t build_channels(const struct net_builder *b, uint32_t value);

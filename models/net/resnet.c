@@ -16,10 +16,10 @@ static uint32_t bottleneck(struct net_builder *b, uint32_t x, uint32_t width, ui
 
     x = build_conv(b, x, ".reduce", ".conv1", (struct build_kernels){ width, 1, 1, 1 });
     x = build_norm(b, x, ".reduce.norm", ".bn1", PARAM_NORM);
-    x = build_unary(b, "Relu", x, ".reduce.act");
+    x = build_unary(b, OP_Relu, x, ".reduce.act");
     x = build_conv(b, x, ".conv", ".conv2", (struct build_kernels){ width, 3, stride, 1 });
     x = build_norm(b, x, ".conv.norm", ".bn2", PARAM_NORM);
-    x = build_unary(b, "Relu", x, ".conv.act");
+    x = build_unary(b, OP_Relu, x, ".conv.act");
     x = build_conv(b, x, ".expand", ".conv3", (struct build_kernels){ width * EXPANSION, 1, 1, 1 });
     x = build_norm(b, x, ".expand.norm", ".bn3", PARAM_BRANCH_NORM);
     if (first) {
@@ -27,8 +27,8 @@ static uint32_t bottleneck(struct net_builder *b, uint32_t x, uint32_t width, ui
                         (struct build_kernels){ width * EXPANSION, 1, stride, 1 });
         in = build_norm(b, in, ".shortcut.norm", ".downsample.1", PARAM_NORM);
     }
-    x = build_binary(b, "Add", x, in, ".add");
-    return build_unary(b, "Relu", x, ".act");
+    x = build_binary(b, OP_Add, x, in, ".add");
+    return build_unary(b, OP_Relu, x, ".act");
 }
 
 struct net_traits resnet_traits(unsigned variant)
@@ -53,7 +53,7 @@ void build_resnet50(struct net_builder *b, unsigned variant)
     build_block(b, "stem", "");
     x = build_conv(b, x, "", "conv1", (struct build_kernels){ STEM_CHANNELS, 7, 2, 1 });
     x = build_norm(b, x, ".norm", "bn1", PARAM_NORM);
-    x = build_unary(b, "Relu", x, ".act");
+    x = build_unary(b, OP_Relu, x, ".act");
     x = build_maxpool(b, x, ".pool", 3, 2, 1);
     for (unsigned i = 0; i < EMU_COUNT_OF(stage); i++) {
         for (uint32_t k = 0; k < stage[i].blocks; k++) {
@@ -66,6 +66,6 @@ void build_resnet50(struct net_builder *b, unsigned variant)
         }
     }
     build_block(b, "head", "");
-    x = build_unary(b, "GlobalAveragePool", x, "avgpool");
+    x = build_unary(b, OP_GlobalAveragePool, x, "avgpool");
     build_classifier(b, x, "fc");
 }

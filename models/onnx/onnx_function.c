@@ -254,7 +254,7 @@ static enum emu_status give_results(struct onnx_reader *r, const struct onnx_cal
         struct wire_span inner = c->function->output.at[k];
         uint32_t value = c->value[onnx_names_find(&c->body->names, inner)], *to;
         const struct op_request q = {
-            .op = "Identity", .in = &value, .ins = 1, .out_name = &want[k].name, .outs = 1
+            .op = op_name(OP_Identity), .in = &value, .ins = 1, .out_name = &want[k].name, .outs = 1
         };
 
         if (want[k].at == ONNX_NAME_NONE)

@@ -184,7 +184,7 @@ static struct op_shape input_shape(const struct op_row *row, const struct op_att
     int whole = a->kind == OP_ATTR_INTS || a->kind == OP_ATTR_INT;
     struct op_shape s = { .type = whole ? OP_TYPE_I64 : OP_TYPE_F32 };
 
-    s.rank = list || !strcmp(row->name, "TopK");
+    s.rank = list || row->code == OP_TopK;
     s.dim[0] = list ? a->count : s.rank;
     if (!strcmp(spec->name, "condition") || !strcmp(spec->name, "training_mode"))
         s.type = OP_TYPE_BOOL;

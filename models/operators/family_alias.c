@@ -11,7 +11,7 @@ static enum emu_status alias_infer(struct op_call *c)
     double ratio;
 
     c->out[0] = *c->in[0];
-    if (strcmp(c->row->name, "Dropout") != 0)
+    if (!op_named(c, OP_Dropout))
         return EMU_OK;
     ratio = op_float(c, "ratio");
     if (op_int(c, "training_mode") && ratio != 0) {

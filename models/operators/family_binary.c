@@ -5,7 +5,6 @@
  * is two steps: a copy of what holds where the condition is false, and a choice over it.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/operators/op_families.h"
 
@@ -206,46 +205,41 @@ static int64_t xor
     /* --- the operators ------------------------------------------------------------------------ */
 
     static const struct function {
-    const char *name;
+    enum op_code code;
     float_function *of_floats;
     int_function *of_ints;
     int compares; /* 1: the result is a bool */
 } functions[] = {
-    { "Add", add, int_add, 0 },
-    { "And", NULL, and, 1 },
-    { "BitShift", NULL, shift, 0 },
-    { "Div", divide, int_divide, 0 },
-    { "Equal", equal, int_equal, 1 },
-    { "Greater", greater, int_greater, 1 },
-    { "GreaterOrEqual", greater_or_equal, int_greater_or_equal, 1 },
-    { "Less", less, int_less, 1 },
-    { "LessOrEqual", less_or_equal, int_less_or_equal, 1 },
-    { "Max", larger, int_larger, 0 },
-    { "Mean", add, NULL, 0 },
-    { "Min", smaller, int_smaller, 0 },
-    { "Mod", fmod, int_modulo, 0 },
-    { "Mul", multiply, int_multiply, 0 },
-    { "Or", NULL, or, 1 },
-    { "PRelu", prelu, int_prelu, 0 },
-    { "Pow", pow, int_power, 0 },
-    { "Sub", subtract, int_subtract, 0 },
-    { "Sum", add, NULL, 0 },
-    { "Xor", NULL, xor, 1 },
+    { OP_Add, add, int_add, 0 },
+    { OP_And, NULL, and, 1 },
+    { OP_BitShift, NULL, shift, 0 },
+    { OP_Div, divide, int_divide, 0 },
+    { OP_Equal, equal, int_equal, 1 },
+    { OP_Greater, greater, int_greater, 1 },
+    { OP_GreaterOrEqual, greater_or_equal, int_greater_or_equal, 1 },
+    { OP_Less, less, int_less, 1 },
+    { OP_LessOrEqual, less_or_equal, int_less_or_equal, 1 },
+    { OP_Max, larger, int_larger, 0 },
+    { OP_Mean, add, NULL, 0 },
+    { OP_Min, smaller, int_smaller, 0 },
+    { OP_Mod, fmod, int_modulo, 0 },
+    { OP_Mul, multiply, int_multiply, 0 },
+    { OP_Or, NULL, or, 1 },
+    { OP_PRelu, prelu, int_prelu, 0 },
+    { OP_Pow, pow, int_power, 0 },
+    { OP_Sub, subtract, int_subtract, 0 },
+    { OP_Sum, add, NULL, 0 },
+    { OP_Xor, NULL, xor, 1 },
 };
 
 /* NULL: Where. */
 static const struct function *function_of(const struct op_call *c)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(functions); k++) {
-        if (!strcmp(functions[k].name, c->row->name))
+        if (op_named(c, functions[k].code))
             return &functions[k];
     }
     return NULL;
-}
-
-static int is(const struct op_call *c, const char *name)
-{
-    return !strcmp(c->row->name, name);
 }
 
 static enum emu_status check_operator(struct op_call *c)
@@ -253,11 +247,11 @@ static enum emu_status check_operator(struct op_call *c)
     enum op_type type = c->in[0]->type;
     int is_float = op_type_kind(type) == OP_KIND_FLOAT;
 
-    if (is(c, "PRelu") && !op_shape_equal(&c->out[0], c->in[0]))
+    if (op_named(c, OP_PRelu) && !op_shape_equal(&c->out[0], c->in[0]))
         return op_refuse(c, "slope has more dimensions or elements than the data");
-    if (is(c, "Mod") && is_float && !op_int(c, "fmod"))
+    if (op_named(c, OP_Mod) && is_float && !op_int(c, "fmod"))
         return op_refuse(c, "of floats needs fmod = 1");
-    if (is(c, "BitShift")) {
+    if (op_named(c, OP_BitShift)) {
         if (type != OP_TYPE_U8 && type != OP_TYPE_U16 && type != OP_TYPE_U32 && type != OP_TYPE_U64)
             return op_refuse(c, "of %s: only unsigned integers are shifted", op_type_text(type));
         if (!op_is(c, "direction", "LEFT") && !op_is(c, "direction", "RIGHT"))
@@ -397,8 +391,8 @@ static enum emu_status binary_ref(struct op_call *c, const struct op_tensor *con
         return EMU_OK;
     }
     r.with.u64 = c->in[0]->type == OP_TYPE_U64;
-    r.with.flag =
-        (is(c, "Mod") && op_int(c, "fmod")) || (is(c, "BitShift") && op_is(c, "direction", "LEFT"));
+    r.with.flag = (op_named(c, OP_Mod) && op_int(c, "fmod")) ||
+                  (op_named(c, OP_BitShift) && op_is(c, "direction", "LEFT"));
     if (c->ins == 1)
         for_rows(row_copy, &r);
     for (uint32_t k = 1; k < c->ins; k++) {
@@ -406,7 +400,7 @@ static enum emu_status binary_ref(struct op_call *c, const struct op_tensor *con
         for_rows(row_apply, &r);
         r.x = out;
     }
-    for (uint64_t k = 0; is(c, "Mean") && k < op_shape_count(&out->shape); k++)
+    for (uint64_t k = 0; op_named(c, OP_Mean) && k < op_shape_count(&out->shape); k++)
         out->f[k] /= c->ins;
     return EMU_OK;
 }
@@ -425,7 +419,7 @@ static enum emu_status append_ones(struct op_graph *g, const struct op_request *
     const struct op_named_attr list = { "axes",
                                         { .kind = OP_ATTR_INTS, .count = ones, .ints = axes } };
     const uint32_t in = *value;
-    const struct op_request unsqueeze = { .op = "Unsqueeze",
+    const struct op_request unsqueeze = { .op = op_name(OP_Unsqueeze),
                                           .version = 1,
                                           .block = r->block,
                                           .in = &in,

@@ -7,7 +7,7 @@
 
 static enum emu_status cast_infer(struct op_call *c)
 {
-    int like = !strcmp(c->row->name, "CastLike");
+    int like = op_named(c, OP_CastLike);
     int64_t number = like ? 0 : op_int(c, "to");
 
     c->out[0] = *c->in[0];

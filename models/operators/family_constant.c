@@ -282,23 +282,23 @@ static void keep_triangle(const struct op_call *c, const struct op_tensor *x, st
 
 static enum emu_status constant_infer(struct op_call *c)
 {
-    return op_named(c, "Constant")          ? infer_constant(c)
-           : op_named(c, "ConstantOfShape") ? infer_filled(c)
-           : op_named(c, "Range")           ? infer_range(c)
-           : op_named(c, "OneHot")          ? infer_one_hot(c)
-                                            : infer_triangle(c);
+    return op_named(c, OP_Constant)          ? infer_constant(c)
+           : op_named(c, OP_ConstantOfShape) ? infer_filled(c)
+           : op_named(c, OP_Range)           ? infer_range(c)
+           : op_named(c, OP_OneHot)          ? infer_one_hot(c)
+                                             : infer_triangle(c);
 }
 
 static enum emu_status constant_ref(struct op_call *c, const struct op_tensor *const *in,
                                     struct op_tensor *out)
 {
-    if (op_named(c, "Constant"))
+    if (op_named(c, OP_Constant))
         return make_constant(c, &out[0]);
-    if (op_named(c, "ConstantOfShape"))
+    if (op_named(c, OP_ConstantOfShape))
         return make_filled(c, &out[0]);
-    if (op_named(c, "Range"))
+    if (op_named(c, OP_Range))
         return make_range(c, &out[0]);
-    if (op_named(c, "OneHot"))
+    if (op_named(c, OP_OneHot))
         return make_one_hot(c, in[0], &out[0]);
     keep_triangle(c, in[0], &out[0]);
     return EMU_OK;

@@ -58,7 +58,7 @@ static enum emu_status conv_read(struct op_call *c, struct conv *v)
 {
     const struct op_shape *x = c->in[0], *w = c->in[1], *bias = op_given(c, 2) ? c->in[2] : NULL;
 
-    *v = (struct conv){ .transposed = op_named(c, "ConvTranspose") };
+    *v = (struct conv){ .transposed = op_named(c, OP_ConvTranspose) };
     if (x->rank != w->rank)
         return op_refuse(c, "an input of %u dimensions and weights of %u", x->rank, w->rank);
     TRY(op_window_read(c, x, w->dim + 2, &v->w));

@@ -357,7 +357,7 @@ static enum emu_status scatter(struct op_call *c, const struct op_tensor *const 
     struct slices s = { .inner = 1 };
     enum scatter_reduction how;
     unsigned axis = 0;
-    int nd = op_named(c, "ScatterND");
+    int nd = op_named(c, OP_ScatterND);
 
     TRY(read_reduction(c, &how));
     if (nd)
@@ -511,32 +511,32 @@ static enum emu_status non_zero(struct op_call *c, struct op_tensor *out)
 
 static enum emu_status gather_infer(struct op_call *c)
 {
-    return op_named(c, "Gather")            ? infer_gather(c)
-           : op_named(c, "GatherElements")  ? infer_gather_elements(c)
-           : op_named(c, "GatherGradient")  ? infer_gather_gradient(c)
-           : op_named(c, "GatherND")        ? infer_gather_nd(c)
-           : op_named(c, "ScatterElements") ? infer_scatter_elements(c)
-           : op_named(c, "ScatterND")       ? infer_scatter_nd(c)
-           : op_named(c, "TopK")            ? infer_top_k(c)
-                                            : infer_non_zero(c);
+    return op_named(c, OP_Gather)            ? infer_gather(c)
+           : op_named(c, OP_GatherElements)  ? infer_gather_elements(c)
+           : op_named(c, OP_GatherGradient)  ? infer_gather_gradient(c)
+           : op_named(c, OP_GatherND)        ? infer_gather_nd(c)
+           : op_named(c, OP_ScatterElements) ? infer_scatter_elements(c)
+           : op_named(c, OP_ScatterND)       ? infer_scatter_nd(c)
+           : op_named(c, OP_TopK)            ? infer_top_k(c)
+                                             : infer_non_zero(c);
 }
 
 static enum emu_status gather_ref(struct op_call *c, const struct op_tensor *const *in,
                                   struct op_tensor *out)
 {
-    if (op_named(c, "Gather"))
+    if (op_named(c, OP_Gather))
         return gather(c, in[0], in[1], &out[0]);
-    if (op_named(c, "GatherElements"))
+    if (op_named(c, OP_GatherElements))
         return gather_elements(c, in[0], in[1], &out[0]);
-    if (op_named(c, "GatherND"))
+    if (op_named(c, OP_GatherND))
         return gather_nd(c, in[0], in[1], &out[0]);
-    if (op_named(c, "TopK"))
+    if (op_named(c, OP_TopK))
         return top_k(c, in[0], out);
-    if (op_named(c, "GatherGradient")) {
+    if (op_named(c, OP_GatherGradient)) {
         gather_gradient(c, in[0], in[1], &out[0]);
         return EMU_OK;
     }
-    if (op_named(c, "NonZero"))
+    if (op_named(c, OP_NonZero))
         return non_zero(c, &out[0]);
     return scatter(c, in, &out[0]);
 }
@@ -552,7 +552,7 @@ enum emu_status upgrade_scatter(struct op_graph *g, const struct op_request *r, 
 {
     struct op_request now = *r;
 
-    now.op = "ScatterElements";
+    now.op = op_name(OP_ScatterElements);
     now.version = 0;
     return op_node(g, &now, out);
 }

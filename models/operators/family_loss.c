@@ -3,19 +3,18 @@
  * in its place: a number for each class, which add up to 1.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_lanes.h"
 
 static int from_scores(const struct op_call *c)
 {
-    return strcmp(c->row->name, "NegativeLogLikelihoodLoss") != 0;
+    return !op_named(c, OP_NegativeLogLikelihoodLoss);
 }
 
 static int has_targets(const struct op_call *c)
 {
-    return op_named(c, "CrossEntropy");
+    return op_named(c, OP_CrossEntropy);
 }
 
 static enum emu_status loss_infer(struct op_call *c)

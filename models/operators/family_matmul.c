@@ -277,7 +277,7 @@ static enum emu_status gemm_ref(struct op_call *c, const struct op_tensor *const
 
 static int is_gemm(const struct op_call *c)
 {
-    return !strcmp(c->row->name, "Gemm");
+    return op_named(c, OP_Gemm);
 }
 
 static enum emu_status infer(struct op_call *c)

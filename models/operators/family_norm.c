@@ -3,7 +3,6 @@
  * Variances are those of the population and computed in two passes.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_lanes.h"
@@ -371,19 +370,19 @@ static enum emu_status mvn_axes(struct op_call *c, uint32_t *axes)
 }
 
 static const struct lane_norm {
-    const char *name;
+    enum op_code code;
     enum emu_status (*axes)(struct op_call *c, uint32_t *axes); /* that a lane runs along */
     lane_function *compute;
 } lane_norms[] = {
-    { "LRN", lrn_axes, local_response },
-    { "LpNormalization", lp_axes, unit_length },
-    { "MeanVarianceNormalization", mvn_axes, mean_variance },
+    { OP_LRN, lrn_axes, local_response },
+    { OP_LpNormalization, lp_axes, unit_length },
+    { OP_MeanVarianceNormalization, mvn_axes, mean_variance },
 };
 
 static const struct lane_norm *lane_norm_of(const struct op_call *c)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(lane_norms); k++) {
-        if (!strcmp(lane_norms[k].name, c->row->name))
+        if (op_named(c, lane_norms[k].code))
             return &lane_norms[k];
     }
     emu_abort(__FILE__, __LINE__, c->row->name);
@@ -425,24 +424,24 @@ static enum emu_status lane_ref(struct op_call *c, const struct op_tensor *const
 /* --- the family --------------------------------------------------------------------------- */
 
 static const struct norm_shape {
-    const char *name;
+    enum op_code code;
     enum emu_status (*infer)(struct op_call *c);
     enum emu_status (*ref)(struct op_call *c, const struct op_tensor *const *in,
                            struct op_tensor *out);
 } norms[] = {
-    { "BatchNormalization", batch_infer, batch_ref },
-    { "GroupNormalization", group_infer, group_ref },
-    { "InstanceNormalization", instance_infer, instance_ref },
-    { "LRN", lane_infer, lane_ref },
-    { "LayerNormalization", layer_infer, layer_ref },
-    { "LpNormalization", lane_infer, lane_ref },
-    { "MeanVarianceNormalization", lane_infer, lane_ref },
+    { OP_BatchNormalization, batch_infer, batch_ref },
+    { OP_GroupNormalization, group_infer, group_ref },
+    { OP_InstanceNormalization, instance_infer, instance_ref },
+    { OP_LRN, lane_infer, lane_ref },
+    { OP_LayerNormalization, layer_infer, layer_ref },
+    { OP_LpNormalization, lane_infer, lane_ref },
+    { OP_MeanVarianceNormalization, lane_infer, lane_ref },
 };
 
 static const struct norm_shape *norm_of(const struct op_call *c)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(norms); k++) {
-        if (!strcmp(norms[k].name, c->row->name))
+        if (op_named(c, norms[k].code))
             return &norms[k];
     }
     emu_abort(__FILE__, __LINE__, c->row->name);
@@ -512,7 +511,7 @@ static enum emu_status by_channel(struct op_graph *g, const struct op_request *r
     uint32_t narrow;
     const struct op_named_attr shape = { "shape",
                                          { .kind = OP_ATTR_INTS, .count = 2, .ints = wide } };
-    struct op_request expand = { .op = "Expand",
+    struct op_request expand = { .op = op_name(OP_Expand),
                                  .block = r->block,
                                  .in = &narrow,
                                  .ins = 1,

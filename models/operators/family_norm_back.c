@@ -80,9 +80,9 @@ static enum emu_status see_layer(struct op_call *c, struct seen *s)
 static enum emu_status see(struct op_call *c, struct seen *s)
 {
     *s = (struct seen){ .scale.type = c->in[0]->type };
-    if (op_named(c, "BatchNormalizationGradient"))
+    if (op_named(c, OP_BatchNormalizationGradient))
         return see_batch(c, s);
-    if (op_named(c, "GroupNormalizationGradient"))
+    if (op_named(c, OP_GroupNormalizationGradient))
         return see_group(c, s);
     return see_layer(c, s);
 }

@@ -70,16 +70,28 @@ static enum emu_status read_type(struct op_call *c, struct pool *v)
     return EMU_OK;
 }
 
+static enum pool_kind kind_of(const struct op_call *c)
+{
+    switch (c->row->code) {
+    case OP_MaxPool:
+    case OP_GlobalMaxPool:
+    case OP_MaxPoolGradient:
+        return POOL_MAX;
+    case OP_LpPool:
+    case OP_GlobalLpPool:
+        return POOL_LP;
+    default:
+        return POOL_AVERAGE;
+    }
+}
+
 /* x: what is pooled. */
 static enum emu_status pool_read(struct op_call *c, const struct op_shape *x, struct pool *v)
 {
-    const char *name = c->row->name;
-    int global = !strncmp(name, "Global", 6);
+    int global = op_named(c, OP_GlobalMaxPool) || op_named(c, OP_GlobalAveragePool) ||
+                 op_named(c, OP_GlobalLpPool);
 
-    name += global ? 6 : 0;
-    *v = (struct pool){ .kind = !strncmp(name, "MaxPool", 7) ? POOL_MAX
-                                : !strcmp(name, "LpPool")    ? POOL_LP
-                                                             : POOL_AVERAGE };
+    *v = (struct pool){ .kind = kind_of(c) };
     TRY(read_type(c, v));
     if (global)
         TRY(read_global(c, &v->w));
@@ -93,7 +105,7 @@ static enum emu_status pool_read(struct op_call *c, const struct op_shape *x, st
 
 static int is_gradient(const struct op_call *c)
 {
-    return op_named(c, "MaxPoolGradient") || op_named(c, "AveragePoolGradient");
+    return op_named(c, OP_MaxPoolGradient) || op_named(c, OP_AveragePoolGradient);
 }
 
 /* What was pooled, of a gradient. */
@@ -105,7 +117,7 @@ static enum emu_status pooled_shape(struct op_call *c, struct op_shape *x)
     *x = *c->in[0];
     if (dy->rank < 3)
         return op_refuse(c, "of %u dimensions: batch, channels and one more are needed", dy->rank);
-    if (op_named(c, "MaxPoolGradient"))
+    if (op_named(c, OP_MaxPoolGradient))
         return EMU_OK;
     TRY(op_dims(c, "input_shape", &plane));
     if (plane.rank + 2 != dy->rank)

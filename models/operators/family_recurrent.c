@@ -175,7 +175,7 @@ static enum emu_status read_recurrent(struct op_call *c, struct recurrent *v)
     const struct op_shape *x = c->in[X], *r = c->in[R];
 
     *v = (struct recurrent){ .clip = op_has(c, "clip") ? op_float(c, "clip") : INFINITY };
-    v->cell = op_named(c, "LSTM") ? LSTM : op_named(c, "GRU") ? GRU : RNN;
+    v->cell = op_named(c, OP_LSTM) ? LSTM : op_named(c, OP_GRU) ? GRU : RNN;
     v->batch_first = op_int(c, "layout") != 0;
     v->linear_before_reset = v->cell == GRU && op_int(c, "linear_before_reset");
     v->input_forget = v->cell == LSTM && op_int(c, "input_forget");

@@ -4,7 +4,6 @@
  * A reduction is a row of `functions`: what it makes of n floats, and what of n integers.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_lanes.h"
@@ -172,35 +171,30 @@ static int64_t int_smallest(const int64_t *x, uint64_t n, int u64)
 /* --- the operators ------------------------------------------------------------------------ */
 
 static const struct reduce_function {
-    const char *name;
+    enum op_code code;
     float_function *of_floats;
     int_function *of_ints; /* NULL: what of_floats says, truncated */
 } functions[] = {
-    { "ReduceL1", sum_absolute, int_sum_absolute },
-    { "ReduceL2", norm, NULL },
-    { "ReduceLogSum", log_sum, NULL },
-    { "ReduceLogSumExp", log_sum_exp, NULL },
-    { "ReduceMax", largest, int_largest },
-    { "ReduceMean", mean, int_mean },
-    { "ReduceMin", smallest, int_smallest },
-    { "ReduceProd", product, int_product },
-    { "ReduceSum", sum, int_sum },
-    { "ReduceSumSquare", sum_square, int_sum_square },
+    { OP_ReduceL1, sum_absolute, int_sum_absolute },
+    { OP_ReduceL2, norm, NULL },
+    { OP_ReduceLogSum, log_sum, NULL },
+    { OP_ReduceLogSumExp, log_sum_exp, NULL },
+    { OP_ReduceMax, largest, int_largest },
+    { OP_ReduceMean, mean, int_mean },
+    { OP_ReduceMin, smallest, int_smallest },
+    { OP_ReduceProd, product, int_product },
+    { OP_ReduceSum, sum, int_sum },
+    { OP_ReduceSumSquare, sum_square, int_sum_square },
 };
 
 /* NULL: none of them. */
 static const struct reduce_function *function_of(const struct op_call *c)
 {
     for (unsigned k = 0; k < EMU_COUNT_OF(functions); k++) {
-        if (!strcmp(functions[k].name, c->row->name))
+        if (op_named(c, functions[k].code))
             return &functions[k];
     }
     return NULL;
-}
-
-static int is(const struct op_call *c, const char *name)
-{
-    return !strcmp(c->row->name, name);
 }
 
 /* The axes along which lanes run. */
@@ -241,7 +235,7 @@ static enum emu_status reduce_infer(struct op_call *c)
 
     TRY(lane_axes(c, &axes));
     *out = *in;
-    if (is(c, "CumSum"))
+    if (op_named(c, OP_CumSum))
         return EMU_OK;
     keep = op_int(c, "keepdims") != 0;
     *out = (struct op_shape){ .type = function_of(c) ? in->type : OP_TYPE_I64 };
@@ -274,8 +268,8 @@ static struct reduce_call reduction_of(const struct op_call *c)
     struct reduce_call r = { .f = function_of(c),
                              .is_float = op_type_kind(c->in[0]->type) == OP_KIND_FLOAT,
                              .u64 = c->in[0]->type == OP_TYPE_U64,
-                             .most = is(c, "ArgMax"),
-                             .sums = is(c, "CumSum") };
+                             .most = op_named(c, OP_ArgMax),
+                             .sums = op_named(c, OP_CumSum) };
 
     if (r.sums) {
         r.exclusive = op_int(c, "exclusive") != 0;

@@ -486,7 +486,7 @@ static enum emu_status make_resize(struct op_graph *g, const struct op_request *
     };
     struct op_request now = *r;
 
-    now.op = "Resize";
+    now.op = op_name(OP_Resize);
     now.version = 0;
     now.in = in;
     now.ins = EMU_COUNT_OF(in);

@@ -35,10 +35,10 @@ static enum emu_status shape_infer(struct op_call *c)
 {
     int64_t begin, end;
 
-    if (op_named(c, "EyeLike"))
+    if (op_named(c, OP_EyeLike))
         return infer_eye(c);
     c->out[0] = (struct op_shape){ .type = OP_TYPE_I64 };
-    if (op_named(c, "Size"))
+    if (op_named(c, OP_Size))
         return EMU_OK;
     read_range(c, &begin, &end);
     c->out[0].rank = 1;
@@ -67,9 +67,9 @@ static enum emu_status shape_ref(struct op_call *c, const struct op_tensor *cons
     const struct op_shape *s = &in[0]->shape;
     int64_t begin, end;
 
-    if (op_named(c, "EyeLike")) {
+    if (op_named(c, OP_EyeLike)) {
         fill_eye(op_int(c, "k"), &out[0]);
-    } else if (op_named(c, "Size")) {
+    } else if (op_named(c, OP_Size)) {
         out[0].i[0] = (int64_t)op_shape_count(s);
     } else {
         read_range(c, &begin, &end);

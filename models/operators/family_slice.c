@@ -425,26 +425,26 @@ static enum emu_status compress(struct op_call *c, const struct op_tensor *x, st
 
 static enum emu_status slice_infer(struct op_call *c)
 {
-    return op_named(c, "Slice")             ? infer_slice(c)
-           : op_named(c, "Split")           ? infer_split(c)
-           : op_named(c, "Concat")          ? infer_concat(c)
-           : op_named(c, "Pad")             ? infer_pad(c)
-           : op_named(c, "ReverseSequence") ? infer_reverse(c)
-                                            : infer_compress(c);
+    return op_named(c, OP_Slice)             ? infer_slice(c)
+           : op_named(c, OP_Split)           ? infer_split(c)
+           : op_named(c, OP_Concat)          ? infer_concat(c)
+           : op_named(c, OP_Pad)             ? infer_pad(c)
+           : op_named(c, OP_ReverseSequence) ? infer_reverse(c)
+                                             : infer_compress(c);
 }
 
 static enum emu_status slice_ref(struct op_call *c, const struct op_tensor *const *in,
                                  struct op_tensor *out)
 {
-    if (op_named(c, "Slice"))
+    if (op_named(c, OP_Slice))
         return slice(c, in[0], &out[0]);
-    if (op_named(c, "Split"))
+    if (op_named(c, OP_Split))
         return split(c, in[0], out);
-    if (op_named(c, "Concat"))
+    if (op_named(c, OP_Concat))
         return concat(c, in, &out[0]);
-    if (op_named(c, "Pad"))
+    if (op_named(c, OP_Pad))
         return pad(c, in[0], &out[0]);
-    if (op_named(c, "Compress"))
+    if (op_named(c, OP_Compress))
         return compress(c, in[0], &out[0]);
     reverse(c, in[0], in[1], &out[0]);
     return EMU_OK;
@@ -576,7 +576,7 @@ enum emu_status upgrade_center_crop_pad(struct op_graph *g, const struct op_requ
     if (why)
         return op_node_refuse(g, r, out, "%s", why);
     TRY(op_constant_new(g, &list, pads, &in[1]));
-    now.op = "Pad";
+    now.op = op_name(OP_Pad);
     now.version = 0;
     now.in = in;
     now.ins = EMU_COUNT_OF(in);

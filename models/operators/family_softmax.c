@@ -1,6 +1,5 @@
 /* family_softmax.c - Softmax, LogSoftmax and Hardmax along one axis. */
 #include <math.h>
-#include <string.h>
 
 #include "models/operators/op_exp.h"
 #include "models/operators/op_families.h"
@@ -59,10 +58,10 @@ static enum emu_status softmax_ref(struct op_call *c, const struct op_tensor *co
     s = op_lanes_new(c->in[0], 1u << axis, &l);
     for (uint64_t k = 0; s == EMU_OK && k < l.count; k++) {
         op_lane_read(&l, k, in[0]);
-        if (!strcmp(c->row->name, "Hardmax"))
+        if (op_named(c, OP_Hardmax))
             hardmax(l.f, l.length);
         else
-            softmax(l.f, l.length, !strcmp(c->row->name, "LogSoftmax"));
+            softmax(l.f, l.length, op_named(c, OP_LogSoftmax));
         op_lane_write(&l, k, out);
     }
     op_lanes_free(&l);
@@ -103,7 +102,7 @@ enum emu_status upgrade_softmax(struct op_graph *g, const struct op_request *r, 
                               s.rank);
     if (from + 1 == s.rank || (s.rank && !op_shape_count(&s)))
         return with_axis(g, r, r->op, r->in[0], -1, out);
-    TRY(with_axis(g, &part, "Flatten", r->in[0], from, &flat));
+    TRY(with_axis(g, &part, op_name(OP_Flatten), r->in[0], from, &flat));
     part.name = r->name;
     TRY(with_axis(g, &part, r->op, flat, -1, &soft));
     return op_reshape(g, r, soft, &s, out);

@@ -296,7 +296,7 @@ double op_function_value(const struct op_function *f, double x, double a, double
 
 static int is_clip(const struct op_call *c)
 {
-    return !strcmp(c->row->name, "Clip");
+    return op_named(c, OP_Clip);
 }
 
 /* A bound of Clip is one number of the data's type. */

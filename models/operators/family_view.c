@@ -154,7 +154,7 @@ static enum emu_status read_blocks(struct op_call *c, uint32_t *b, struct op_sha
 {
     const struct op_shape *x = c->in[0];
     int64_t size = op_int(c, "blocksize");
-    int down = op_named(c, "SpaceToDepth");
+    int down = op_named(c, OP_SpaceToDepth);
 
     *out = *x;
     if (x->rank != 4)
@@ -181,11 +181,11 @@ static enum emu_status move_blocks(struct op_call *c, struct move *m)
     struct op_shape out;
     uint32_t b;
 
-    if (op_named(c, "DepthToSpace") && !op_is(c, "mode", "DCR") && !op_is(c, "mode", "CRD"))
+    if (op_named(c, OP_DepthToSpace) && !op_is(c, "mode", "DCR") && !op_is(c, "mode", "CRD"))
         return op_refuse(c, "mode %.60s is neither DCR nor CRD", op_string(c, "mode"));
     TRY(read_blocks(c, &b, &out));
     op_move_strides(x, stride);
-    if (op_named(c, "SpaceToDepth")) {
+    if (op_named(c, OP_SpaceToDepth)) {
         *m = (struct move){ { x->type, 6, { x->dim[0], b, b, x->dim[1], out.dim[2], out.dim[3] } },
                             { stride[0], stride[2], 1, stride[1], stride[2] * b, b } };
     } else {
@@ -278,14 +278,14 @@ static enum emu_status tile(const struct op_tensor *x, struct op_tensor *out)
 
 static enum emu_status view_infer(struct op_call *c)
 {
-    return op_named(c, "Reshape")     ? infer_reshape(c)
-           : op_named(c, "Flatten")   ? infer_flatten(c)
-           : op_named(c, "Squeeze")   ? infer_squeeze(c)
-           : op_named(c, "Unsqueeze") ? infer_unsqueeze(c)
-           : op_named(c, "Transpose") ? infer_transpose(c)
-           : op_named(c, "Expand")    ? infer_expand(c)
-           : op_named(c, "Tile")      ? infer_tile(c)
-                                      : infer_blocks(c);
+    return op_named(c, OP_Reshape)     ? infer_reshape(c)
+           : op_named(c, OP_Flatten)   ? infer_flatten(c)
+           : op_named(c, OP_Squeeze)   ? infer_squeeze(c)
+           : op_named(c, OP_Unsqueeze) ? infer_unsqueeze(c)
+           : op_named(c, OP_Transpose) ? infer_transpose(c)
+           : op_named(c, OP_Expand)    ? infer_expand(c)
+           : op_named(c, OP_Tile)      ? infer_tile(c)
+                                       : infer_blocks(c);
 }
 
 static enum emu_status view_ref(struct op_call *c, const struct op_tensor *const *in,
@@ -293,15 +293,15 @@ static enum emu_status view_ref(struct op_call *c, const struct op_tensor *const
 {
     struct move m = { .shape = out[0].shape };
 
-    if (op_named(c, "Tile"))
+    if (op_named(c, OP_Tile))
         return tile(in[0], &out[0]);
-    if (op_named(c, "Expand")) {
+    if (op_named(c, OP_Expand)) {
         expand(in[0], &out[0]);
         return EMU_OK;
     }
-    if (op_named(c, "Transpose"))
+    if (op_named(c, OP_Transpose))
         TRY(move_transpose(c, &m));
-    else if (op_named(c, "DepthToSpace") || op_named(c, "SpaceToDepth"))
+    else if (op_named(c, OP_DepthToSpace) || op_named(c, OP_SpaceToDepth))
         TRY(move_blocks(c, &m));
     else
         op_move_strides(&m.shape, m.stride);

@@ -43,13 +43,13 @@ static void matmul_back(struct op_gradient *x)
     if (x->wanted[0])
         x->in[0] = gradient_reshape(
             x,
-            gradient_sum_to(x, gradient_binary(x, "MatMul", dy, gradient_turn(x, b)),
+            gradient_sum_to(x, gradient_binary(x, OP_MatMul, dy, gradient_turn(x, b)),
                             a == OP_NONE ? as : gradient_shape(x, a)),
             as);
     if (x->wanted[1])
         x->in[1] = gradient_reshape(
             x,
-            gradient_sum_to(x, gradient_binary(x, "MatMul", gradient_turn(x, a), dy),
+            gradient_sum_to(x, gradient_binary(x, OP_MatMul, gradient_turn(x, a), dy),
                             b == OP_NONE ? bs : gradient_shape(x, b)),
             bs);
 }
@@ -58,7 +58,7 @@ static uint32_t gemm(struct op_gradient *x, uint32_t a, uint32_t b, int turn_a, 
 {
     struct op_call c = op_attrs_of(x->g, x->n);
 
-    return gradient_node(x, "Gemm", (uint32_t[]){ a, b }, 2,
+    return gradient_node(x, OP_Gemm, (uint32_t[]){ a, b }, 2,
                          (struct op_named_attr[]){ gradient_float("alpha", op_float(&c, "alpha")),
                                                    gradient_int("transA", turn_a),
                                                    gradient_int("transB", turn_b) },
@@ -79,13 +79,13 @@ static void gemm_back(struct op_gradient *x)
         double beta = op_float(&c, "beta");
         uint32_t sum = gradient_sum_to(x, dy, gradient_shape(x, x->n->in[2]));
 
-        x->in[2] = beta == 1 ? sum : gradient_scaled(x, "Mul", sum, beta);
+        x->in[2] = beta == 1 ? sum : gradient_scaled(x, OP_Mul, sum, beta);
     }
 }
 
 void gradient_matmul_node(struct op_gradient *x)
 {
-    if (gradient_is(x, "Gemm"))
+    if (gradient_is(x, OP_Gemm))
         gemm_back(x);
     else
         matmul_back(x);
@@ -200,8 +200,9 @@ void gradient_einsum_node(struct op_gradient *x)
             if (j != k)
                 in[n++] = x->n->in[j];
         }
-        x->in[k] = gradient_node(
-            x, "Einsum", in, n, (struct op_named_attr[]){ gradient_text("equation", equation) }, 1);
+        x->in[k] =
+            gradient_node(x, OP_Einsum, in, n,
+                          (struct op_named_attr[]){ gradient_text("equation", equation) }, 1);
     }
 }
 
@@ -238,7 +239,7 @@ static enum emu_status window_of(struct op_gradient *x, struct op_window *w)
     const uint32_t *kernel = x->n->ins > 1 ? x->g->value[x->n->in[1]].shape.dim + 2 : NULL;
 
     TRY(op_window_read(&c, &s, kernel, w));
-    if (gradient_is(x, "ConvTranspose"))
+    if (gradient_is(x, OP_ConvTranspose))
         return op_window_transposed(&c, w);
     return op_window_forward(&c, op_knows(&c, "ceil_mode") && op_int(&c, "ceil_mode"), w);
 }
@@ -249,7 +250,7 @@ static uint32_t bias_back(struct op_gradient *x)
     uint32_t dy = x->out[0];
 
     return gradient_reshape(
-        x, gradient_reduce(x, "ReduceSum", dy, ((1u << gradient_shape(x, dy).rank) - 1) & ~2u),
+        x, gradient_reduce(x, OP_ReduceSum, dy, ((1u << gradient_shape(x, dy).rank) - 1) & ~2u),
         gradient_shape(x, x->n->in[2]));
 }
 
@@ -266,14 +267,14 @@ static uint32_t data_back(struct op_gradient *x, const struct op_window *w,
                   op_window_reach(w, d);
     if (!transposed)
         all.attr[all.attrs++] = gradient_ints("output_padding", more, w->dims);
-    return gradient_node(x, transposed ? "Conv" : "ConvTranspose",
+    return gradient_node(x, transposed ? OP_Conv : OP_ConvTranspose,
                          (uint32_t[]){ x->out[0], x->n->in[1] }, 2, all.attr, all.attrs);
 }
 
 void gradient_conv_node(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
-    int transposed = gradient_is(x, "ConvTranspose");
+    int transposed = gradient_is(x, OP_ConvTranspose);
     uint32_t in = x->n->in[0], dy = x->out[0];
     struct window_attrs a;
     struct op_window w;
@@ -292,7 +293,7 @@ void gradient_conv_node(struct op_gradient *x)
     if (x->wanted[0])
         x->in[0] = data_back(x, &w, &a, transposed);
     if (x->wanted[1])
-        x->in[1] = gradient_node(x, "ConvWeightGradient",
+        x->in[1] = gradient_node(x, OP_ConvWeightGradient,
                                  (uint32_t[]){ transposed ? dy : in, transposed ? in : dy }, 2,
                                  a.attr, a.attrs);
     if (x->n->ins > 2 && x->wanted[2])
@@ -305,7 +306,7 @@ static void global_mean_back(struct op_gradient *x)
     const struct op_shape s = gradient_shape(x, x->n->in[0]);
     double n = (double)op_shape_span(&s, 2, s.rank);
 
-    x->in[0] = gradient_expand(x, gradient_scaled(x, "Mul", x->out[0], 1 / n), s);
+    x->in[0] = gradient_expand(x, gradient_scaled(x, OP_Mul, x->out[0], 1 / n), s);
 }
 
 /* The window of GlobalMaxPool: all of the plane. */
@@ -321,7 +322,7 @@ static void whole_plane(const struct op_shape *s, struct op_window *w)
 static void max_back(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
-    int global = gradient_is(x, "GlobalMaxPool");
+    int global = gradient_is(x, OP_GlobalMaxPool);
     uint32_t in[] = { x->n->in[0], x->out[0] };
     const struct op_shape s = gradient_shape(x, in[0]);
     struct window_attrs a;
@@ -336,7 +337,7 @@ static void max_back(struct op_gradient *x)
     window_attrs(&w, &a);
     if (!global)
         a.attr[a.attrs++] = gradient_int("ceil_mode", op_int(&c, "ceil_mode"));
-    x->in[0] = gradient_node(x, "MaxPoolGradient", in, 2, a.attr, a.attrs);
+    x->in[0] = gradient_node(x, OP_MaxPoolGradient, in, 2, a.attr, a.attrs);
 }
 
 static void mean_back(struct op_gradient *x)
@@ -356,16 +357,16 @@ static void mean_back(struct op_gradient *x)
         shape[d] = s.dim[2 + d];
     a.attr[a.attrs++] = gradient_int("count_include_pad", op_int(&c, "count_include_pad"));
     a.attr[a.attrs++] = gradient_ints("input_shape", shape, w.dims);
-    x->in[0] = gradient_node(x, "AveragePoolGradient", x->out, 1, a.attr, a.attrs);
+    x->in[0] = gradient_node(x, OP_AveragePoolGradient, x->out, 1, a.attr, a.attrs);
 }
 
 void gradient_pool_node(struct op_gradient *x)
 {
-    if (gradient_is(x, "GlobalAveragePool"))
+    if (gradient_is(x, OP_GlobalAveragePool))
         global_mean_back(x);
-    else if (gradient_is(x, "MaxPool") || gradient_is(x, "GlobalMaxPool"))
+    else if (gradient_is(x, OP_MaxPool) || gradient_is(x, OP_GlobalMaxPool))
         max_back(x);
-    else if (gradient_is(x, "AveragePool"))
+    else if (gradient_is(x, OP_AveragePool))
         mean_back(x);
     else
         gradient_refuse(x, "of root means none is built");

@@ -27,11 +27,11 @@ static uint32_t bound(struct op_gradient *x, const char *name, double preset)
 static uint32_t clip_back(struct op_gradient *x)
 {
     uint32_t in = x->n->in[0], low = bound(x, "min", -INFINITY), high = bound(x, "max", INFINITY);
-    uint32_t inside = gradient_binary(x, "And", gradient_binary(x, "GreaterOrEqual", in, low),
-                                      gradient_binary(x, "LessOrEqual", in, high));
+    uint32_t inside = gradient_binary(x, OP_And, gradient_binary(x, OP_GreaterOrEqual, in, low),
+                                      gradient_binary(x, OP_LessOrEqual, in, high));
     uint32_t zero = gradient_number(x, in, 0);
 
-    return gradient_node(x, "Where", (uint32_t[]){ inside, x->out[0], zero }, 3, NULL, 0);
+    return gradient_node(x, OP_Where, (uint32_t[]){ inside, x->out[0], zero }, 3, NULL, 0);
 }
 
 void gradient_unary_node(struct op_gradient *x)
@@ -41,12 +41,12 @@ void gradient_unary_node(struct op_gradient *x)
     struct op_named_attr attr[3] = { gradient_text("function", x->n->row->name) };
     uint32_t attrs = 1, in[2];
 
-    if (gradient_is(x, "Clip")) {
+    if (gradient_is(x, OP_Clip)) {
         x->in[0] = clip_back(x);
         return;
     }
-    if (gradient_is(x, "Neg")) {
-        x->in[0] = gradient_unary(x, "Neg", x->out[0]);
+    if (gradient_is(x, OP_Neg)) {
+        x->in[0] = gradient_unary(x, OP_Neg, x->out[0]);
         return;
     }
     if (!s) /* steps, and what is not a float */
@@ -57,11 +57,11 @@ void gradient_unary_node(struct op_gradient *x)
         if (name)
             attr[attrs++] = gradient_float(k ? "beta" : "alpha", op_float(&c, name));
     }
-    if (gradient_is(x, "Gelu") && op_is(&c, "approximate", "tanh"))
+    if (gradient_is(x, OP_Gelu) && op_is(&c, "approximate", "tanh"))
         attr[attrs++] = gradient_float("alpha", 1);
     in[0] = op_slope_of_result(s) ? x->n->out[0] : x->n->in[0];
     in[1] = x->out[0];
-    x->in[0] = gradient_node(x, "UnaryGradient", in, 2, attr, attrs);
+    x->in[0] = gradient_node(x, OP_UnaryGradient, in, 2, attr, attrs);
 }
 
 /* --- of two ------------------------------------------------------------------------------- */
@@ -69,14 +69,14 @@ void gradient_unary_node(struct op_gradient *x)
 /* dy times how the result changes with input k. */
 static uint32_t product_back(struct op_gradient *x, unsigned k)
 {
-    return gradient_binary(x, "Mul", x->out[0], x->n->in[1 - k]);
+    return gradient_binary(x, OP_Mul, x->out[0], x->n->in[1 - k]);
 }
 
 static uint32_t quotient_back(struct op_gradient *x, unsigned k)
 {
-    uint32_t by = gradient_binary(x, "Div", x->out[0], x->n->in[1]);
+    uint32_t by = gradient_binary(x, OP_Div, x->out[0], x->n->in[1]);
 
-    return k ? gradient_unary(x, "Neg", gradient_binary(x, "Mul", by, x->n->out[0])) : by;
+    return k ? gradient_unary(x, OP_Neg, gradient_binary(x, OP_Mul, by, x->n->out[0])) : by;
 }
 
 /* b a^(b - 1), and a^b log a, which is 0 where a is 0. */
@@ -89,29 +89,29 @@ static uint32_t power_back(struct op_gradient *x, unsigned k)
         return OP_NONE;
     }
     if (!k) {
-        slope = gradient_binary(x, "Mul", b,
-                                gradient_binary(x, "Pow", a, gradient_scaled(x, "Sub", b, 1)));
+        slope = gradient_binary(x, OP_Mul, b,
+                                gradient_binary(x, OP_Pow, a, gradient_scaled(x, OP_Sub, b, 1)));
     } else {
         zero = gradient_number(x, a, 0);
-        slope = gradient_binary(x, "Mul", x->n->out[0], gradient_unary(x, "Log", a));
-        slope = gradient_node(x, "Where",
-                              (uint32_t[]){ gradient_binary(x, "Equal", a, zero), zero, slope }, 3,
+        slope = gradient_binary(x, OP_Mul, x->n->out[0], gradient_unary(x, OP_Log, a));
+        slope = gradient_node(x, OP_Where,
+                              (uint32_t[]){ gradient_binary(x, OP_Equal, a, zero), zero, slope }, 3,
                               NULL, 0);
     }
-    return gradient_binary(x, "Mul", x->out[0], slope);
+    return gradient_binary(x, OP_Mul, x->out[0], slope);
 }
 
 /* 1 where input k is the result, as a float. */
 static uint32_t is_result(struct op_gradient *x, unsigned k)
 {
-    uint32_t equal = gradient_binary(x, "Equal", x->n->in[k], x->n->out[0]);
+    uint32_t equal = gradient_binary(x, OP_Equal, x->n->in[k], x->n->out[0]);
     int64_t type;
 
     if (equal == OP_NONE)
         return OP_NONE;
     type = op_type_onnx_number(gradient_shape(x, x->n->in[k]).type);
-    return gradient_node(x, "Cast", &equal, 1, (struct op_named_attr[]){ gradient_int("to", type) },
-                         1);
+    return gradient_node(x, OP_Cast, &equal, 1,
+                         (struct op_named_attr[]){ gradient_int("to", type) }, 1);
 }
 
 /* Of Max and Min: inputs that are equal share it. */
@@ -122,17 +122,18 @@ static uint32_t extreme_back(struct op_gradient *x, unsigned k)
     if (x->n->ins == 1)
         return x->out[0];
     for (unsigned j = 0; j < x->n->ins; j++)
-        count = j ? gradient_binary(x, "Add", count, is_result(x, j)) : is_result(x, j);
-    return gradient_binary(x, "Mul", is_result(x, k), gradient_binary(x, "Div", x->out[0], count));
+        count = j ? gradient_binary(x, OP_Add, count, is_result(x, j)) : is_result(x, j);
+    return gradient_binary(x, OP_Mul, is_result(x, k),
+                           gradient_binary(x, OP_Div, x->out[0], count));
 }
 
 static uint32_t prelu_back(struct op_gradient *x, unsigned k)
 {
     uint32_t zero = gradient_number(x, x->n->in[0], 0);
-    uint32_t below = gradient_binary(x, "Less", x->n->in[0], zero);
-    uint32_t changed = gradient_binary(x, "Mul", x->out[0], x->n->in[1 - k]);
+    uint32_t below = gradient_binary(x, OP_Less, x->n->in[0], zero);
+    uint32_t changed = gradient_binary(x, OP_Mul, x->out[0], x->n->in[1 - k]);
 
-    return gradient_node(x, "Where", (uint32_t[]){ below, changed, k ? zero : x->out[0] }, 3, NULL,
+    return gradient_node(x, OP_Where, (uint32_t[]){ below, changed, k ? zero : x->out[0] }, 3, NULL,
                          0);
 }
 
@@ -140,7 +141,7 @@ static uint32_t where_back(struct op_gradient *x, unsigned k)
 {
     uint32_t zero = gradient_number(x, x->out[0], 0), dy = x->out[0];
 
-    return gradient_node(x, "Where",
+    return gradient_node(x, OP_Where,
                          (uint32_t[]){ x->n->in[0], k == 1 ? dy : zero, k == 1 ? zero : dy }, 3,
                          NULL, 0);
 }
@@ -150,23 +151,23 @@ static uint32_t binary_back(struct op_gradient *x, unsigned k)
 {
     uint32_t dy = x->out[0];
 
-    if (gradient_is(x, "Add") || gradient_is(x, "Sum"))
+    if (gradient_is(x, OP_Add) || gradient_is(x, OP_Sum))
         return dy;
-    if (gradient_is(x, "Sub"))
-        return k ? gradient_unary(x, "Neg", dy) : dy;
-    if (gradient_is(x, "Mean"))
-        return gradient_scaled(x, "Mul", dy, 1.0 / x->n->ins);
-    if (gradient_is(x, "Mul"))
+    if (gradient_is(x, OP_Sub))
+        return k ? gradient_unary(x, OP_Neg, dy) : dy;
+    if (gradient_is(x, OP_Mean))
+        return gradient_scaled(x, OP_Mul, dy, 1.0 / x->n->ins);
+    if (gradient_is(x, OP_Mul))
         return product_back(x, k);
-    if (gradient_is(x, "Div"))
+    if (gradient_is(x, OP_Div))
         return quotient_back(x, k);
-    if (gradient_is(x, "Pow"))
+    if (gradient_is(x, OP_Pow))
         return power_back(x, k);
-    if (gradient_is(x, "Max") || gradient_is(x, "Min"))
+    if (gradient_is(x, OP_Max) || gradient_is(x, OP_Min))
         return extreme_back(x, k);
-    if (gradient_is(x, "PRelu"))
+    if (gradient_is(x, OP_PRelu))
         return prelu_back(x, k);
-    if (gradient_is(x, "Where"))
+    if (gradient_is(x, OP_Where))
         return where_back(x, k);
     gradient_refuse(x, "it jumps"); /* Mod */
     return OP_NONE;
@@ -195,6 +196,6 @@ void gradient_cast_node(struct op_gradient *x)
     int64_t type = op_type_onnx_number(gradient_shape(x, x->n->in[0]).type);
 
     if (x->wanted[0] && x->out[0] != OP_NONE)
-        x->in[0] = gradient_node(x, "Cast", x->out, 1,
+        x->in[0] = gradient_node(x, OP_Cast, x->out, 1,
                                  (struct op_named_attr[]){ gradient_int("to", type) }, 1);
 }

@@ -1,7 +1,6 @@
 /* gradient_moves.c - gradients of what moves elements: they move back, and what was read several
  * times is added up.
  */
-#include <string.h>
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_gradient.h"
@@ -44,7 +43,7 @@ static void tile_back(struct op_gradient *x)
         cut.dim[2] = s.dim[d];
         cut.dim[3] = (uint32_t)op_shape_span(&now, d + 1, s.rank);
         now.dim[d] = s.dim[d];
-        dy = gradient_reduce(x, "ReduceSum", gradient_reshape(x, dy, cut), 1u << 1);
+        dy = gradient_reduce(x, OP_ReduceSum, gradient_reshape(x, dy, cut), 1u << 1);
         dy = gradient_reshape(x, dy, now);
     }
     x->in[0] = dy;
@@ -66,25 +65,25 @@ static void blocks_back(struct op_gradient *x)
     struct op_call c = op_attrs_of(x->g, x->n);
     const struct op_named_attr size = gradient_int("blocksize", op_int(&c, "blocksize"));
 
-    if (gradient_is(x, "SpaceToDepth"))
-        x->in[0] = gradient_node(x, "DepthToSpace", x->out, 1, &size, 1);
+    if (gradient_is(x, OP_SpaceToDepth))
+        x->in[0] = gradient_node(x, OP_DepthToSpace, x->out, 1, &size, 1);
     else if (op_is(&c, "mode", "CRD"))
         x->in[0] = columns_first_back(x, (uint32_t)size.attr.i);
     else
-        x->in[0] = gradient_node(x, "SpaceToDepth", x->out, 1, &size, 1);
+        x->in[0] = gradient_node(x, OP_SpaceToDepth, x->out, 1, &size, 1);
 }
 
 void gradient_view_node(struct op_gradient *x)
 {
     const struct op_shape s = gradient_shape(x, x->n->in[0]);
 
-    if (gradient_is(x, "Transpose"))
+    if (gradient_is(x, OP_Transpose))
         transpose_back(x);
-    else if (gradient_is(x, "Expand"))
+    else if (gradient_is(x, OP_Expand))
         x->in[0] = gradient_sum_to(x, x->out[0], s);
-    else if (gradient_is(x, "Tile"))
+    else if (gradient_is(x, OP_Tile))
         tile_back(x);
-    else if (gradient_is(x, "DepthToSpace") || gradient_is(x, "SpaceToDepth"))
+    else if (gradient_is(x, OP_DepthToSpace) || gradient_is(x, OP_SpaceToDepth))
         blocks_back(x);
     else
         x->in[0] = gradient_reshape(x, x->out[0], s);
@@ -97,9 +96,9 @@ void gradient_constant_node(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
 
-    if (gradient_is(x, "Trilu"))
+    if (gradient_is(x, OP_Trilu))
         x->in[0] =
-            gradient_node(x, "Trilu", x->out, 1,
+            gradient_node(x, OP_Trilu, x->out, 1,
                           (struct op_named_attr[]){ gradient_int("k", op_int(&c, "k")),
                                                     gradient_int("upper", op_int(&c, "upper")) },
                           2);
@@ -113,7 +112,7 @@ static uint32_t part(struct op_gradient *x, uint32_t value, int64_t axis, int64_
 {
     const int64_t end = first + count;
 
-    return gradient_node(x, "Slice", &value, 1,
+    return gradient_node(x, OP_Slice, &value, 1,
                          (struct op_named_attr[]){ gradient_ints("starts", &first, 1),
                                                    gradient_ints("ends", &end, 1),
                                                    gradient_ints("axes", &axis, 1) },
@@ -147,7 +146,7 @@ static void split_back(struct op_gradient *x, unsigned axis)
         in[k] = x->out[k] == OP_NONE ? gradient_zeros(x, s) : x->out[k];
     }
     if (in)
-        x->in[0] = gradient_node(x, "Concat", in, x->n->outs,
+        x->in[0] = gradient_node(x, OP_Concat, in, x->n->outs,
                                  (struct op_named_attr[]){ gradient_int("axis", axis) }, 1);
     emu_free(in);
 }
@@ -166,7 +165,7 @@ static void pad_back(struct op_gradient *x)
     }
     for (uint32_t k = 0; k < n; k++)
         back[k] = -pads[k];
-    x->in[0] = gradient_node(x, "Pad", x->out, 1,
+    x->in[0] = gradient_node(x, OP_Pad, x->out, 1,
                              (struct op_named_attr[]){ gradient_ints("pads", back, n) }, 1);
 }
 
@@ -186,7 +185,7 @@ static uint32_t unpick(struct op_gradient *x, uint32_t dy, unsigned axis, int64_
     if (step < 0) { /* turned round first */
         const int64_t from = -1, to = INT64_MIN, by = -1, along = axis;
 
-        dy = gradient_node(x, "Slice", &dy, 1,
+        dy = gradient_node(x, OP_Slice, &dy, 1,
                            (struct op_named_attr[]){
                                gradient_ints("starts", &from, 1), gradient_ints("ends", &to, 1),
                                gradient_ints("axes", &along, 1), gradient_ints("steps", &by, 1) },
@@ -203,7 +202,7 @@ static uint32_t unpick(struct op_gradient *x, uint32_t dy, unsigned axis, int64_
         apart = (struct op_shape){ s.type, 4, { (uint32_t)outer, count, 1, (uint32_t)inner } };
         dy = gradient_reshape(x, dy, apart);
         pads[4 + 2] = step - 1;
-        dy = gradient_node(x, "Pad", &dy, 1,
+        dy = gradient_node(x, OP_Pad, &dy, 1,
                            (struct op_named_attr[]){ gradient_ints("pads", pads, 8) }, 1);
         pads[4 + 2] = 0;
         s.dim[axis] = count * (uint32_t)step;
@@ -211,7 +210,7 @@ static uint32_t unpick(struct op_gradient *x, uint32_t dy, unsigned axis, int64_
     }
     pads[axis] = first;
     pads[s.rank + axis] = (int64_t)n - first - (int64_t)s.dim[axis];
-    return gradient_node(x, "Pad", &dy, 1,
+    return gradient_node(x, OP_Pad, &dy, 1,
                          (struct op_named_attr[]){ gradient_ints("pads", pads, 2 * s.rank) }, 1);
 }
 
@@ -242,17 +241,17 @@ void gradient_slice_node(struct op_gradient *x)
     int64_t axis = op_knows(&c, "axis") ? op_int(&c, "axis") : 0;
 
     axis += axis < 0 ? rank : 0;
-    if (gradient_is(x, "Concat"))
+    if (gradient_is(x, OP_Concat))
         concat_back(x, (unsigned)axis);
-    else if (gradient_is(x, "Split"))
+    else if (gradient_is(x, OP_Split))
         split_back(x, (unsigned)axis);
-    else if (gradient_is(x, "Pad"))
+    else if (gradient_is(x, OP_Pad))
         pad_back(x);
-    else if (gradient_is(x, "Slice"))
+    else if (gradient_is(x, OP_Slice))
         slice_back(x);
-    else if (gradient_is(x, "ReverseSequence"))
+    else if (gradient_is(x, OP_ReverseSequence))
         x->in[0] = gradient_node(
-            x, "ReverseSequence", (uint32_t[]){ x->out[0], x->n->in[1] }, 2,
+            x, OP_ReverseSequence, (uint32_t[]){ x->out[0], x->n->in[1] }, 2,
             (struct op_named_attr[]){ gradient_int("batch_axis", op_int(&c, "batch_axis")),
                                       gradient_int("time_axis", op_int(&c, "time_axis")) },
             2);
@@ -262,7 +261,7 @@ void gradient_slice_node(struct op_gradient *x)
 
 /* --- indices ------------------------------------------------------------------------------ */
 
-static uint32_t add_at(struct op_gradient *x, const char *op, uint32_t indices, uint32_t values,
+static uint32_t add_at(struct op_gradient *x, enum op_code op, uint32_t indices, uint32_t values,
                        const struct op_named_attr *axis)
 {
     uint32_t zeros = gradient_zeros(x, gradient_shape(x, x->n->in[0]));
@@ -291,7 +290,7 @@ static int all_true(struct op_gradient *x, uint32_t value)
 
 /* Which updates are left where they were written, because no later one went there: their numbers
  * are written and read again. OP_NONE: all. */
-static uint32_t last_written(struct op_gradient *x, const char *gather,
+static uint32_t last_written(struct op_gradient *x, enum op_code gather,
                              const struct op_named_attr *axis, uint32_t axes)
 {
     struct op_shape to = gradient_shape(x, x->n->in[0]), from = gradient_shape(x, x->n->in[2]);
@@ -306,10 +305,10 @@ static uint32_t last_written(struct op_gradient *x, const char *gather,
     if (x->status == EMU_OK)
         x->status = op_constant_new(x->g, &from, number, &numbers);
     emu_free(number);
-    who = gradient_node(x, x->n->row->name,
+    who = gradient_node(x, x->n->row->code,
                         (uint32_t[]){ gradient_zeros(x, to), x->n->in[1], numbers }, 3, axis, axes);
     who = gradient_node(x, gather, (uint32_t[]){ who, x->n->in[1] }, 2, axis, axes);
-    last = gradient_binary(x, "Equal", who, numbers);
+    last = gradient_binary(x, OP_Equal, who, numbers);
     return last != OP_NONE && all_true(x, last) ? OP_NONE : last;
 }
 
@@ -318,7 +317,7 @@ static uint32_t last_written(struct op_gradient *x, const char *gather,
 static void scatter_back(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
-    int nd = gradient_is(x, "ScatterND"), add = op_is(&c, "reduction", "add");
+    int nd = gradient_is(x, OP_ScatterND), add = op_is(&c, "reduction", "add");
     const struct op_named_attr axis = gradient_int("axis", nd ? 0 : op_int(&c, "axis"));
     uint32_t indices = x->n->in[1], dy = x->out[0];
 
@@ -329,19 +328,19 @@ static void scatter_back(struct op_gradient *x)
     if (x->wanted[0])
         x->in[0] =
             add ? dy
-                : gradient_node(x, x->n->row->name,
+                : gradient_node(x, x->n->row->code,
                                 (uint32_t[]){ dy, indices,
                                               gradient_zeros(x, gradient_shape(x, x->n->in[2])) },
                                 3, &axis, nd ? 0 : 1);
     if (x->wanted[2]) {
-        const char *gather = nd ? "GatherND" : "GatherElements";
+        enum op_code gather = nd ? OP_GatherND : OP_GatherElements;
         uint32_t back = gradient_node(x, gather, (uint32_t[]){ dy, indices }, 2, &axis, nd ? 0 : 1);
         uint32_t last = add ? OP_NONE : last_written(x, gather, &axis, nd ? 0 : 1);
 
         x->in[2] =
             last == OP_NONE
                 ? back
-                : gradient_node(x, "Where", (uint32_t[]){ last, back, gradient_number(x, dy, 0) },
+                : gradient_node(x, OP_Where, (uint32_t[]){ last, back, gradient_number(x, dy, 0) },
                                 3, NULL, 0);
     }
 }
@@ -392,7 +391,7 @@ static uint32_t add_up(struct op_gradient *x, uint32_t dy, const int64_t *index,
     if (x->status == EMU_OK)
         x->status = op_constant_new(x->g, &ones, one, &matrix);
     emu_free(one);
-    return gradient_binary(x, "MatMul", matrix, dy);
+    return gradient_binary(x, OP_MatMul, matrix, dy);
 }
 
 /* Of Gather with constant indices: what was read moves back, and is added up if it was read twice.
@@ -434,23 +433,23 @@ void gradient_gather_node(struct op_gradient *x)
         gradient_int("axis", op_knows(&c, "axis") ? op_int(&c, "axis") : 0);
     unsigned rank = gradient_shape(x, x->n->in[0]).rank;
 
-    if (gradient_is(x, "Gather")) {
+    if (gradient_is(x, OP_Gather)) {
         int64_t d = axis.attr.i + (axis.attr.i < 0 ? rank : 0);
 
         if (picked_back(x, (unsigned)d))
             return;
         x->in[0] = gradient_node(
-            x, "GatherGradient", (uint32_t[]){ x->n->in[1], x->out[0] }, 2,
+            x, OP_GatherGradient, (uint32_t[]){ x->n->in[1], x->out[0] }, 2,
             (struct op_named_attr[]){ gradient_int("axis", d),
                                       gradient_int("size", gradient_shape(x, x->n->in[0]).dim[d]) },
             2);
-    } else if (gradient_is(x, "GatherElements")) {
-        x->in[0] = add_at(x, "ScatterElements", x->n->in[1], x->out[0], &axis);
-    } else if (gradient_is(x, "GatherND") && !op_int(&c, "batch_dims")) {
-        x->in[0] = add_at(x, "ScatterND", x->n->in[1], x->out[0], NULL);
-    } else if (gradient_is(x, "TopK") && x->n->outs > 1 && x->n->out[1] != OP_NONE) {
-        x->in[0] = add_at(x, "ScatterElements", x->n->out[1], x->out[0], &axis);
-    } else if (gradient_is(x, "ScatterElements") || gradient_is(x, "ScatterND")) {
+    } else if (gradient_is(x, OP_GatherElements)) {
+        x->in[0] = add_at(x, OP_ScatterElements, x->n->in[1], x->out[0], &axis);
+    } else if (gradient_is(x, OP_GatherND) && !op_int(&c, "batch_dims")) {
+        x->in[0] = add_at(x, OP_ScatterND, x->n->in[1], x->out[0], NULL);
+    } else if (gradient_is(x, OP_TopK) && x->n->outs > 1 && x->n->out[1] != OP_NONE) {
+        x->in[0] = add_at(x, OP_ScatterElements, x->n->out[1], x->out[0], &axis);
+    } else if (gradient_is(x, OP_ScatterElements) || gradient_is(x, OP_ScatterND)) {
         scatter_back(x);
     } else {
         gradient_refuse(x, "of this way to name elements none is built");

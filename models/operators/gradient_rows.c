@@ -33,15 +33,16 @@ static struct op_shape kept_shape(const struct op_shape *s, uint32_t axes)
 /* Of ReduceMax and ReduceMin: elements that are equal share it. */
 static uint32_t extreme_back(struct op_gradient *x, uint32_t dy, uint32_t y, uint32_t axes)
 {
-    uint32_t in = x->n->in[0], equal = gradient_binary(x, "Equal", in, y), mask = OP_NONE;
+    uint32_t in = x->n->in[0], equal = gradient_binary(x, OP_Equal, in, y), mask = OP_NONE;
     struct op_named_attr to[1];
 
     if (equal != OP_NONE) {
         to[0] = gradient_int("to", op_type_onnx_number(gradient_shape(x, in).type));
-        mask = gradient_node(x, "Cast", &equal, 1, to, 1);
+        mask = gradient_node(x, OP_Cast, &equal, 1, to, 1);
     }
     return gradient_binary(
-        x, "Mul", mask, gradient_binary(x, "Div", dy, gradient_reduce(x, "ReduceSum", mask, axes)));
+        x, OP_Mul, mask,
+        gradient_binary(x, OP_Div, dy, gradient_reduce(x, OP_ReduceSum, mask, axes)));
 }
 
 /* The product of all others: exact where one is 0, too, which a quotient is not. */
@@ -60,23 +61,24 @@ static uint32_t reduction_back(struct op_gradient *x, uint32_t dy, uint32_t y, u
 
     for (unsigned d = 0; d < s->rank; d++)
         n *= axes >> d & 1 ? s->dim[d] : 1;
-    if (gradient_is(x, "ReduceSum"))
+    if (gradient_is(x, OP_ReduceSum))
         return dy;
-    if (gradient_is(x, "ReduceMean"))
-        return gradient_scaled(x, "Mul", dy, 1 / (double)n);
-    if (gradient_is(x, "ReduceMax") || gradient_is(x, "ReduceMin"))
+    if (gradient_is(x, OP_ReduceMean))
+        return gradient_scaled(x, OP_Mul, dy, 1 / (double)n);
+    if (gradient_is(x, OP_ReduceMax) || gradient_is(x, OP_ReduceMin))
         return extreme_back(x, dy, y, axes);
-    if (gradient_is(x, "ReduceL1"))
-        return gradient_binary(x, "Mul", dy, gradient_unary(x, "Sign", in));
-    if (gradient_is(x, "ReduceL2"))
-        return gradient_binary(x, "Mul", gradient_binary(x, "Div", dy, y), in);
-    if (gradient_is(x, "ReduceSumSquare"))
-        return gradient_binary(x, "Mul", gradient_scaled(x, "Mul", dy, 2), in);
-    if (gradient_is(x, "ReduceLogSum")) /* the sum is e^y */
-        return gradient_binary(x, "Mul", dy, gradient_unary(x, "Exp", gradient_unary(x, "Neg", y)));
-    if (gradient_is(x, "ReduceLogSumExp"))
-        return gradient_binary(x, "Mul", dy,
-                               gradient_unary(x, "Exp", gradient_binary(x, "Sub", in, y)));
+    if (gradient_is(x, OP_ReduceL1))
+        return gradient_binary(x, OP_Mul, dy, gradient_unary(x, OP_Sign, in));
+    if (gradient_is(x, OP_ReduceL2))
+        return gradient_binary(x, OP_Mul, gradient_binary(x, OP_Div, dy, y), in);
+    if (gradient_is(x, OP_ReduceSumSquare))
+        return gradient_binary(x, OP_Mul, gradient_scaled(x, OP_Mul, dy, 2), in);
+    if (gradient_is(x, OP_ReduceLogSum)) /* the sum is e^y */
+        return gradient_binary(x, OP_Mul, dy,
+                               gradient_unary(x, OP_Exp, gradient_unary(x, OP_Neg, y)));
+    if (gradient_is(x, OP_ReduceLogSumExp))
+        return gradient_binary(x, OP_Mul, dy,
+                               gradient_unary(x, OP_Exp, gradient_binary(x, OP_Sub, in, y)));
     return product_back(x);
 }
 
@@ -88,7 +90,7 @@ static uint32_t running_back(struct op_gradient *x)
                                           gradient_int("exclusive", op_int(&c, "exclusive")),
                                           gradient_int("reverse", !op_int(&c, "reverse")) };
 
-    return gradient_node(x, "CumSum", x->out, 1, attr, EMU_COUNT_OF(attr));
+    return gradient_node(x, OP_CumSum, x->out, 1, attr, EMU_COUNT_OF(attr));
 }
 
 void gradient_reduce_node(struct op_gradient *x)
@@ -99,7 +101,7 @@ void gradient_reduce_node(struct op_gradient *x)
 
     if (x->out[0] == OP_NONE) /* places of the largest */
         return;
-    if (gradient_is(x, "CumSum")) {
+    if (gradient_is(x, OP_CumSum)) {
         x->in[0] = running_back(x);
         return;
     }
@@ -120,15 +122,15 @@ void gradient_softmax_node(struct op_gradient *x)
     uint32_t y = x->n->out[0], dy = x->out[0], set;
 
     set = 1u << (axis < 0 ? axis + gradient_shape(x, y).rank : axis);
-    if (gradient_is(x, "Softmax")) {
-        uint32_t sum = gradient_reduce(x, "ReduceSum", gradient_binary(x, "Mul", dy, y), set);
+    if (gradient_is(x, OP_Softmax)) {
+        uint32_t sum = gradient_reduce(x, OP_ReduceSum, gradient_binary(x, OP_Mul, dy, y), set);
 
-        x->in[0] = gradient_binary(x, "Mul", y, gradient_binary(x, "Sub", dy, sum));
-    } else if (gradient_is(x, "LogSoftmax")) {
-        uint32_t sum = gradient_reduce(x, "ReduceSum", dy, set);
+        x->in[0] = gradient_binary(x, OP_Mul, y, gradient_binary(x, OP_Sub, dy, sum));
+    } else if (gradient_is(x, OP_LogSoftmax)) {
+        uint32_t sum = gradient_reduce(x, OP_ReduceSum, dy, set);
 
-        x->in[0] = gradient_binary(x, "Sub", dy,
-                                   gradient_binary(x, "Mul", gradient_unary(x, "Exp", y), sum));
+        x->in[0] = gradient_binary(x, OP_Sub, dy,
+                                   gradient_binary(x, OP_Mul, gradient_unary(x, OP_Exp, y), sum));
     } /* Hardmax jumps: 0 */
 }
 
@@ -160,7 +162,7 @@ static uint32_t one_hot(struct op_gradient *x, uint32_t labels, const struct op_
         x->status = op_constant_new(x->g, &one, &classes, &depth);
     if (x->status != EMU_OK)
         return OP_NONE;
-    return gradient_node(x, "OneHot", &labels, 1,
+    return gradient_node(x, OP_OneHot, &labels, 1,
                          (struct op_named_attr[]){
                              gradient_int("axis", 1),
                              { "depth", { .kind = OP_ATTR_TENSOR, .value = depth } },
@@ -181,15 +183,15 @@ static uint32_t weights_of(struct op_gradient *x, uint32_t labels)
 
     each.type = scores.type;
     if (x->n->ins > 2 && x->n->in[2] != OP_NONE)
-        w = gradient_binary(x, "Gather", x->n->in[2], labels);
+        w = gradient_binary(x, OP_Gather, x->n->in[2], labels);
     if (!op_has(&c, "ignore_index") || x->status != EMU_OK)
         return w;
     if (w == OP_NONE)
         w = gradient_expand(x, gradient_number(x, x->n->in[0], 1), each);
     x->status = op_constant_new(x->g, &one, &index, &label);
-    ignored = x->status == EMU_OK ? gradient_binary(x, "Equal", labels, label) : OP_NONE;
-    return gradient_node(x, "Where", (uint32_t[]){ ignored, gradient_number(x, x->n->in[0], 0), w },
-                         3, NULL, 0);
+    ignored = x->status == EMU_OK ? gradient_binary(x, OP_Equal, labels, label) : OP_NONE;
+    return gradient_node(
+        x, OP_Where, (uint32_t[]){ ignored, gradient_number(x, x->n->in[0], 0), w }, 3, NULL, 0);
 }
 
 /* How each item's own loss enters the result: dy, weighted. */
@@ -206,10 +208,10 @@ static uint32_t shares(struct op_gradient *x, uint32_t labels)
 
         if (w != OP_NONE)
             sum = gradient_sum_to(x, w, scalar);
-        dy = gradient_binary(x, "Div", dy, sum);
+        dy = gradient_binary(x, OP_Div, dy, sum);
     }
     if (w != OP_NONE)
-        return gradient_binary(x, "Mul", w, dy);
+        return gradient_binary(x, OP_Mul, w, dy);
     return gradient_expand(x, dy, gradient_shape(x, labels));
 }
 
@@ -218,17 +220,17 @@ static void targets_back(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
     const struct op_shape s = gradient_shape(x, x->n->in[0]);
-    uint32_t p = gradient_node(x, "Softmax", x->n->in, 1,
+    uint32_t p = gradient_node(x, OP_Softmax, x->n->in, 1,
                                (struct op_named_attr[]){ gradient_int("axis", 1) }, 1);
-    uint32_t dy = x->out[0], d = gradient_binary(x, "Sub", p, x->n->in[1]);
+    uint32_t dy = x->out[0], d = gradient_binary(x, OP_Sub, p, x->n->in[1]);
 
     if (x->wanted[1])
         gradient_refuse(x, "targets are not learned");
     if (op_is(&c, "reduction", "mean"))
-        dy = gradient_scaled(x, "Div", dy, (double)(op_shape_count(&s) / s.dim[1]));
+        dy = gradient_scaled(x, OP_Div, dy, (double)(op_shape_count(&s) / s.dim[1]));
     if (op_is(&c, "reduction", "none"))
         dy = by_class(x, dy, &s);
-    x->in[0] = gradient_binary(x, "Mul", d, dy);
+    x->in[0] = gradient_binary(x, OP_Mul, d, dy);
 }
 
 void gradient_loss_node(struct op_gradient *x)
@@ -240,7 +242,7 @@ void gradient_loss_node(struct op_gradient *x)
         gradient_refuse(x, "the logarithms of the probabilities are read, too");
         return;
     }
-    if (gradient_is(x, "CrossEntropy")) {
+    if (gradient_is(x, OP_CrossEntropy)) {
         targets_back(x);
         return;
     }
@@ -248,26 +250,30 @@ void gradient_loss_node(struct op_gradient *x)
         gradient_refuse(x, "weights of classes are not learned");
     hot = one_hot(x, labels, &s);
     each = by_class(x, shares(x, labels), &s);
-    if (gradient_is(x, "SoftmaxCrossEntropyLoss"))
-        d = gradient_binary(x, "Sub",
-                            gradient_node(x, "Softmax", x->n->in, 1,
+    if (gradient_is(x, OP_SoftmaxCrossEntropyLoss))
+        d = gradient_binary(x, OP_Sub,
+                            gradient_node(x, OP_Softmax, x->n->in, 1,
                                           (struct op_named_attr[]){ gradient_int("axis", 1) }, 1),
                             hot);
     else
-        d = gradient_unary(x, "Neg", hot);
-    x->in[0] = gradient_binary(x, "Mul", d, each);
+        d = gradient_unary(x, OP_Neg, hot);
+    x->in[0] = gradient_binary(x, OP_Mul, d, each);
 }
 
 /* --- norms -------------------------------------------------------------------------------- */
 
 /* Gives the inputs x, scale and shift what a node of ours computes at once. */
-static void norm_back(struct op_gradient *x, const char *op, const struct op_named_attr *attr,
+static void norm_back(struct op_gradient *x, enum op_code op, const struct op_named_attr *attr,
                       uint32_t attrs)
 {
     uint32_t in[3] = { x->n->in[0], x->n->in[1], x->out[0] }, out[3];
-    struct op_request r = {
-        .op = op, .block = x->n->block, .in = in, .ins = 3, .outs = 3, .attr = attr, .attrs = attrs
-    };
+    struct op_request r = { .op = op_name(op),
+                            .block = x->n->block,
+                            .in = in,
+                            .ins = 3,
+                            .outs = 3,
+                            .attr = attr,
+                            .attrs = attrs };
     char name[256];
 
     if (x->status != EMU_OK)
@@ -298,30 +304,30 @@ static void batch_inference_back(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
     const uint32_t *in = x->n->in;
-    uint32_t v = gradient_scaled(x, "Add", in[4], op_float(&c, "epsilon"));
-    uint32_t r = by_channel(x, gradient_unary(x, "Reciprocal", gradient_unary(x, "Sqrt", v)));
-    uint32_t dyr = gradient_binary(x, "Mul", x->out[0], r);
+    uint32_t v = gradient_scaled(x, OP_Add, in[4], op_float(&c, "epsilon"));
+    uint32_t r = by_channel(x, gradient_unary(x, OP_Reciprocal, gradient_unary(x, OP_Sqrt, v)));
+    uint32_t dyr = gradient_binary(x, OP_Mul, x->out[0], r);
 
     if (x->wanted[3] || x->wanted[4])
         gradient_refuse(x, "statistics are not learned");
     if (x->wanted[0])
-        x->in[0] = gradient_binary(x, "Mul", dyr, by_channel(x, in[1]));
+        x->in[0] = gradient_binary(x, OP_Mul, dyr, by_channel(x, in[1]));
     if (x->wanted[1]) {
-        uint32_t d = gradient_binary(x, "Sub", in[0], by_channel(x, in[3]));
-        uint32_t all = gradient_binary(x, "Mul", dyr, d);
+        uint32_t d = gradient_binary(x, OP_Sub, in[0], by_channel(x, in[3]));
+        uint32_t all = gradient_binary(x, OP_Mul, dyr, d);
 
         x->in[1] =
             all == OP_NONE
                 ? OP_NONE
                 : gradient_reshape(x,
-                                   gradient_reduce(x, "ReduceSum", all,
+                                   gradient_reduce(x, OP_ReduceSum, all,
                                                    ((1u << gradient_shape(x, all).rank) - 1) & ~2u),
                                    gradient_shape(x, in[1]));
     }
     if (x->wanted[2])
         x->in[2] =
             gradient_reshape(x,
-                             gradient_reduce(x, "ReduceSum", x->out[0],
+                             gradient_reduce(x, OP_ReduceSum, x->out[0],
                                              ((1u << gradient_shape(x, x->out[0]).rank) - 1) & ~2u),
                              gradient_shape(x, in[2]));
 }
@@ -339,21 +345,21 @@ void gradient_norm_node(struct op_gradient *x)
     }
     if (op_knows(&c, "epsilon"))
         attr[0] = gradient_float("epsilon", op_float(&c, "epsilon"));
-    if (gradient_is(x, "BatchNormalization")) {
+    if (gradient_is(x, OP_BatchNormalization)) {
         if (op_int(&c, "training_mode"))
-            norm_back(x, "BatchNormalizationGradient", attr, 1);
+            norm_back(x, OP_BatchNormalizationGradient, attr, 1);
         else
             batch_inference_back(x);
-    } else if (gradient_is(x, "GroupNormalization")) {
+    } else if (gradient_is(x, OP_GroupNormalization)) {
         attr[1] = gradient_int("num_groups", op_int(&c, "num_groups"));
         attr[2] = gradient_int("strided", op_int(&c, "strided"));
-        norm_back(x, "GroupNormalizationGradient", attr, 3);
-    } else if (gradient_is(x, "InstanceNormalization")) {
+        norm_back(x, OP_GroupNormalizationGradient, attr, 3);
+    } else if (gradient_is(x, OP_InstanceNormalization)) {
         attr[1] = gradient_int("num_groups", gradient_shape(x, x->n->in[0]).dim[1]);
-        norm_back(x, "GroupNormalizationGradient", attr, 2);
-    } else if (gradient_is(x, "LayerNormalization")) {
+        norm_back(x, OP_GroupNormalizationGradient, attr, 2);
+    } else if (gradient_is(x, OP_LayerNormalization)) {
         attr[1] = gradient_int("axis", op_int(&c, "axis"));
-        norm_back(x, "LayerNormalizationGradient", attr, 2);
+        norm_back(x, OP_LayerNormalizationGradient, attr, 2);
     } else {
         gradient_refuse(x, "none is built for this norm");
     }

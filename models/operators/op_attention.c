@@ -119,7 +119,7 @@ static uint32_t with_past(struct attention *a, unsigned input, uint32_t width)
 {
     uint32_t x = split_heads(a, input == 1 ? ".keys" : ".values", spelt_input(&a->s, input),
                              a->heads, a->keys - a->past, width);
-    const struct spelt_part all = { .op = "Concat",
+    const struct spelt_part all = { .op = OP_Concat,
                                     .suffix = input == 1 ? ".all_keys" : ".all_values",
                                     .in = { spelt_input(&a->s, 3 + input), x, OP_NONE },
                                     .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 2 } } },
@@ -158,7 +158,7 @@ static uint32_t masked(struct attention *a, uint32_t mask, uint32_t scores, cons
 {
     const struct op_shape one = { .type = spelt_shape(&a->s, scores).type };
     struct spelt_part part = {
-        .op = "Where", .suffix = suffix, .in = { mask, scores, OP_NONE }, .result = SPELT_PART
+        .op = OP_Where, .suffix = suffix, .in = { mask, scores, OP_NONE }, .result = SPELT_PART
     };
 
     if (a->s.status == EMU_OK)
@@ -197,7 +197,7 @@ static int lets_through(struct attention *a, uint32_t mask)
 static uint32_t hidden(struct attention *a, uint32_t mask, uint32_t p, const char *suffix)
 {
     const struct spelt_part ones = {
-        .op = "Cast",
+        .op = OP_Cast,
         .suffix = ".lets_through",
         .in = { mask, OP_NONE },
         .attr = { { "to",
@@ -207,7 +207,7 @@ static uint32_t hidden(struct attention *a, uint32_t mask, uint32_t p, const cha
         .result = SPELT_PART
     };
 
-    return spelt_binary(&a->s, "Mul", suffix, p, spelt_put(&a->s, &ones));
+    return spelt_binary(&a->s, OP_Mul, suffix, p, spelt_put(&a->s, &ones));
 }
 
 /* --- the product -------------------------------------------------------------------------- */
@@ -222,10 +222,10 @@ static uint32_t scores_of(struct attention *a, uint32_t keys)
                              a->width);
     double by = scale.kind == OP_ATTR_NONE ? 1 / sqrt(a->width) : scale.f;
 
-    q = spelt_by(&a->s, "Mul", ".scale", q, by);
+    q = spelt_by(&a->s, OP_Mul, ".scale", q, by);
     if (a->shared > 1)
         q = spelt_reshape(&a->s, ".rows", q, &rows);
-    q = spelt_binary(&a->s, "MatMul", ".scores", q,
+    q = spelt_binary(&a->s, OP_MatMul, ".scores", q,
                      spelt_transpose(&a->s, ".turned_keys", keys, swap));
     return a->shared > 1 ? spelt_reshape(&a->s, ".by_head", q, &all) : q;
 }
@@ -236,9 +236,9 @@ static uint32_t capped(struct attention *a, uint32_t scores)
 
     if (cap == 0)
         return scores;
-    scores = spelt_by(&a->s, "Mul", ".by_cap", scores, 1 / cap);
-    scores = spelt_unary(&a->s, "Tanh", ".tanh", scores);
-    return spelt_by(&a->s, "Mul", ".capped", scores, cap);
+    scores = spelt_by(&a->s, OP_Mul, ".by_cap", scores, 1 / cap);
+    scores = spelt_unary(&a->s, OP_Tanh, ".tanh", scores);
+    return spelt_by(&a->s, OP_Mul, ".capped", scores, cap);
 }
 
 static uint32_t probabilities(struct attention *a, uint32_t scores)
@@ -252,8 +252,8 @@ static uint32_t probabilities(struct attention *a, uint32_t scores)
     if (is_bool(a, mask))
         scores = masked(a, mask, scores, ".masked");
     else if (mask != OP_NONE)
-        scores = spelt_binary(&a->s, "Add", ".masked", scores, mask);
-    p = spelt_unary(&a->s, "Softmax", ".softmax", scores);
+        scores = spelt_binary(&a->s, OP_Add, ".masked", scores, mask);
+    p = spelt_unary(&a->s, OP_Softmax, ".softmax", scores);
     if (!is_bool(a, mask) || (!causal && op_value_settled(a->s.g, mask) && lets_through(a, mask)))
         return p;
     p = hidden(a, mask, p, ".seen");
@@ -270,7 +270,7 @@ static uint32_t weighted(struct attention *a, uint32_t p, uint32_t values)
 
     if (a->shared > 1)
         p = spelt_reshape(&a->s, ".probability_rows", p, &rows);
-    p = spelt_binary(&a->s, "MatMul", ".weighted", p, values);
+    p = spelt_binary(&a->s, OP_MatMul, ".weighted", p, values);
     if (a->shared > 1)
         p = spelt_reshape(&a->s, ".heads", p, &all);
     if (a->flat)

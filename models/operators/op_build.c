@@ -35,12 +35,12 @@ static void cannot(struct making *m, const char *fmt, ...)
 
 /* --- row and attributes ------------------------------------------------------------------- */
 
-static unsigned first_version(const char *op)
+static unsigned first_version(enum op_code code)
 {
     unsigned first = OP_VERSION_OURS;
 
     for (unsigned k = 0; op_row(k); k++) {
-        if (!strcmp(op_row(k)->name, op) && op_row(k)->since < first)
+        if (op_row(k)->code == code && op_row(k)->since < first)
             first = op_row(k)->since;
     }
     return first;
@@ -57,7 +57,7 @@ static void find_row(struct making *m)
                   "ONNX Runtime's optimiser made goes if the model is saved without optimisation");
     else if (!m->row)
         cannot(m, "version %u of the operator set has none: it came with %u", r->version,
-               first_version(r->op));
+               first_version(newest->code));
 }
 
 /* Whether how many results there are says what they are (Split). */

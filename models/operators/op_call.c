@@ -98,11 +98,6 @@ enum emu_status op_refuse(struct op_call *c, const char *fmt, ...)
     return FAIL(BAD_FILE, "%s: %s", c->row->name, c->why);
 }
 
-int op_named(const struct op_call *c, const char *name)
-{
-    return !strcmp(c->row->name, name);
-}
-
 enum emu_status op_axis(struct op_call *c, int64_t axis, unsigned rank, unsigned *out)
 {
     *out = 0;
@@ -242,7 +237,7 @@ enum emu_status op_reshape(struct op_graph *g, const struct op_request *r, uint3
     int64_t dim[OP_RANK_MAX];
     const struct op_named_attr shape = { "shape",
                                          { .kind = OP_ATTR_INTS, .count = to->rank, .ints = dim } };
-    const struct op_request reshape = { .op = "Reshape",
+    const struct op_request reshape = { .op = op_name(OP_Reshape),
                                         .version = 1, /* whose shape is an attribute */
                                         .block = r->block,
                                         .in = &in,

@@ -29,19 +29,19 @@ uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n)
         return recurrent_macs(g, n);
     if (n->out[0] == OP_NONE)
         return 0;
-    if (op_node_is(n, "Conv")) {
+    if (op_node_is(n, OP_Conv)) {
         const struct op_shape *w = &g->value[n->in[1]].shape;
 
         return elements(g, n->out[0]) * op_shape_span(w, 1, w->rank);
     }
-    if (op_node_is(n, "ConvTranspose")) {
+    if (op_node_is(n, OP_ConvTranspose)) {
         const struct op_shape *w = &g->value[n->in[1]].shape;
 
         return elements(g, n->in[0]) * op_shape_span(w, 1, w->rank);
     }
-    if (op_node_is(n, "MatMul"))
+    if (op_node_is(n, OP_MatMul))
         return a->rank ? elements(g, n->out[0]) * a->dim[a->rank - 1] : 0;
-    if (op_node_is(n, "Gemm"))
+    if (op_node_is(n, OP_Gemm))
         return elements(g, n->out[0]) * a->dim[op_int(&c, "transA") ? 0 : 1];
     return 0;
 }
@@ -62,7 +62,7 @@ int op_node_is_view(const struct op_node *n)
     static const char *const family[] = { "view", "slice", "alias" };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
-        if (!strcmp(n->row->family->name, family[k]) && !op_node_is(n, "Concat"))
+        if (!strcmp(n->row->family->name, family[k]) && !op_node_is(n, OP_Concat))
             return 1;
     }
     return 0;

@@ -2,7 +2,6 @@
  * reader of a value contributes.
  */
 #include <stdarg.h>
-#include <string.h>
 
 #include "models/operators/op_gradient.h"
 
@@ -41,10 +40,12 @@ struct op_named_attr gradient_ints(const char *name, const int64_t *list, uint32
     return (struct op_named_attr){ name, { .kind = OP_ATTR_INTS, .count = count, .ints = list } };
 }
 
-uint32_t gradient_node(struct op_gradient *x, const char *op, const uint32_t *in, uint32_t ins,
+uint32_t gradient_node(struct op_gradient *x, enum op_code op, const uint32_t *in, uint32_t ins,
                        const struct op_named_attr *attr, uint32_t attrs)
 {
-    struct op_request r = { .op = op, .block = x->n->block, .in = in, .ins = ins, .outs = 1 };
+    struct op_request r = {
+        .op = op_name(op), .block = x->n->block, .in = in, .ins = ins, .outs = 1
+    };
     uint32_t problems = x->g->nodes_wrong, out = OP_NONE;
     char name[256];
 
@@ -60,16 +61,17 @@ uint32_t gradient_node(struct op_gradient *x, const char *op, const uint32_t *in
     if (x->status == EMU_OK && x->n->precision != OP_AS_OTHERS && x->g->value[out].node != OP_NONE)
         x->g->node[x->g->value[out].node].precision = OP_WIDE;
     if (x->status == EMU_OK && x->g->nodes_wrong != problems)
-        gradient_refuse(x, "its %s cannot be made: %s", op, x->g->problem[x->g->problems - 1].why);
+        gradient_refuse(x, "its %s cannot be made: %s", op_name(op),
+                        x->g->problem[x->g->problems - 1].why);
     return x->status == EMU_OK ? out : OP_NONE;
 }
 
-uint32_t gradient_unary(struct op_gradient *x, const char *op, uint32_t a)
+uint32_t gradient_unary(struct op_gradient *x, enum op_code op, uint32_t a)
 {
     return gradient_node(x, op, &a, 1, NULL, 0);
 }
 
-uint32_t gradient_binary(struct op_gradient *x, const char *op, uint32_t a, uint32_t b)
+uint32_t gradient_binary(struct op_gradient *x, enum op_code op, uint32_t a, uint32_t b)
 {
     return gradient_node(x, op, (uint32_t[]){ a, b }, 2, NULL, 0);
 }
@@ -86,7 +88,7 @@ uint32_t gradient_number(struct op_gradient *x, uint32_t like, double number)
     return out;
 }
 
-uint32_t gradient_scaled(struct op_gradient *x, const char *op, uint32_t a, double number)
+uint32_t gradient_scaled(struct op_gradient *x, enum op_code op, uint32_t a, double number)
 {
     return gradient_binary(x, op, a, gradient_number(x, a, number));
 }
@@ -112,7 +114,7 @@ uint32_t gradient_reshape(struct op_gradient *x, uint32_t a, struct op_shape to)
     list_dims(&to, list);
     attr[0] = gradient_ints("shape", list, to.rank);
     attr[1] = gradient_int("allowzero", 1);
-    return gradient_node(x, "Reshape", &a, 1, attr, EMU_COUNT_OF(attr));
+    return gradient_node(x, OP_Reshape, &a, 1, attr, EMU_COUNT_OF(attr));
 }
 
 uint32_t gradient_expand(struct op_gradient *x, uint32_t a, struct op_shape to)
@@ -124,7 +126,7 @@ uint32_t gradient_expand(struct op_gradient *x, uint32_t a, struct op_shape to)
         return a;
     list_dims(&to, list);
     attr = gradient_ints("shape", list, to.rank);
-    return gradient_node(x, "Expand", &a, 1, &attr, 1);
+    return gradient_node(x, OP_Expand, &a, 1, &attr, 1);
 }
 
 uint32_t gradient_zeros(struct op_gradient *x, struct op_shape s)
@@ -148,7 +150,7 @@ uint32_t gradient_transpose(struct op_gradient *x, uint32_t a, const unsigned *p
     for (unsigned d = 0; d < gradient_shape(x, a).rank; d++)
         list[d] = perm[d];
     attr = gradient_ints("perm", list, gradient_shape(x, a).rank);
-    return gradient_node(x, "Transpose", &a, 1, &attr, 1);
+    return gradient_node(x, OP_Transpose, &a, 1, &attr, 1);
 }
 
 uint32_t gradient_turn(struct op_gradient *x, uint32_t a)
@@ -163,7 +165,7 @@ uint32_t gradient_turn(struct op_gradient *x, uint32_t a)
     return gradient_transpose(x, a, perm);
 }
 
-uint32_t gradient_reduce(struct op_gradient *x, const char *op, uint32_t a, uint32_t axes)
+uint32_t gradient_reduce(struct op_gradient *x, enum op_code op, uint32_t a, uint32_t axes)
 {
     int64_t list[OP_RANK_MAX];
     uint32_t n = 0;
@@ -192,7 +194,7 @@ uint32_t gradient_sum_to(struct op_gradient *x, uint32_t a, struct op_shape to)
         if (behind > to.rank || (to.dim[to.rank - behind] == 1 && from.dim[d] != 1))
             axes |= 1u << d;
     }
-    return gradient_reshape(x, gradient_reduce(x, "ReduceSum", a, axes), to);
+    return gradient_reshape(x, gradient_reduce(x, OP_ReduceSum, a, axes), to);
 }
 
 /* --- backwards over the nodes --------------------------------------------------------------- */
@@ -212,7 +214,8 @@ static void add_part(struct backwards *b, struct op_gradient *x, uint32_t of, ui
     if (gradient == OP_NONE || x->status != EMU_OK)
         return;
     EMU_ASSERT(op_shape_equal(&b->g->value[of].shape, &b->g->value[gradient].shape));
-    b->sum[of] = b->sum[of] == OP_NONE ? gradient : gradient_binary(x, "Add", b->sum[of], gradient);
+    b->sum[of] =
+        b->sum[of] == OP_NONE ? gradient : gradient_binary(x, OP_Add, b->sum[of], gradient);
 }
 
 static int is_float(const struct op_graph *g, uint32_t value)

@@ -30,8 +30,7 @@ struct op_gradient {
     enum emu_status status;
 };
 
-/* The operator of the node is of that name. */
-static inline int gradient_is(const struct op_gradient *x, const char *op)
+static inline int gradient_is(const struct op_gradient *x, enum op_code op)
 {
     return op_node_is(x->n, op);
 }
@@ -49,14 +48,14 @@ struct op_named_attr gradient_int(const char *name, int64_t i);
 struct op_named_attr gradient_float(const char *name, double f);
 struct op_named_attr gradient_text(const char *name, const char *text);
 struct op_named_attr gradient_ints(const char *name, const int64_t *list, uint32_t count);
-uint32_t gradient_node(struct op_gradient *x, const char *op, const uint32_t *in, uint32_t ins,
+uint32_t gradient_node(struct op_gradient *x, enum op_code op, const uint32_t *in, uint32_t ins,
                        const struct op_named_attr *attr, uint32_t attrs);
-uint32_t gradient_unary(struct op_gradient *x, const char *op, uint32_t a);
-uint32_t gradient_binary(struct op_gradient *x, const char *op, uint32_t a, uint32_t b);
+uint32_t gradient_unary(struct op_gradient *x, enum op_code op, uint32_t a);
+uint32_t gradient_binary(struct op_gradient *x, enum op_code op, uint32_t a, uint32_t b);
 /* A constant of no dimensions, of the type of a value. */
 uint32_t gradient_number(struct op_gradient *x, uint32_t like, double number);
 /* a OP number. */
-uint32_t gradient_scaled(struct op_gradient *x, const char *op, uint32_t a, double number);
+uint32_t gradient_scaled(struct op_gradient *x, enum op_code op, uint32_t a, double number);
 /* Zeros of a shape. */
 uint32_t gradient_zeros(struct op_gradient *x, struct op_shape s);
 uint32_t gradient_reshape(struct op_gradient *x, uint32_t a, struct op_shape to);
@@ -66,7 +65,7 @@ uint32_t gradient_transpose(struct op_gradient *x, uint32_t a, const unsigned *p
 /* The last two dimensions swapped. */
 uint32_t gradient_turn(struct op_gradient *x, uint32_t a);
 /* A reduction over a set of axes, which stay as dimensions of 1. */
-uint32_t gradient_reduce(struct op_gradient *x, const char *op, uint32_t a, uint32_t axes);
+uint32_t gradient_reduce(struct op_gradient *x, enum op_code op, uint32_t a, uint32_t axes);
 /* a added up over what broadcasting `to` has repeated. */
 uint32_t gradient_sum_to(struct op_gradient *x, uint32_t a, struct op_shape to);
 

@@ -6,7 +6,6 @@
  *   RotaryEmbedding   pairs (a, b) of each head's first numbers become
  *                     (a cos - b sin, a sin + b cos)
  */
-#include <string.h>
 
 #include "models/operators/op_spelt.h"
 
@@ -35,7 +34,7 @@ uint32_t spelt_put(struct spelling *s, const struct spelt_part *part)
     const struct op_request *r = s->r;
     const char *of = r->name && *r->name ? r->name : r->op;
     int last = part->result != SPELT_PART;
-    struct op_request q = { .op = part->op,
+    struct op_request q = { .op = op_name(part->op),
                             .name = last ? r->name : op_graph_text(s->g, "%s%s", of, part->suffix),
                             .block = r->block,
                             .in = part->in,
@@ -55,12 +54,12 @@ uint32_t spelt_put(struct spelling *s, const struct spelt_part *part)
     return out;
 }
 
-uint32_t spelt_unary(struct spelling *s, const char *op, const char *suffix, uint32_t x)
+uint32_t spelt_unary(struct spelling *s, enum op_code op, const char *suffix, uint32_t x)
 {
     return spelt_binary(s, op, suffix, x, OP_NONE);
 }
 
-uint32_t spelt_binary(struct spelling *s, const char *op, const char *suffix, uint32_t x,
+uint32_t spelt_binary(struct spelling *s, enum op_code op, const char *suffix, uint32_t x,
                       uint32_t y)
 {
     const struct spelt_part part = {
@@ -70,7 +69,7 @@ uint32_t spelt_binary(struct spelling *s, const char *op, const char *suffix, ui
     return spelt_put(s, &part);
 }
 
-uint32_t spelt_by(struct spelling *s, const char *op, const char *suffix, uint32_t x, double y)
+uint32_t spelt_by(struct spelling *s, enum op_code op, const char *suffix, uint32_t x, double y)
 {
     const struct op_shape one = { .type = spelt_shape(s, x).type };
     uint32_t number = OP_NONE;
@@ -85,7 +84,7 @@ uint32_t spelt_reshape(struct spelling *s, const char *suffix, uint32_t x,
 {
     int64_t dim[OP_RANK_MAX];
     const struct spelt_part part = {
-        .op = "Reshape",
+        .op = OP_Reshape,
         .suffix = suffix,
         .in = { x, OP_NONE },
         .attr = { { "shape", { .kind = OP_ATTR_INTS, .count = to->rank, .ints = dim } } },
@@ -101,7 +100,7 @@ uint32_t spelt_reshape(struct spelling *s, const char *suffix, uint32_t x,
 uint32_t spelt_transpose(struct spelling *s, const char *suffix, uint32_t x, const int64_t perm[4])
 {
     const struct spelt_part part = {
-        .op = "Transpose",
+        .op = OP_Transpose,
         .suffix = suffix,
         .in = { x, OP_NONE },
         .attr = { { "perm", { .kind = OP_ATTR_INTS, .count = 4, .ints = perm } } },
@@ -114,7 +113,9 @@ uint32_t spelt_transpose(struct spelling *s, const char *suffix, uint32_t x, con
 
 void spelt_give(struct spelling *s, unsigned k, uint32_t value)
 {
-    const struct spelt_part part = { .op = "Identity", .in = { value, OP_NONE }, .result = (int)k };
+    const struct spelt_part part = { .op = OP_Identity,
+                                     .in = { value, OP_NONE },
+                                     .result = (int)k };
 
     if (spelt_wants(s, k))
         spelt_put(s, &part);
@@ -125,7 +126,7 @@ void spelt_give(struct spelling *s, unsigned k, uint32_t value)
 /* x times a value, as the result. */
 static enum emu_status give_product(struct spelling *s, uint32_t x, uint32_t by)
 {
-    const struct spelt_part mul = { .op = "Mul", .in = { x, by, OP_NONE } };
+    const struct spelt_part mul = { .op = OP_Mul, .in = { x, by, OP_NONE } };
 
     spelt_put(s, &mul);
     return s->status;
@@ -134,9 +135,9 @@ static enum emu_status give_product(struct spelling *s, uint32_t x, uint32_t by)
 enum emu_status upgrade_mish(struct op_graph *g, const struct op_request *r, uint32_t *out)
 {
     struct spelling s = { .g = g, .r = r, .out = out };
-    uint32_t gate = spelt_unary(&s, "Softplus", ".softplus", r->in[0]);
+    uint32_t gate = spelt_unary(&s, OP_Softplus, ".softplus", r->in[0]);
 
-    return give_product(&s, r->in[0], spelt_unary(&s, "Tanh", ".tanh", gate));
+    return give_product(&s, r->in[0], spelt_unary(&s, OP_Tanh, ".tanh", gate));
 }
 
 enum emu_status upgrade_swish(struct op_graph *g, const struct op_request *r, uint32_t *out)
@@ -150,8 +151,8 @@ enum emu_status upgrade_swish(struct op_graph *g, const struct op_request *r, ui
     now.attrs = 0;
     if (alpha == 1)
         return op_node(g, &now, out);
-    gate = spelt_by(&s, "Mul", ".alpha", r->in[0], alpha);
-    return give_product(&s, r->in[0], spelt_unary(&s, "Sigmoid", ".sigmoid", gate));
+    gate = spelt_by(&s, OP_Mul, ".alpha", r->in[0], alpha);
+    return give_product(&s, r->in[0], spelt_unary(&s, OP_Sigmoid, ".sigmoid", gate));
 }
 
 /* --- RMSNormalization --------------------------------------------------------------------- */
@@ -161,7 +162,7 @@ static uint32_t mean_from(struct spelling *s, uint32_t x, unsigned first, unsign
 {
     int64_t axis[OP_RANK_MAX];
     const struct spelt_part mean = {
-        .op = "ReduceMean",
+        .op = OP_ReduceMean,
         .suffix = ".mean",
         .in = { x, OP_NONE },
         .attr = { { "axes", { .kind = OP_ATTR_INTS, .count = rank - first, .ints = axis } } },
@@ -188,11 +189,11 @@ enum emu_status upgrade_rms_norm(struct op_graph *g, const struct op_request *r,
     if (op_type_kind(x.type) != OP_KIND_FLOAT)
         return op_node_refuse(g, r, out, "input 0 is %s, expected a float", op_type_text(x.type));
     axis += axis < 0 ? x.rank : 0;
-    y = spelt_binary(&s, "Mul", ".squares", r->in[0], r->in[0]);
+    y = spelt_binary(&s, OP_Mul, ".squares", r->in[0], r->in[0]);
     y = mean_from(&s, y, (unsigned)axis, x.rank);
-    y = spelt_by(&s, "Add", ".epsilon", y, op_request_attr(r, "epsilon").f);
-    y = spelt_unary(&s, "Sqrt", ".root", y);
-    return give_product(&s, spelt_binary(&s, "Div", ".unit", r->in[0], y), r->in[1]);
+    y = spelt_by(&s, OP_Add, ".epsilon", y, op_request_attr(r, "epsilon").f);
+    y = spelt_unary(&s, OP_Sqrt, ".root", y);
+    return give_product(&s, spelt_binary(&s, OP_Div, ".unit", r->in[0], y), r->in[1]);
 }
 
 /* --- RotaryEmbedding ---------------------------------------------------------------------- */
@@ -211,7 +212,7 @@ static uint32_t take(struct rotary *t, const char *suffix, uint32_t x, int64_t f
 {
     static const int64_t last = 3;
     const struct spelt_part part = {
-        .op = "Slice",
+        .op = OP_Slice,
         .suffix = suffix,
         .in = { x, OP_NONE },
         .attr = { { "starts", { .kind = OP_ATTR_INTS, .count = 1, .ints = &from } },
@@ -227,7 +228,7 @@ static uint32_t take(struct rotary *t, const char *suffix, uint32_t x, int64_t f
 
 static uint32_t join(struct rotary *t, const char *suffix, uint32_t a, uint32_t b, int64_t axis)
 {
-    const struct spelt_part part = { .op = "Concat",
+    const struct spelt_part part = { .op = OP_Concat,
                                      .suffix = suffix,
                                      .in = { a, b, OP_NONE },
                                      .attr = { { "axis", { .kind = OP_ATTR_INT, .i = axis } } },
@@ -244,7 +245,7 @@ static uint32_t angles(struct rotary *t, unsigned k)
     struct op_shape found, all = { .rank = 4 };
 
     if (at != OP_NONE)
-        table = spelt_binary(&t->s, "Gather", k == 1 ? ".cosines" : ".sines", table, at);
+        table = spelt_binary(&t->s, OP_Gather, k == 1 ? ".cosines" : ".sines", table, at);
     found = spelt_shape(&t->s, table);
     if (t->s.status != EMU_OK || found.type == OP_TYPE_UNKNOWN)
         return table;
@@ -275,13 +276,13 @@ static uint32_t turn(struct rotary *t, uint32_t x)
     uint32_t a = take(t, ".first", x, 0, t->interleaved ? all : half, step);
     uint32_t b = take(t, ".second", x, t->interleaved ? 1 : half, all, step);
     uint32_t cos = angles(t, 1), sin = angles(t, 2);
-    uint32_t ac = spelt_binary(&t->s, "Mul", ".first_cos", a, cos);
-    uint32_t as = spelt_binary(&t->s, "Mul", ".first_sin", a, sin);
-    uint32_t bc = spelt_binary(&t->s, "Mul", ".second_cos", b, cos);
-    uint32_t bs = spelt_binary(&t->s, "Mul", ".second_sin", b, sin);
+    uint32_t ac = spelt_binary(&t->s, OP_Mul, ".first_cos", a, cos);
+    uint32_t as = spelt_binary(&t->s, OP_Mul, ".first_sin", a, sin);
+    uint32_t bc = spelt_binary(&t->s, OP_Mul, ".second_cos", b, cos);
+    uint32_t bs = spelt_binary(&t->s, OP_Mul, ".second_sin", b, sin);
 
-    a = spelt_binary(&t->s, "Sub", ".turned_first", ac, bs);
-    b = spelt_binary(&t->s, "Add", ".turned_second", as, bc);
+    a = spelt_binary(&t->s, OP_Sub, ".turned_first", ac, bs);
+    b = spelt_binary(&t->s, OP_Add, ".turned_second", as, bc);
     return t->interleaved ? interleave(t, a, b) : join(t, ".turned", a, b, 3);
 }
 

@@ -21,7 +21,8 @@ struct spelling {
 
 /* A node of one result; inputs end at the first OP_NONE. */
 struct spelt_part {
-    const char *op, *suffix; /* of its name */
+    enum op_code op;
+    const char *suffix; /* of its name */
     uint32_t in[SPELT_INS];
     struct op_named_attr attr[SPELT_ATTRS];
     uint32_t attrs;
@@ -30,11 +31,11 @@ struct spelt_part {
 
 /* All: the value that is made. */
 uint32_t spelt_put(struct spelling *s, const struct spelt_part *part);
-uint32_t spelt_unary(struct spelling *s, const char *op, const char *suffix, uint32_t x);
-uint32_t spelt_binary(struct spelling *s, const char *op, const char *suffix, uint32_t x,
+uint32_t spelt_unary(struct spelling *s, enum op_code op, const char *suffix, uint32_t x);
+uint32_t spelt_binary(struct spelling *s, enum op_code op, const char *suffix, uint32_t x,
                       uint32_t y);
 /* By a number of x's type. */
-uint32_t spelt_by(struct spelling *s, const char *op, const char *suffix, uint32_t x, double y);
+uint32_t spelt_by(struct spelling *s, enum op_code op, const char *suffix, uint32_t x, double y);
 uint32_t spelt_reshape(struct spelling *s, const char *suffix, uint32_t x,
                        const struct op_shape *to);
 /* `last` axes are exchanged by perm, of four. */

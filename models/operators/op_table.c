@@ -8,12 +8,37 @@ enum { MANY = OP_MANY, OURS = OP_VERSION_OURS };
 #define upgrade_same NULL
 static const struct op_row table[] = {
 #define OPERATOR(name, since, ins_min, ins_max, outs_min, outs_max, types, attrs, family, upgrade) \
-    { #name,    since, ins_min, ins_max,          outs_min,                                        \
-      outs_max, types, attrs,   &family_##family, upgrade_##upgrade },
+    { OP_##name, #name, since, ins_min,          ins_max,          outs_min,                       \
+      outs_max,  types, attrs, &family_##family, upgrade_##upgrade },
+#define OLDER OPERATOR
 #include "models/operators/operators.def"
+#undef OLDER
 #undef OPERATOR
 };
 #undef upgrade_same
+
+/* Where rows are in the table. */
+enum {
+#define OPERATOR(name, ...)     AT_##name,
+#define OLDER(name, since, ...) AT_##name##_##since,
+#include "models/operators/operators.def"
+#undef OLDER
+#undef OPERATOR
+};
+
+const struct op_row *op_row_of(enum op_code code)
+{
+    static const unsigned short at[OP_CODES] = {
+#define OPERATOR(name, ...) [OP_##name] = AT_##name,
+#define OLDER(...)
+#include "models/operators/operators.def"
+#undef OLDER
+#undef OPERATOR
+    };
+
+    EMU_ASSERT(code);
+    return &table[at[code]];
+}
 
 const struct op_row *op_row(unsigned i)
 {

@@ -6,7 +6,7 @@ static int drops(const struct op_graph *g, const struct op_node *n)
 {
     struct op_call c = op_attrs_of(g, n);
 
-    return g->parameters_change && op_node_is(n, "Dropout") && op_float(&c, "ratio") > 0;
+    return g->parameters_change && op_node_is(n, OP_Dropout) && op_float(&c, "ratio") > 0;
 }
 
 /* Whether a node's results may be replaced by its first input: only the first is read, and it is no

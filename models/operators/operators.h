@@ -4,8 +4,6 @@
 #ifndef MODELS_OPERATORS_H
 #define MODELS_OPERATORS_H
 
-#include <string.h>
-
 #include "models/graph/op_graph.h"
 
 enum { OP_MANY = 4096 }; /* inputs or outputs of a node, at most */
@@ -17,8 +15,20 @@ struct op_gradient;
 /* Makes what a node of an older version means of newer rows, with op_node(). As op_node(). */
 typedef enum emu_status op_upgrade(struct op_graph *g, const struct op_request *r, uint32_t *out);
 
+/* What a node can be: OP_Conv and so on, one for each name in operators.def. */
+enum op_code {
+    OP_NO_OPERATOR,
+#define OPERATOR(name, ...) OP_##name,
+#define OLDER(...)
+#include "models/operators/operators.def"
+#undef OLDER
+#undef OPERATOR
+    OP_CODES
+};
+
 /* One version of an operator. */
 struct op_row {
+    enum op_code code;
     const char *name;
     unsigned since;            /* first version of ONNX's operator set */
     unsigned ins_min, ins_max; /* as in files; OP_MANY: any number */
@@ -31,6 +41,12 @@ struct op_row {
 
 /* The row that holds for a version of the operator set, 0: the newest. NULL: there is none. */
 const struct op_row *op_row_find(const char *name, unsigned version);
+/* The newest row of an operator, and its name; it is not OP_NO_OPERATOR. */
+const struct op_row *op_row_of(enum op_code code);
+static inline const char *op_name(enum op_code code)
+{
+    return op_row_of(code)->name;
+}
 /* All rows, in the table's order; NULL after the last one. */
 const struct op_row *op_row(unsigned i);
 enum {
@@ -77,9 +93,9 @@ static inline struct op_call op_attrs_of(const struct op_graph *g, const struct 
 }
 
 /* Whether a node is this operator. */
-static inline int op_node_is(const struct op_node *n, const char *name)
+static inline int op_node_is(const struct op_node *n, enum op_code code)
 {
-    return !strcmp(n->row->name, name);
+    return n->row->code == code;
 }
 
 /* The attributes. A name that the row lacks, or of another kind, is a defect of the caller, except
@@ -103,7 +119,10 @@ enum emu_status op_refuse(struct op_call *c, const char *fmt, ...) EMU_MUST_CHEC
 
 /* Helpers of families. */
 /* Whether the node is this operator. */
-int op_named(const struct op_call *c, const char *name);
+static inline int op_named(const struct op_call *c, enum op_code code)
+{
+    return c->row->code == code;
+}
 /* Whether input k is there. */
 static inline int op_given(const struct op_call *c, uint32_t k)
 {
@@ -134,7 +153,7 @@ void op_broadcast_strides(const struct op_shape *from, const struct op_shape *to
 int op_index_next(const struct op_shape *s, uint32_t index[OP_RANK_MAX]);
 
 /* What all operators of a kind have in common. Rows of several names share one and look at
- * c->row->name. */
+ * c->row->code. */
 struct op_family {
     const char *name; /* "conv": the file is family_conv.c */
     /* Sets c->out from c->in and the attributes, or refuses. */
@@ -160,7 +179,7 @@ struct op_named_attr {
 
 /* What a node is to be, as in a file of some version. */
 struct op_request {
-    const char *op;
+    const char *op;    /* op_name(), or as a file has it */
     unsigned version;  /* of the operator set; 0: the newest row in canonical form, where attributes
                         * that files have as inputs are given as attributes */
     const char *name;  /* NULL or "": one is made of the operator's name and a number */

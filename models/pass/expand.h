@@ -15,7 +15,8 @@ enum {
 /* A node of one result; `suffix` is appended to the name of the one it is for, "": the same name.
  * Inputs end at the first OP_NONE. */
 struct expand_part {
-    const char *op, *suffix;
+    enum op_code op;
+    const char *suffix;
     uint32_t in[EXPAND_INS];
     struct op_named_attr attr[EXPAND_ATTRS];
     uint32_t attrs;
@@ -24,9 +25,9 @@ struct expand_part {
 /* All: *out is the result. Errors: those of op_node(). */
 enum emu_status expand_put(struct op_pass *p, const struct op_node *n,
                            const struct expand_part *part, uint32_t *out) EMU_MUST_CHECK;
-enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, enum op_code op,
                              const char *suffix, uint32_t x, uint32_t *out) EMU_MUST_CHECK;
-enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, enum op_code op,
                               const char *suffix, uint32_t x, uint32_t y,
                               uint32_t *out) EMU_MUST_CHECK;
 enum emu_status expand_where(struct op_pass *p, const struct op_node *n, const char *suffix,
@@ -43,7 +44,7 @@ enum emu_status expand_cast(struct op_pass *p, const struct op_node *n, const ch
 enum emu_status expand_places(struct op_pass *p, enum op_type type, unsigned rank, unsigned axis,
                               uint32_t count, int64_t from, uint32_t *out) EMU_MUST_CHECK;
 /* A reduction over an axis, which goes; -1: over all. */
-enum emu_status expand_reduce(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_reduce(struct op_pass *p, const struct op_node *n, enum op_code op,
                               const char *suffix, uint32_t x, int64_t axis,
                               uint32_t *out) EMU_MUST_CHECK;
 /* Transpose, unless all axes stay where they are. */

@@ -123,7 +123,7 @@ static enum emu_status sum_own(struct einsum_spelling *s, unsigned k, const stru
         if (has(out, label) || (s->e.operands > 1 && has(&s->operand[!k].labels, label)))
             add(&left, label);
         else
-            TRY(expand_reduce(s->p, s->n, "ReduceSum", ".sum", o->value, left.n, &o->value));
+            TRY(expand_reduce(s->p, s->n, OP_ReduceSum, ".sum", o->value, left.n, &o->value));
     }
     o->labels = left;
     return EMU_OK;
@@ -191,7 +191,7 @@ static enum emu_status multiply(struct einsum_spelling *s, const struct labels *
 
     TRY(as_matrices(s, a, &c.batch, &c.rows, &c.sums));
     TRY(as_matrices(s, b, &c.batch, &c.sums, &c.columns));
-    TRY(expand_binary(s->p, s->n, c.sums.n ? "MatMul" : "Mul", ".product", a->value, b->value,
+    TRY(expand_binary(s->p, s->n, c.sums.n ? OP_MatMul : OP_Mul, ".product", a->value, b->value,
                       &a->value));
     for (unsigned d = 0; d < c.rows.n; d++)
         add(&all, c.rows.at[d]);
@@ -232,5 +232,5 @@ enum emu_status expand_einsum(struct op_pass *p, const struct op_node *n, uint32
     if (n->ins > 1)
         TRY(multiply(&s, &result));
     TRY(move(&s, &s.operand[0], &result));
-    return expand_unary(p, n, "Identity", "", s.operand[0].value, out);
+    return expand_unary(p, n, OP_Identity, "", s.operand[0].value, out);
 }

@@ -1,6 +1,5 @@
 /* expand_function.c - functions of numbers that tiles compute as several (pass_expand()): a row
  * each, a formula (formula_text.h) of the operands x and y, whose words are operators. */
-#include <string.h>
 
 #include "models/pass/expand.h"
 #include "models/pass/formula_text.h"
@@ -17,16 +16,17 @@
 #define ASIN "x 1 1 x Sub 1 x Add Mul Sqrt Add Div" ATAN_OF_TOP " 2 Mul"
 
 static const struct formula_row {
-    const char *op, *formula;
+    enum op_code op;
+    const char *formula;
 } formulas[] = {
-    { "Acos", "1.5707963267948966 " ASIN " Sub" },
-    { "Asin", ASIN },
+    { OP_Acos, "1.5707963267948966 " ASIN " Sub" },
+    { OP_Asin, ASIN },
     /* of 1 / |x| beyond 1 */
-    { "Atan", "x Abs =a a a Reciprocal Min" ATAN_OF_TOP " =t "
-              "1 a Less 1.5707963267948966 t Sub t Where x Sign Mul" },
+    { OP_Atan, "x Abs =a a a Reciprocal Min" ATAN_OF_TOP " =t "
+               "1 a Less 1.5707963267948966 t Sub t Where x Sign Mul" },
     /* a - floor(a / b) b of magnitudes; the quotient is rounded, so that this may be off by b */
-    { "Mod", "x Abs =a y Abs =b a a b Div Floor b Mul Sub =r "
-             "r 0 Less r b Add r Where =r b r LessOrEqual r b Sub r Where x Sign Mul" },
+    { OP_Mod, "x Abs =a y Abs =b a a b Div Floor b Mul Sub =r "
+              "r 0 Less r b Add r Where =r b r LessOrEqual r b Sub r Where x Sign Mul" },
 };
 
 /* A formula that is being read. */
@@ -49,7 +49,7 @@ static enum emu_status apply(struct reader *r, const char *op)
 {
     const struct op_row *row = op_row_find(op, 0);
     char *suffix = op_graph_text(r->p->g, ".%s%u", op, r->nodes++);
-    struct expand_part part = { .op = op, .suffix = suffix };
+    struct expand_part part = { .op = row->code, .suffix = suffix };
     unsigned ins = row->ins_max <= EXPAND_INS ? row->ins_max : 2;
     uint32_t out;
 
@@ -130,7 +130,7 @@ enum emu_status expand_power(struct op_pass *p, const struct op_node *n, uint32_
         op_type_kind(p->g->value[n->in[1]].shape.type) != OP_KIND_INT)
         return EMU_OK;
     TRY(expand_cast(p, n, ".exponent", op_pass_now(p, n->in[1]), type, &exponent));
-    return expand_binary(p, n, "Pow", "", op_pass_now(p, n->in[0]), exponent, out);
+    return expand_binary(p, n, OP_Pow, "", op_pass_now(p, n->in[0]), exponent, out);
 }
 
 /* Inference keeps everything. */
@@ -140,7 +140,7 @@ enum emu_status expand_dropout(struct op_pass *p, const struct op_node *n, uint3
     const struct op_shape one = { .type = OP_TYPE_BOOL };
     int64_t dim[OP_RANK_MAX], kept = 1;
     struct expand_part mask = {
-        .op = "Expand",
+        .op = OP_Expand,
         .suffix = ".mask",
         .attr = { { "shape", { .kind = OP_ATTR_INTS, .count = x->rank, .ints = dim } } },
         .attrs = 1
@@ -153,5 +153,5 @@ enum emu_status expand_dropout(struct op_pass *p, const struct op_node *n, uint3
     TRY(op_constant_new(p->g, &one, &kept, &mask.in[0]));
     mask.in[1] = OP_NONE;
     TRY(expand_put(p, n, &mask, &out[1]));
-    return expand_unary(p, n, "Identity", "", op_pass_now(p, n->in[0]), &out[0]);
+    return expand_unary(p, n, OP_Identity, "", op_pass_now(p, n->in[0]), &out[0]);
 }

@@ -27,7 +27,7 @@ enum emu_status expand_picked(struct op_pass *p, const struct op_node *n, uint32
 
     TRY(op_value_constant(p->g, NULL, places, &at));
     TRY(expand_reshape(p, n, x, &list, &x));
-    TRY(expand_binary(p, n, "Gather", ".picked", x, at, &x));
+    TRY(expand_binary(p, n, OP_Gather, ".picked", x, at, &x));
     return expand_reshape(p, n, x, to, out);
 }
 
@@ -70,9 +70,9 @@ static enum emu_status origins(struct op_pass *p, const struct op_node *n, struc
 /* Which number of x each update is added to: a constant, if the places are. */
 static enum emu_status put_targets(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    int nd = op_node_is(n, "ScatterND");
+    int nd = op_node_is(n, OP_ScatterND);
     const struct op_call c = op_attrs_of(p->g, n);
-    struct expand_part part = { .op = nd ? "GatherND" : "GatherElements", .suffix = ".targets" };
+    struct expand_part part = { .op = nd ? OP_GatherND : OP_GatherElements, .suffix = ".targets" };
     uint32_t numbers;
     struct op_tensor t;
     enum emu_status s;
@@ -118,7 +118,7 @@ static enum emu_status add_picks(struct op_pass *p, const struct op_node *n,
         s = expand_picked(p, n, updates, &of, &x, &part);
         op_tensor_free(&of);
         TRY(s);
-        TRY(expand_binary(p, n, "Add", ".sum", sum, part, &sum));
+        TRY(expand_binary(p, n, OP_Add, ".sum", sum, part, &sum));
     }
     *out = left ? OP_NONE : sum;
     return EMU_OK;
@@ -129,7 +129,7 @@ static enum emu_status expand_scatter_add(struct op_pass *p, const struct op_nod
     uint32_t v = op_pass_now(p, n->in[2]), zero, at;
     struct op_shape list = { .rank = 1,
                              .dim = { (uint32_t)op_shape_count(&p->g->value[v].shape) } };
-    struct expand_part join = { .op = "Concat",
+    struct expand_part join = { .op = OP_Concat,
                                 .suffix = ".all",
                                 .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 0 } } },
                                 .attrs = 1 };
@@ -161,7 +161,7 @@ enum emu_status expand_scatter(struct op_pass *p, const struct op_node *n, uint3
     const struct op_shape *updates = &p->g->value[n->in[2]].shape;
     struct op_tensor of = { .any = NULL };
     uint32_t part[2], all;
-    struct expand_part join = { .op = "Concat",
+    struct expand_part join = { .op = OP_Concat,
                                 .suffix = ".all",
                                 .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 0 } } },
                                 .attrs = 1 };
@@ -208,12 +208,12 @@ static enum emu_status comes_before(struct op_pass *p, const struct topk *t, int
 
     TRY(expand_places(p, t->x.type, 2, 1, n, 0, &left));
     TRY(expand_places(p, t->x.type, 2, 0, n, 0, &right));
-    TRY(expand_binary(p, t->n, "Less", ".left", left, right, &left));
-    TRY(expand_binary(p, t->n, largest ? "Greater" : "Less", ".beyond", t->row, t->column,
+    TRY(expand_binary(p, t->n, OP_Less, ".left", left, right, &left));
+    TRY(expand_binary(p, t->n, largest ? OP_Greater : OP_Less, ".beyond", t->row, t->column,
                       &beyond));
-    TRY(expand_binary(p, t->n, "Equal", ".equal", t->row, t->column, &equal));
-    TRY(expand_binary(p, t->n, "And", ".equal_left", equal, left, &equal));
-    TRY(expand_binary(p, t->n, "Or", ".before", beyond, equal, &beyond));
+    TRY(expand_binary(p, t->n, OP_Equal, ".equal", t->row, t->column, &equal));
+    TRY(expand_binary(p, t->n, OP_And, ".equal_left", equal, left, &equal));
+    TRY(expand_binary(p, t->n, OP_Or, ".before", beyond, equal, &beyond));
     return expand_cast(p, t->n, ".ones", beyond, t->x.type, out);
 }
 
@@ -228,7 +228,7 @@ static enum emu_status by_place(struct op_pass *p, const struct topk *t, uint32_
 
     axis = (unsigned)(given < 0 ? given + rank : given);
     TRY(expand_where(p, t->n, suffix, hot, of, t->zero, &v));
-    TRY(expand_reduce(p, t->n, "ReduceSum", suffix, v, rank, &v));
+    TRY(expand_reduce(p, t->n, OP_ReduceSum, suffix, v, rank, &v));
     return expand_swap_last(p, t->n, suffix, rank, axis, v, out);
 }
 
@@ -266,13 +266,13 @@ enum emu_status expand_top_k(struct op_pass *p, const struct op_node *n, uint32_
         return EMU_OK;
     TRY(begin_top(p, axis, &t));
     TRY(comes_before(p, &t, op_int(&c, "largest") != 0, &place));
-    TRY(expand_reduce(p, n, "ReduceSum", ".place", place, rank, &place));
+    TRY(expand_reduce(p, n, OP_ReduceSum, ".place", place, rank, &place));
     s = t.x;
     s.dim[s.rank++] = size;
     s.dim[rank - 1] = 1;
     TRY(expand_reshape(p, n, place, &s, &place));
     TRY(expand_places(p, t.x.type, 2, 0, (uint32_t)t.count, 0, &at));
-    TRY(expand_binary(p, n, "Equal", ".hot", place, at, &hot));
+    TRY(expand_binary(p, n, OP_Equal, ".hot", place, at, &hot));
     TRY(by_place(p, &t, hot, t.row, ".values", &out[0]));
     if (n->outs < 2 || n->out[1] == OP_NONE)
         return EMU_OK;

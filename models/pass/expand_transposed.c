@@ -1,7 +1,6 @@
 /* expand_transposed.c - a transposed convolution as a convolution: of its input with zeros between
  * the numbers, the weights turned round; or, where windows do not overlap, of each number by
  * itself. */
-#include <string.h>
 
 #include "models/operators/op_window.h"
 #include "models/pass/expand.h"
@@ -22,7 +21,7 @@ static struct op_named_attr ints(const char *name, unsigned count, const int64_t
 static enum emu_status pad(const struct transposed *t, uint32_t x, unsigned rank,
                            const int64_t *pads, uint32_t *out)
 {
-    const struct expand_part part = { .op = "Pad",
+    const struct expand_part part = { .op = OP_Pad,
                                       .suffix = ".padded",
                                       .in = { x, OP_NONE, OP_NONE },
                                       .attr = { ints("pads", 2 * rank, pads) },
@@ -59,7 +58,7 @@ static enum emu_status frame(const struct transposed *t, uint32_t x, uint32_t *o
 {
     int64_t pads[2 * OP_RANK_MAX] = { 0 }, starts[OP_WINDOW_DIMS], ends[OP_WINDOW_DIMS],
                      axes[OP_WINDOW_DIMS];
-    const struct expand_part cut = { .op = "Slice",
+    const struct expand_part cut = { .op = OP_Slice,
                                      .suffix = ".seen",
                                      .in = { x, OP_NONE, OP_NONE },
                                      .attr = { ints("starts", t->w.dims, starts),
@@ -92,7 +91,7 @@ static enum emu_status turn_weights(const struct transposed *t, uint32_t *out)
         .rank = 4,
         .dim = { t->groups, in, each, (uint32_t)op_shape_span(&t->weights, 2, t->weights.rank) }
     };
-    const struct expand_part flip = { .op = "Slice",
+    const struct expand_part flip = { .op = OP_Slice,
                                       .suffix = ".turned",
                                       .in = { OP_NONE, OP_NONE, OP_NONE },
                                       .attr = { ints("starts", 1, &last), ints("ends", 1, &first),
@@ -118,7 +117,7 @@ enum emu_status expand_conv_transpose(struct op_pass *p, const struct op_node *n
                             .y = p->g->value[n->out[0]].shape,
                             .weights = p->g->value[n->in[1]].shape };
     struct op_call c = op_attrs_of(p->g, n);
-    struct expand_part conv = { .op = "Conv", .suffix = "" };
+    struct expand_part conv = { .op = OP_Conv, .suffix = "" };
 
     TRY(op_window_read(&c, &t.x, t.weights.dim + 2, &t.w));
     TRY(op_window_transposed(&c, &t.w));
@@ -227,7 +226,7 @@ enum emu_status expand_upsampling(struct op_pass *p, const struct op_node *n, ui
                             .y = p->g->value[n->out[0]].shape,
                             .weights = p->g->value[n->in[1]].shape };
     struct op_call c = op_attrs_of(p->g, n);
-    struct expand_part conv = { .op = "Conv",
+    struct expand_part conv = { .op = OP_Conv,
                                 .suffix = ".positions",
                                 .in = { op_pass_now(p, n->in[0]), OP_NONE, OP_NONE } };
     int biased = n->ins > 2 && n->in[2] != OP_NONE;

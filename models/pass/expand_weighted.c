@@ -23,7 +23,7 @@ enum { WEIGHTS_MAX = 1 << 22 };
 static enum emu_status pick(struct op_pass *p, const struct op_node *n, const char *suffix,
                             const struct op_tensor *index, unsigned d, uint32_t now, uint32_t *out)
 {
-    struct expand_part part = { .op = "Gather",
+    struct expand_part part = { .op = OP_Gather,
                                 .suffix = suffix,
                                 .attr = { { "axis", { .kind = OP_ATTR_INT, .i = d } } },
                                 .attrs = 1 };
@@ -49,9 +49,9 @@ static enum emu_status mix_dim(struct op_pass *p, const struct op_node *n,
     TRY(op_value_constant(p->g, NULL, part, &w));
     TRY(pick(p, n, ".here", &index[0], d, *now, &first));
     TRY(pick(p, n, ".next", &index[1], d, *now, &step));
-    TRY(expand_binary(p, n, "Sub", ".step", step, first, &step));
-    TRY(expand_binary(p, n, "Mul", ".part", step, w, &step));
-    return expand_binary(p, n, "Add", ".between", step, first, now);
+    TRY(expand_binary(p, n, OP_Sub, ".step", step, first, &step));
+    TRY(expand_binary(p, n, OP_Mul, ".part", step, w, &step));
+    return expand_binary(p, n, OP_Add, ".between", step, first, now);
 }
 
 /* Dimension d by a product with the weights of its inputs; *now OP_NONE: they are too many. */
@@ -74,7 +74,7 @@ static enum emu_status weigh_dim(struct op_pass *p, const struct op_node *n, str
     TRY(s);
     if (d + 1 < rank)
         TRY(expand_swap_last(p, n, ".last", rank, d, *now, now));
-    TRY(expand_binary(p, n, "MatMul", ".weights", *now, w, now));
+    TRY(expand_binary(p, n, OP_MatMul, ".weights", *now, w, now));
     return d + 1 < rank ? expand_swap_last(p, n, ".back", rank, d, *now, now) : EMU_OK;
 }
 
@@ -116,7 +116,7 @@ enum emu_status expand_resize(struct op_pass *p, const struct op_node *n, uint32
     }
     if (now == OP_NONE)
         return EMU_OK;
-    return expand_unary(p, n, "Identity", "", now, out);
+    return expand_unary(p, n, OP_Identity, "", now, out);
 }
 
 /* ---- lengths ---- */
@@ -128,7 +128,7 @@ static enum emu_status length_over(struct op_pass *p, const struct op_node *n, c
     struct op_call c = op_attrs_of(p->g, n);
     int64_t power = op_int(&c, "p");
     const struct expand_part part = {
-        .op = power == 1 ? "ReduceL1" : "ReduceL2",
+        .op = power == 1 ? OP_ReduceL1 : OP_ReduceL2,
         .suffix = suffix,
         .in = { op_pass_now(p, n->in[0]), OP_NONE, OP_NONE },
         .attr = { { "axes", { .kind = OP_ATTR_INTS, .count = axes, .ints = axis } } },
@@ -151,9 +151,9 @@ enum emu_status expand_lp_norm(struct op_pass *p, const struct op_node *n, uint3
         return EMU_OK;
     TRY(expand_number(p, type, 0, &zero));
     TRY(expand_number(p, type, 1, &one));
-    TRY(expand_binary(p, n, "Equal", ".none", length, zero, &none));
+    TRY(expand_binary(p, n, OP_Equal, ".none", length, zero, &none));
     TRY(expand_where(p, n, ".divisor", none, one, length, &length)); /* zeros stay zeros */
-    return expand_binary(p, n, "Div", "", op_pass_now(p, n->in[0]), length, out);
+    return expand_binary(p, n, OP_Div, "", op_pass_now(p, n->in[0]), length, out);
 }
 
 enum emu_status expand_global_lp_pool(struct op_pass *p, const struct op_node *n, uint32_t *out)
@@ -174,7 +174,7 @@ enum emu_status expand_lp_pool(struct op_pass *p, const struct op_node *n, uint3
     enum op_type type = p->g->value[n->in[0]].shape.type;
     uint32_t x = op_pass_now(p, n->in[0]), count;
     int64_t power = op_int(&c, "p"), elements = 1;
-    struct expand_part mean = { .op = "AveragePool",
+    struct expand_part mean = { .op = OP_AveragePool,
                                 .suffix = ".mean",
                                 .attr = { { "count_include_pad",
                                             { .kind = OP_ATTR_INT, .i = 1 } } },
@@ -193,36 +193,36 @@ enum emu_status expand_lp_pool(struct op_pass *p, const struct op_node *n, uint3
                 mean.attr[mean.attrs++] = (struct op_named_attr){ same[i], n->attr[k] };
         }
     }
-    TRY(power == 1 ? expand_unary(p, n, "Abs", ".parts", x, &x)
-                   : expand_binary(p, n, "Mul", ".parts", x, x, &x));
+    TRY(power == 1 ? expand_unary(p, n, OP_Abs, ".parts", x, &x)
+                   : expand_binary(p, n, OP_Mul, ".parts", x, x, &x));
     mean.in[0] = x;
     mean.in[1] = OP_NONE;
     TRY(expand_put(p, n, &mean, &x));
     TRY(expand_number(p, type, (double)elements, &count));
-    TRY(expand_binary(p, n, "Mul", power == 1 ? "" : ".sum", x, count, out));
-    return power == 1 ? EMU_OK : expand_unary(p, n, "Sqrt", "", *out, out);
+    TRY(expand_binary(p, n, OP_Mul, power == 1 ? "" : ".sum", x, count, out));
+    return power == 1 ? EMU_OK : expand_unary(p, n, OP_Sqrt, "", *out, out);
 }
 
 /* ---- reductions of nothing ---- */
 
 enum emu_status expand_reduction(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    static const char *const each[][2] = { { "ReduceL1", "Abs" },
-                                           { "ReduceL2", "Abs" },
-                                           { "ReduceLogSum", "Log" } };
+    static const enum op_code each[][2] = { { OP_ReduceL1, OP_Abs },
+                                            { OP_ReduceL2, OP_Abs },
+                                            { OP_ReduceLogSum, OP_Log } };
     const struct op_call c = op_attrs_of(p->g, n);
     uint32_t x = op_pass_now(p, n->in[0]);
     const int64_t *axes;
 
     if (op_ints(&c, "axes", &axes) || !op_int(&c, "noop_with_empty_axes"))
         return EMU_OK;
-    if (op_node_is(n, "ReduceSumSquare"))
-        return expand_binary(p, n, "Mul", "", x, x, &out[0]);
+    if (op_node_is(n, OP_ReduceSumSquare))
+        return expand_binary(p, n, OP_Mul, "", x, x, &out[0]);
     for (unsigned k = 0; k < EMU_COUNT_OF(each); k++) {
         if (op_node_is(n, each[k][0]))
             return expand_unary(p, n, each[k][1], "", x, &out[0]);
     }
-    return expand_unary(p, n, "Identity", "", x, &out[0]);
+    return expand_unary(p, n, OP_Identity, "", x, &out[0]);
 }
 
 /* ---- Trilu ---- */

@@ -58,7 +58,7 @@ void op_pass_replace(struct op_pass *p, uint32_t value, uint32_t by)
     op_value_swap_names(p->g, value, by);
 }
 
-const struct op_node *op_pass_made_by(const struct op_pass *p, uint32_t value, const char *op)
+const struct op_node *op_pass_made_by(const struct op_pass *p, uint32_t value, enum op_code op)
 {
     const struct op_node *n;
 

@@ -83,7 +83,7 @@ enum emu_status op_pass_run(struct op_graph *g, op_pass_visit *visit) EMU_MUST_C
 void op_pass_replace(struct op_pass *p, uint32_t value, uint32_t by);
 
 /* The old node that makes an old value, if it is of this operator; else NULL. */
-const struct op_node *op_pass_made_by(const struct op_pass *p, uint32_t value, const char *op);
+const struct op_node *op_pass_made_by(const struct op_pass *p, uint32_t value, enum op_code op);
 /* Whether an old value is a constant of one number, and which. */
 int op_pass_scalar(const struct op_pass *p, uint32_t value, double *number);
 /* What is read in place of an old value. */

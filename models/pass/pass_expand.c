@@ -16,7 +16,7 @@ enum emu_status expand_put(struct op_pass *p, const struct op_node *n,
                            const struct expand_part *part, uint32_t *out)
 {
     const char *name = op_graph_text(p->g, "%s%s", n->name, part->suffix);
-    struct op_request r = { .op = part->op,
+    struct op_request r = { .op = op_name(part->op),
                             .name = name,
                             .block = n->block,
                             .in = part->in,
@@ -29,7 +29,7 @@ enum emu_status expand_put(struct op_pass *p, const struct op_node *n,
     return name ? op_node(p->g, &r, out) : FAIL(NO_MEMORY, "a node");
 }
 
-enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, enum op_code op,
                              const char *suffix, uint32_t x, uint32_t *out)
 {
     const struct expand_part part = { .op = op, .suffix = suffix, .in = { x, OP_NONE, OP_NONE } };
@@ -37,7 +37,7 @@ enum emu_status expand_unary(struct op_pass *p, const struct op_node *n, const c
     return expand_put(p, n, &part, out);
 }
 
-enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, enum op_code op,
                               const char *suffix, uint32_t x, uint32_t y, uint32_t *out)
 {
     const struct expand_part part = { .op = op, .suffix = suffix, .in = { x, y, OP_NONE } };
@@ -48,7 +48,7 @@ enum emu_status expand_binary(struct op_pass *p, const struct op_node *n, const 
 enum emu_status expand_where(struct op_pass *p, const struct op_node *n, const char *suffix,
                              uint32_t condition, uint32_t x, uint32_t y, uint32_t *out)
 {
-    const struct expand_part part = { .op = "Where", .suffix = suffix, .in = { condition, x, y } };
+    const struct expand_part part = { .op = OP_Where, .suffix = suffix, .in = { condition, x, y } };
 
     return expand_put(p, n, &part, out);
 }
@@ -57,7 +57,7 @@ enum emu_status expand_cast(struct op_pass *p, const struct op_node *n, const ch
                             uint32_t x, enum op_type to, uint32_t *out)
 {
     const struct expand_part part = {
-        .op = "Cast",
+        .op = OP_Cast,
         .suffix = suffix,
         .in = { x, OP_NONE, OP_NONE },
         .attr = { { "to", { .kind = OP_ATTR_INT, .i = op_type_onnx_number(to) } } },
@@ -103,7 +103,7 @@ enum emu_status expand_places(struct op_pass *p, enum op_type type, unsigned ran
     return st;
 }
 
-enum emu_status expand_reduce(struct op_pass *p, const struct op_node *n, const char *op,
+enum emu_status expand_reduce(struct op_pass *p, const struct op_node *n, enum op_code op,
                               const char *suffix, uint32_t x, int64_t axis, uint32_t *out)
 {
     struct expand_part part = { .op = op,
@@ -124,7 +124,7 @@ enum emu_status expand_transpose(struct op_pass *p, const struct op_node *n, con
                                  unsigned rank, const int64_t *perm, uint32_t x, uint32_t *out)
 {
     const struct expand_part part = {
-        .op = "Transpose",
+        .op = OP_Transpose,
         .suffix = suffix,
         .in = { x, OP_NONE, OP_NONE },
         .attr = { { "perm", { .kind = OP_ATTR_INTS, .count = rank, .ints = perm } } },
@@ -188,7 +188,7 @@ static enum emu_status make_hot(struct op_pass *p, struct loss *l)
     column.dim[1] = 1;
     TRY(expand_reshape(p, l->n, labels, &column, &labels));
     TRY(expand_places(p, p->g->value[labels].shape.type, l->x.rank, 1, l->x.dim[1], 0, &classes));
-    return expand_binary(p, l->n, "Equal", ".hot", labels, classes, &l->hot);
+    return expand_binary(p, l->n, OP_Equal, ".hot", labels, classes, &l->hot);
 }
 
 /* One for every class but the one that is ignored. */
@@ -225,7 +225,7 @@ static enum emu_status make_weight(struct op_pass *p, struct loss *l)
         return EMU_OK;
     TRY(make_mask(p, l, &row, &mask));
     if (given)
-        return expand_binary(p, l->n, "Mul", ".weight", l->weight, mask, &l->weight);
+        return expand_binary(p, l->n, OP_Mul, ".weight", l->weight, mask, &l->weight);
     l->weight = mask;
     return EMU_OK;
 }
@@ -237,9 +237,9 @@ static enum emu_status make_each(struct op_pass *p, struct loss *l)
 
     TRY(expand_where(p, l->n, ".chosen", l->hot, l->logs, l->zero, &chosen));
     if (l->weight != OP_NONE)
-        TRY(expand_binary(p, l->n, "Mul", ".weighted", chosen, l->weight, &chosen));
-    TRY(expand_reduce(p, l->n, "ReduceSum", ".sum", chosen, 1, &chosen));
-    return expand_unary(p, l->n, "Neg", none ? "" : ".each", chosen, &l->each);
+        TRY(expand_binary(p, l->n, OP_Mul, ".weighted", chosen, l->weight, &chosen));
+    TRY(expand_reduce(p, l->n, OP_ReduceSum, ".sum", chosen, 1, &chosen));
+    return expand_unary(p, l->n, OP_Neg, none ? "" : ".each", chosen, &l->each);
 }
 
 static enum emu_status make_result(struct op_pass *p, struct loss *l, uint32_t *out)
@@ -250,14 +250,14 @@ static enum emu_status make_result(struct op_pass *p, struct loss *l, uint32_t *
     if (op_is(&l->c, "reduction", "none"))
         return EMU_OK;
     if (op_is(&l->c, "reduction", "sum"))
-        return expand_reduce(p, l->n, "ReduceSum", "", l->each, -1, out);
+        return expand_reduce(p, l->n, OP_ReduceSum, "", l->each, -1, out);
     if (l->counts_all)
-        return expand_reduce(p, l->n, "ReduceMean", "", l->each, -1, out);
+        return expand_reduce(p, l->n, OP_ReduceMean, "", l->each, -1, out);
     TRY(expand_where(p, l->n, ".counts", l->hot, l->weight == OP_NONE ? l->one : l->weight, l->zero,
                      &total));
-    TRY(expand_reduce(p, l->n, "ReduceSum", ".total", total, -1, &total));
-    TRY(expand_reduce(p, l->n, "ReduceSum", ".losses", l->each, -1, &sum));
-    return expand_binary(p, l->n, "Div", "", sum, total, out);
+    TRY(expand_reduce(p, l->n, OP_ReduceSum, ".total", total, -1, &total));
+    TRY(expand_reduce(p, l->n, OP_ReduceSum, ".losses", l->each, -1, &sum));
+    return expand_binary(p, l->n, OP_Div, "", sum, total, out);
 }
 
 static enum emu_status expand_loss(struct op_pass *p, const struct op_node *n, uint32_t *out)
@@ -267,8 +267,8 @@ static enum emu_status expand_loss(struct op_pass *p, const struct op_node *n, u
     if (!labels_are_classes(p, &l))
         return EMU_OK;
     l.logs = op_pass_now(p, n->in[0]);
-    if (op_node_is(n, "SoftmaxCrossEntropyLoss")) {
-        const struct expand_part soft = { .op = "LogSoftmax",
+    if (op_node_is(n, OP_SoftmaxCrossEntropyLoss)) {
+        const struct expand_part soft = { .op = OP_LogSoftmax,
                                           .suffix = ".logs",
                                           .in = { l.logs, OP_NONE, OP_NONE },
                                           .attr = { { "axis", { .kind = OP_ATTR_INT, .i = 1 } } },
@@ -318,18 +318,18 @@ static enum emu_status expand_lrn(struct op_pass *p, const struct op_node *n, ui
 
     if (x.dim[1] > EXPAND_SQUARE)
         return EMU_OK;
-    TRY(expand_binary(p, n, "Mul", ".squares", in, in, &sum));
+    TRY(expand_binary(p, n, OP_Mul, ".squares", in, in, &sum));
     TRY(expand_reshape(p, n, sum, &lists, &sum));
     TRY(band(p, x.type, x.dim[1], op_int(&c, "size"), &window));
-    TRY(expand_binary(p, n, "MatMul", ".sums", window, sum, &sum));
+    TRY(expand_binary(p, n, OP_MatMul, ".sums", window, sum, &sum));
     TRY(expand_reshape(p, n, sum, &x, &sum));
     TRY(expand_number(p, x.type, op_float(&c, "alpha") / (double)op_int(&c, "size"), &by));
-    TRY(expand_binary(p, n, "Mul", ".alpha", sum, by, &sum));
+    TRY(expand_binary(p, n, OP_Mul, ".alpha", sum, by, &sum));
     TRY(expand_number(p, x.type, op_float(&c, "bias"), &by));
-    TRY(expand_binary(p, n, "Add", ".bias", sum, by, &sum));
+    TRY(expand_binary(p, n, OP_Add, ".bias", sum, by, &sum));
     TRY(expand_number(p, x.type, -op_float(&c, "beta"), &by));
-    TRY(expand_binary(p, n, "Pow", ".scale", sum, by, &sum));
-    return expand_binary(p, n, "Mul", "", in, sum, &out[0]);
+    TRY(expand_binary(p, n, OP_Pow, ".scale", sum, by, &sum));
+    return expand_binary(p, n, OP_Mul, "", in, sum, &out[0]);
 }
 
 /* ---- CumSum ---- */
@@ -365,9 +365,9 @@ static enum emu_status expand_cumsum(struct op_pass *p, const struct op_node *n,
         return EMU_OK;
     TRY(triangle(p, x.type, x.dim[axis], &c, &ones));
     if (axis + 1 == x.rank)
-        return expand_binary(p, n, "MatMul", "", now, ones, &out[0]);
+        return expand_binary(p, n, OP_MatMul, "", now, ones, &out[0]);
     TRY(expand_swap_last(p, n, ".last", x.rank, axis, now, &now));
-    TRY(expand_binary(p, n, "MatMul", ".sums", now, ones, &now));
+    TRY(expand_binary(p, n, OP_MatMul, ".sums", now, ones, &now));
     return expand_swap_last(p, n, "", x.rank, axis, now, &out[0]);
 }
 
@@ -387,11 +387,11 @@ static enum emu_status expand_one_hot(struct op_pass *p, const struct op_node *n
     column.dim[axis] = 1;
     TRY(expand_reshape(p, n, op_pass_now(p, n->in[0]), &column, &at));
     TRY(expand_places(p, type, to.rank, (unsigned)axis, to.dim[axis], 0, &place));
-    TRY(expand_binary(p, n, "Equal", ".hot", at, place, &hot));
+    TRY(expand_binary(p, n, OP_Equal, ".hot", at, place, &hot));
     TRY(expand_places(p, type, to.rank, (unsigned)axis, to.dim[axis], -(int64_t)to.dim[axis],
                       &place));
-    TRY(expand_binary(p, n, "Equal", ".from_end", at, place, &other));
-    TRY(expand_binary(p, n, "Or", ".either", hot, other, &hot));
+    TRY(expand_binary(p, n, OP_Equal, ".from_end", at, place, &other));
+    TRY(expand_binary(p, n, OP_Or, ".either", hot, other, &hot));
     TRY(op_value_read(p->g, op_tensor_value(&c, "values"), &t)); /* off, on */
     for (unsigned k = 0; k < 2; k++) {
         const struct op_shape one = { .type = t.shape.type };
@@ -418,10 +418,10 @@ static enum emu_status put_origins(struct op_pass *p, const struct op_node *n, u
     if (!op_value_constant_kind(&p->g->value[at])) /* tiles compare floats */
         TRY(expand_cast(p, n, ".places", at, type, &at));
     TRY(expand_places(p, p->g->value[at].shape.type, 2, 0, size, 0, &place));
-    TRY(expand_binary(p, n, "Equal", ".hot", at, place, &hot));
+    TRY(expand_binary(p, n, OP_Equal, ".hot", at, place, &hot));
     TRY(expand_places(p, p->g->value[at].shape.type, 2, 0, size, -(int64_t)size, &place));
-    TRY(expand_binary(p, n, "Equal", ".from_end", at, place, &other));
-    TRY(expand_binary(p, n, "Or", ".either", hot, other, &hot));
+    TRY(expand_binary(p, n, OP_Equal, ".from_end", at, place, &other));
+    TRY(expand_binary(p, n, OP_Or, ".either", hot, other, &hot));
     return expand_cast(p, n, ".origins", hot, type, out);
 }
 
@@ -450,7 +450,7 @@ static enum emu_status expand_gather_gradient(struct op_pass *p, const struct op
     }
     TRY(put_origins(p, n, to.dim[axis], to.type, &ones));
     TRY(expand_reshape(p, n, dy, &rows, &dy));
-    TRY(expand_binary(p, n, "MatMul", ".sums", ones, dy, &dy));
+    TRY(expand_binary(p, n, OP_MatMul, ".sums", ones, dy, &dy));
     return expand_reshape(p, n, dy, &to, &out[0]);
 }
 
@@ -460,27 +460,27 @@ static enum emu_status expand_gather_gradient(struct op_pass *p, const struct op
 static expand_op *spelling_of(const struct op_node *n)
 {
     static const struct {
-        const char *op;
+        enum op_code op;
         expand_op *expand;
-    } row[] = { { "NegativeLogLikelihoodLoss", expand_loss },
-                { "SoftmaxCrossEntropyLoss", expand_loss },
-                { "LRN", expand_lrn },
-                { "CumSum", expand_cumsum },
-                { "OneHot", expand_one_hot },
-                { "GatherGradient", expand_gather_gradient },
-                { "Resize", expand_resize },
-                { "ConvTranspose", expand_upsampling },
-                { "LpNormalization", expand_lp_norm },
-                { "GlobalLpPool", expand_global_lp_pool },
-                { "LpPool", expand_lp_pool },
-                { "Trilu", expand_triangle },
-                { "IsInf", expand_is_inf },
-                { "Pow", expand_power },
-                { "Dropout", expand_dropout },
-                { "ScatterElements", expand_scatter },
-                { "ScatterND", expand_scatter },
-                { "TopK", expand_top_k },
-                { "Einsum", expand_einsum } };
+    } row[] = { { OP_NegativeLogLikelihoodLoss, expand_loss },
+                { OP_SoftmaxCrossEntropyLoss, expand_loss },
+                { OP_LRN, expand_lrn },
+                { OP_CumSum, expand_cumsum },
+                { OP_OneHot, expand_one_hot },
+                { OP_GatherGradient, expand_gather_gradient },
+                { OP_Resize, expand_resize },
+                { OP_ConvTranspose, expand_upsampling },
+                { OP_LpNormalization, expand_lp_norm },
+                { OP_GlobalLpPool, expand_global_lp_pool },
+                { OP_LpPool, expand_lp_pool },
+                { OP_Trilu, expand_triangle },
+                { OP_IsInf, expand_is_inf },
+                { OP_Pow, expand_power },
+                { OP_Dropout, expand_dropout },
+                { OP_ScatterElements, expand_scatter },
+                { OP_ScatterND, expand_scatter },
+                { OP_TopK, expand_top_k },
+                { OP_Einsum, expand_einsum } };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
         if (op_node_is(n, row[k].op))

@@ -27,7 +27,7 @@ static int is_parameter(const struct op_pass *p, uint32_t value)
 
     if (op_value_constant_kind(&p->g->value[value]))
         return 1;
-    return n && (op_node_is(n, "Reshape") || op_node_is(n, "Unsqueeze")) &&
+    return n && (op_node_is(n, OP_Reshape) || op_node_is(n, OP_Unsqueeze)) &&
            op_value_constant_kind(&p->g->value[n->in[0]]);
 }
 
@@ -44,7 +44,7 @@ static int is_by_channel(const struct op_pass *p, uint32_t value, const struct o
 }
 
 /* value = other OP a constant by channel, which keeps the other's shape; 0: it is not. */
-static int with_channels(const struct op_pass *p, uint32_t value, const char *op, uint32_t *other,
+static int with_channels(const struct op_pass *p, uint32_t value, enum op_code op, uint32_t *other,
                          uint32_t *numbers)
 {
     const struct op_node *n = op_pass_made_by(p, value, op);
@@ -64,7 +64,7 @@ static int with_channels(const struct op_pass *p, uint32_t value, const char *op
 /* What changes the two middle ones of four dimensions of a value: its input; OP_NONE: nothing. */
 static uint32_t swapped(const struct op_pass *p, uint32_t value)
 {
-    const struct op_node *n = op_pass_made_by(p, value, "Transpose");
+    const struct op_node *n = op_pass_made_by(p, value, OP_Transpose);
     const int64_t *perm;
     struct op_call c;
 
@@ -79,7 +79,7 @@ static uint32_t swapped(const struct op_pass *p, uint32_t value)
 /* What a Reshape reads that makes a value; OP_NONE: none does. */
 static uint32_t reshaped(const struct op_pass *p, uint32_t value)
 {
-    const struct op_node *n = value == OP_NONE ? NULL : op_pass_made_by(p, value, "Reshape");
+    const struct op_node *n = value == OP_NONE ? NULL : op_pass_made_by(p, value, OP_Reshape);
 
     return n ? n->in[0] : OP_NONE;
 }
@@ -102,7 +102,7 @@ static int finds_norm(const struct op_pass *p, uint32_t y, struct spelt *out)
     uint32_t behind = reshaped(p, y), apart = behind == OP_NONE ? OP_NONE : swapped(p, behind);
     uint32_t made = apart == OP_NONE ? behind : reshaped(p, apart), groups, seen;
 
-    out->norm = made == OP_NONE ? NULL : op_pass_made_by(p, made, "InstanceNormalization");
+    out->norm = made == OP_NONE ? NULL : op_pass_made_by(p, made, OP_InstanceNormalization);
     if (!out->norm)
         return 0;
     groups = g->value[out->norm->in[0]].shape.dim[1];
@@ -124,8 +124,8 @@ static int spells(const struct op_pass *p, uint32_t value, struct spelt *out)
     uint32_t scaled, y;
 
     if (g->value[value].shape.rank < 3 || !op_shape_count(&g->value[value].shape) ||
-        !with_channels(p, value, "Add", &scaled, &out->shift) ||
-        !with_channels(p, scaled, "Mul", &y, &out->scale) || !finds_norm(p, y, out))
+        !with_channels(p, value, OP_Add, &scaled, &out->shift) ||
+        !with_channels(p, scaled, OP_Mul, &y, &out->scale) || !finds_norm(p, y, out))
         return 0;
     if (!op_value_settled(g, out->norm->in[1]) || !op_value_settled(g, out->norm->in[2]))
         return 0;
@@ -203,7 +203,7 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     uint32_t by, in[3];
     int known, plain = 1;
 
-    if (!op_node_is(n, "Add") || !spells(p, n->out[0], &s))
+    if (!op_node_is(n, OP_Add) || !spells(p, n->out[0], &s))
         return EMU_OK;
     known = op_value_settled(p->g, s.scale) && op_value_settled(p->g, s.shift);
     TRY(known ? numbers_of(p, &s, in + 1) : lists_of(p, &s, n, in + 1, &plain));
@@ -217,7 +217,7 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
             { "num_groups", { .kind = OP_ATTR_INT, .i = p->g->value[s.norm->in[0]].shape.dim[1] } },
             { "strided", { .kind = OP_ATTR_INT, .i = s.strided } },
         };
-        const struct op_request r = { .op = "GroupNormalization",
+        const struct op_request r = { .op = op_name(OP_GroupNormalization),
                                       .name = n->name,
                                       .block = n->block,
                                       .in = in,

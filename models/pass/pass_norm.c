@@ -1,6 +1,5 @@
 /* pass_norm.c - batch norms become part of the weights and the bias before them. */
 #include <math.h>
-#include <string.h>
 
 #include "models/pass/op_pass.h"
 
@@ -34,7 +33,7 @@ static int all_constant(const struct op_graph *g, const struct op_node *n, uint3
 /* The node whose weights take the norm up, or NULL: its result is read by the norm only. */
 static const struct op_node *carrier(const struct op_pass *p, const struct op_node *norm)
 {
-    static const char *const ops[] = { "Conv", "ConvTranspose" };
+    static const enum op_code ops[] = { OP_Conv, OP_ConvTranspose };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(ops); k++) {
         const struct op_node *n = op_pass_made_by(p, norm->in[0], ops[k]);
@@ -105,12 +104,12 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     enum emu_status s;
     uint32_t by;
 
-    if (strcmp(norm->row->name, "BatchNormalization") || op_int(&of_norm, "training_mode"))
+    if (!op_node_is(norm, OP_BatchNormalization) || op_int(&of_norm, "training_mode"))
         return EMU_OK;
     n = carrier(p, norm);
     if (!n)
         return EMU_OK;
-    if (!strcmp(n->row->name, "ConvTranspose")) {
+    if (op_node_is(n, OP_ConvTranspose)) {
         const struct op_call c = op_attrs_of(p->g, n);
 
         f.axis = 1;

@@ -9,7 +9,7 @@ enum { PADS_MAX = 2 * OP_RANK_MAX };
  * nothing they stay: windows of nothing are refused. */
 static const struct op_node *zeros_before(const struct op_pass *p, const struct op_node *n)
 {
-    const struct op_node *pad = op_pass_made_by(p, n->in[0], "Pad");
+    const struct op_node *pad = op_pass_made_by(p, n->in[0], OP_Pad);
     struct op_call c;
     const int64_t *size;
     uint32_t sizes, value;
@@ -42,8 +42,8 @@ static int takes_zeros(const struct op_call *c)
         none &= !pad[k];
     if (!op_is(c, "auto_pad", "NOTSET"))
         return 0;
-    return op_named(c, "Conv") || (op_named(c, "AveragePool") && !op_int(c, "ceil_mode") &&
-                                   (none || op_int(c, "count_include_pad")));
+    return op_named(c, OP_Conv) || (op_named(c, OP_AveragePool) && !op_int(c, "ceil_mode") &&
+                                    (none || op_int(c, "count_include_pad")));
 }
 
 /* An attribute of a copied node. */
@@ -96,7 +96,7 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     const struct op_call c = op_attrs_of(p->g, n);
     uint32_t by;
 
-    if ((!op_node_is(n, "Conv") && !op_node_is(n, "AveragePool")) || !takes_zeros(&c))
+    if ((!op_node_is(n, OP_Conv) && !op_node_is(n, OP_AveragePool)) || !takes_zeros(&c))
         return EMU_OK;
     pad = zeros_before(p, n);
     if (!pad)

@@ -59,10 +59,11 @@ struct precision {
 
 static enum flow unary_flow(const struct op_node *n)
 {
-    static const char *const ends[] = { "Acosh", "Asinh",       "Atanh",     "Cos",   "Erf",
-                                        "Gelu",  "HardSigmoid", "HardSwish", "IsNaN", "Log",
-                                        "Not",   "Sigmoid",     "Sign",      "Sin",   "Softsign",
-                                        "Swish", "Tan",         "Tanh" };
+    static const enum op_code ends[] = { OP_Acosh, OP_Asinh, OP_Atanh,       OP_Cos,
+                                         OP_Erf,   OP_Gelu,  OP_HardSigmoid, OP_HardSwish,
+                                         OP_IsNaN, OP_Log,   OP_Not,         OP_Sigmoid,
+                                         OP_Sign,  OP_Sin,   OP_Softsign,    OP_Swish,
+                                         OP_Tan,   OP_Tanh };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(ends); k++) {
         if (op_node_is(n, ends[k]))
@@ -75,7 +76,7 @@ static enum flow binary_flow(const struct op_graph *g, const struct op_node *n)
 {
     if (op_type_kind(g->value[n->out[0]].shape.type) != OP_KIND_FLOAT)
         return FLOW_ENDS;
-    return op_node_is(n, "Mul") || op_node_is(n, "Div") ? FLOW_MIXES : FLOW_CARRIES;
+    return op_node_is(n, OP_Mul) || op_node_is(n, OP_Div) ? FLOW_MIXES : FLOW_CARRIES;
 }
 
 static enum flow norm_flow(const struct op_graph *g, const struct op_node *n)
@@ -101,7 +102,7 @@ static enum flow flow_of(const struct op_graph *g, const struct op_node *n)
     if (!strcmp(family, "reduce") || !strcmp(family, "cast"))
         return made == OP_KIND_FLOAT ? FLOW_CARRIES : FLOW_ENDS;
     if (!strcmp(family, "softmax"))
-        return op_node_is(n, "LogSoftmax") ? FLOW_CARRIES : FLOW_ENDS;
+        return op_node_is(n, OP_LogSoftmax) ? FLOW_CARRIES : FLOW_ENDS;
     if (!strcmp(family, "norm"))
         return norm_flow(g, n);
     if (!strcmp(family, "binary"))
@@ -134,17 +135,17 @@ static const struct op_node *maker_of(const struct op_graph *g, uint32_t value)
     return n;
 }
 
-static int is_one_of(const struct op_node *n, const char *const *names, unsigned count)
+static int is_one_of(const struct op_node *n, const enum op_code *codes, unsigned count)
 {
     for (unsigned k = 0; n && k < count; k++) {
-        if (op_node_is(n, names[k]))
+        if (op_node_is(n, codes[k]))
             return 1;
     }
     return 0;
 }
 #define IS_ONE_OF(n, ...)                                                                          \
-    is_one_of(n, (const char *const[]){ __VA_ARGS__ },                                             \
-              (unsigned)EMU_COUNT_OF(((const char *const[]){ __VA_ARGS__ })))
+    is_one_of(n, (const enum op_code[]){ __VA_ARGS__ },                                            \
+              (unsigned)EMU_COUNT_OF(((const enum op_code[]){ __VA_ARGS__ })))
 
 /* ---- constants ---- */
 
@@ -238,7 +239,7 @@ static int is_small_product(const struct op_graph *g, const struct op_node *n)
 {
     const struct op_shape *a = &g->value[n->in[0]].shape;
 
-    return op_node_is(n, "MatMul") && a->rank && a->dim[a->rank - 1] <= SMALL_PRODUCT;
+    return op_node_is(n, OP_MatMul) && a->rank && a->dim[a->rank - 1] <= SMALL_PRODUCT;
 }
 
 static int carries_phase(const struct op_graph *g, const struct op_node *n)
@@ -251,7 +252,7 @@ static int carries_phase(const struct op_graph *g, const struct op_node *n)
 /* Sums that are too large for f16 sooner than what is divided by them is. */
 static int is_sum(const struct op_node *n)
 {
-    return IS_ONE_OF(n, "ReduceSum", "ReduceL1", "ReduceL2");
+    return IS_ONE_OF(n, OP_ReduceSum, OP_ReduceL1, OP_ReduceL2);
 }
 
 static void look_back(struct precision *p, struct op_node *n)
@@ -261,7 +262,7 @@ static void look_back(struct precision *p, struct op_node *n)
 
     for (uint32_t k = 0; k < n->outs; k++)
         to |= n->out[k] == OP_NONE ? 0 : p->leads[n->out[k]];
-    if (IS_ONE_OF(n, "Sin", "Cos", "Tan")) {
+    if (IS_ONE_OF(n, OP_Sin, OP_Cos, OP_Tan)) {
         n->precision = OP_WIDE_INSIDE;
         lead(p, n->in[0], LEADS_PHASE);
     }
@@ -273,13 +274,13 @@ static void look_back(struct precision *p, struct op_node *n)
     }
     if (flow == FLOW_CARRIES || flow == FLOW_MIXES)
         lead_all(p, n, to & (LEADS_FLOOR | LEADS_SOFTMAX));
-    if (IS_ONE_OF(n, "Softmax", "LogSoftmax"))
+    if (IS_ONE_OF(n, OP_Softmax, OP_LogSoftmax))
         lead(p, n->in[0], LEADS_SOFTMAX);
-    if ((to & LEADS_FLOOR && is_sum(n)) || op_node_is(n, "ReduceSumSquare"))
+    if ((to & LEADS_FLOOR && is_sum(n)) || op_node_is(n, OP_ReduceSumSquare))
         n->precision = OP_WIDE;
-    if (IS_ONE_OF(n, "Log", "Reciprocal", "Pow"))
+    if (IS_ONE_OF(n, OP_Log, OP_Reciprocal, OP_Pow))
         lead(p, n->in[0], LEADS_FLOOR);
-    if (op_node_is(n, "Div"))
+    if (op_node_is(n, OP_Div))
         lead(p, n->in[1], LEADS_FLOOR);
 }
 
@@ -295,7 +296,7 @@ static int makes_integers(const struct op_graph *g, const struct op_node *n)
         !is_float(g, n->out[0]) || s->type == OP_TYPE_U8 || s->type == OP_TYPE_I8)
         return 0;
     from = maker_of(g, n->in[0]);
-    if (from && IS_ONE_OF(from, "ArgMax", "ArgMin")) {
+    if (from && IS_ONE_OF(from, OP_ArgMax, OP_ArgMin)) {
         const struct op_shape *all = &g->value[from->in[0]].shape;
 
         return op_shape_count(all) > COUNTED;
@@ -309,13 +310,13 @@ static double floor_of(const struct op_graph *g, const struct op_node *n)
 {
     double least = INFINITY;
 
-    if (op_node_is(n, "Clip")) {
+    if (op_node_is(n, OP_Clip)) {
         const struct op_call c = op_attrs_of(g, n);
         uint32_t min = op_tensor_value(&c, "min");
 
         return min == OP_NONE ? least : extent_of(g, min).least;
     }
-    for (uint32_t k = 0; k < n->ins && IS_ONE_OF(n, "Add", "Max", "Sub", "Sum"); k++) {
+    for (uint32_t k = 0; k < n->ins && IS_ONE_OF(n, OP_Add, OP_Max, OP_Sub, OP_Sum); k++) {
         if (n->in[k] != OP_NONE)
             least = fmin(least, extent_of(g, n->in[k]).least);
     }
@@ -336,7 +337,7 @@ static int is_only_for_softmax(const struct op_graph *g, uint32_t value)
         for (uint32_t k = 0; k < n->ins; k++) {
             if (n->in[k] != value)
                 continue;
-            found += IS_ONE_OF(n, "Softmax", "LogSoftmax") &&
+            found += IS_ONE_OF(n, OP_Softmax, OP_LogSoftmax) &&
                      (op_int(&c, "axis") == -1 || op_int(&c, "axis") == last);
         }
     }
@@ -368,14 +369,14 @@ static int leaves_some(const struct op_graph *g, uint32_t value)
  * exponential is 0, as it should be, unless a whole row is masked. */
 static int is_good_mask(const struct op_graph *g, const struct op_node *n, uint32_t constant)
 {
-    return op_node_is(n, "Add") && is_only_for_softmax(g, n->out[0]) && leaves_some(g, constant);
+    return op_node_is(n, OP_Add) && is_only_for_softmax(g, n->out[0]) && leaves_some(g, constant);
 }
 
 /* Whether the largest number of f16 in place of one beyond it leaves the result as it is. */
 static int may_clamp(const struct op_graph *g, const struct op_node *n)
 {
-    return op_node_is(n, "Max") || op_node_is(n, "Min") ||
-           (op_node_is(n, "Where") && is_only_for_softmax(g, n->out[0]));
+    return op_node_is(n, OP_Max) || op_node_is(n, OP_Min) ||
+           (op_node_is(n, OP_Where) && is_only_for_softmax(g, n->out[0]));
 }
 
 static int reads(const struct precision *p, const struct op_node *n, enum numbers which);
@@ -385,9 +386,9 @@ static int reads(const struct precision *p, const struct op_node *n, enum number
 static int makes_large(const struct precision *p, const struct op_node *n, uint32_t k,
                        const struct extent *e)
 {
-    if (op_node_is(n, "Div") && k == 1 && is_tiny(e->least))
+    if (op_node_is(n, OP_Div) && k == 1 && is_tiny(e->least))
         return 1;
-    return IS_ONE_OF(n, "Mul", "Where") && e->largest > COUNTED && !reads(p, n, NUMBERS_PLAIN);
+    return IS_ONE_OF(n, OP_Mul, OP_Where) && e->largest > COUNTED && !reads(p, n, NUMBERS_PLAIN);
 }
 
 /* A node in f32 reads a constant whose largest number is that. */
@@ -410,7 +411,7 @@ static enum emu_status look_at_constants(struct precision *p, struct op_node *n,
         const struct extent e =
             n->in[k] == OP_NONE ? (struct extent){ .largest = 0 } : extent_of(p->g, n->in[k]);
 
-        if (e.is_infinite && IS_ONE_OF(n, "Mul", "Div")) { /* 0 times it is no mask */
+        if (e.is_infinite && IS_ONE_OF(n, OP_Mul, OP_Div)) { /* 0 times it is no mask */
             TRY(clamp_wide(p, n, k, INFINITY));
             *wide = 1;
         } else if (e.largest > F16_LARGEST && !reads_wide && may_clamp(p->g, n)) {
@@ -442,12 +443,13 @@ static void pull(struct precision *p, uint32_t value)
         uint32_t node = p->g->value[value].node;
         struct op_node *n = node == OP_NONE ? NULL : &p->g->node[node];
 
-        if (!IS_ONE_OF(n, "Mul", "Div", "Pow", "ReduceMean", "ReduceSum", "Reshape", "Unsqueeze"))
+        if (!IS_ONE_OF(n, OP_Mul, OP_Div, OP_Pow, OP_ReduceMean, OP_ReduceSum, OP_Reshape,
+                       OP_Unsqueeze))
             return;
         if (flow_of(p->g, n) != FLOW_MOVES)
             n->precision = OP_WIDE;
         p->numbers[value] = NUMBERS_WIDE;
-        value = is_sum(n) || op_node_is(n, "ReduceMean") ? OP_NONE : n->in[0];
+        value = is_sum(n) || op_node_is(n, OP_ReduceMean) ? OP_NONE : n->in[0];
     }
 }
 
@@ -456,12 +458,12 @@ static int is_of_squares(const struct op_graph *g, const struct op_node *n)
 {
     int found = 0;
 
-    for (uint32_t k = 0; k < n->ins && op_node_is(n, "Sub"); k++) {
+    for (uint32_t k = 0; k < n->ins && op_node_is(n, OP_Sub); k++) {
         const struct op_node *from = maker_of(g, n->in[k]);
 
-        if (from && IS_ONE_OF(from, "Mul", "Div"))
+        if (from && IS_ONE_OF(from, OP_Mul, OP_Div))
             from = maker_of(g, from->in[0]);
-        found |= from && op_node_is(from, "ReduceSumSquare");
+        found |= from && op_node_is(from, OP_ReduceSumSquare);
     }
     return found;
 }
@@ -520,8 +522,8 @@ static enum emu_status look_ahead(struct precision *p, struct op_node *n)
 /* The square of which value a value is; OP_NONE: it is none. */
 static uint32_t root_of(const struct op_pass *p, uint32_t value)
 {
-    const struct op_node *pow = op_pass_made_by(p, value, "Pow");
-    const struct op_node *mul = op_pass_made_by(p, value, "Mul");
+    const struct op_node *pow = op_pass_made_by(p, value, OP_Pow);
+    const struct op_node *mul = op_pass_made_by(p, value, OP_Mul);
     double two;
 
     if (pow && op_pass_scalar(p, pow->in[1], &two) && two == 2 &&
@@ -545,9 +547,9 @@ static int has_axes(const struct op_pass *p, const struct op_node *n, struct op_
 static enum emu_status visit_square(struct op_pass *p, uint32_t node, int *replaced)
 {
     const struct op_node *n = &p->old[node];
-    int mean = op_node_is(n, "ReduceMean");
-    uint32_t root = mean || op_node_is(n, "ReduceSum") ? root_of(p, n->in[0]) : OP_NONE, by, out;
-    struct expand_part part = { .op = "ReduceSumSquare", .suffix = mean ? ".squares" : "" };
+    int mean = op_node_is(n, OP_ReduceMean);
+    uint32_t root = mean || op_node_is(n, OP_ReduceSum) ? root_of(p, n->in[0]) : OP_NONE, by, out;
+    struct expand_part part = { .op = OP_ReduceSumSquare, .suffix = mean ? ".squares" : "" };
     const struct op_call c = op_attrs_of(p->g, n);
     uint64_t made;
 
@@ -565,7 +567,7 @@ static enum emu_status visit_square(struct op_pass *p, uint32_t node, int *repla
     if (mean) {
         TRY(expand_number(p, p->g->value[root].shape.type,
                           (double)made / (double)op_shape_count(&p->g->value[root].shape), &by));
-        TRY(expand_binary(p, n, "Mul", "", out, by, &out));
+        TRY(expand_binary(p, n, OP_Mul, "", out, by, &out));
     }
     op_pass_replace(p, n->out[0], out);
     *replaced = 1;

@@ -34,8 +34,8 @@ static int product_times(const struct op_pass *p, struct scaled_product *to, uin
                          unsigned depth)
 {
     int as_it_was = op_pass_now(p, value) == value;
-    const struct op_node *mul = as_it_was ? op_pass_made_by(p, value, "Mul") : NULL;
-    const struct op_node *div = as_it_was ? op_pass_made_by(p, value, "Div") : NULL;
+    const struct op_node *mul = as_it_was ? op_pass_made_by(p, value, OP_Mul) : NULL;
+    const struct op_node *div = as_it_was ? op_pass_made_by(p, value, OP_Div) : NULL;
     double number;
 
     if (op_pass_scalar(p, value, &number)) {
@@ -67,7 +67,7 @@ static struct scaled_product product_of(const struct op_pass *p, uint32_t value)
 /* value = other + a constant number; 0: it is no such sum. */
 static int sum_with(const struct op_pass *p, uint32_t value, double *number, uint32_t *other)
 {
-    const struct op_node *add = op_pass_made_by(p, value, "Add");
+    const struct op_node *add = op_pass_made_by(p, value, OP_Add);
 
     for (unsigned k = 0; add && k < 2; k++) {
         if (op_pass_scalar(p, add->in[k], number)) {
@@ -80,12 +80,12 @@ static int sum_with(const struct op_pass *p, uint32_t value, double *number, uin
 
 /* Appends a function that keeps the shape of in[0] in place of node n, unless n is of another
  * shape: numbers in it may have more dimensions than x. */
-static enum emu_status put(struct op_pass *p, const struct op_node *n, const char *op,
+static enum emu_status put(struct op_pass *p, const struct op_node *n, enum op_code op,
                            const uint32_t *in, uint32_t ins, const struct op_named_attr *attr,
                            uint32_t attrs, int *replaced)
 {
     uint32_t now[3], by;
-    const struct op_request r = { .op = op,
+    const struct op_request r = { .op = op_name(op),
                                   .name = n->name,
                                   .block = n->block,
                                   .in = now,
@@ -119,7 +119,7 @@ static int is_bound(const struct op_pass *p, const struct op_node *clip, const c
 /* clip(x + 3, 0, 6): x, or OP_NONE. */
 static uint32_t clipped(const struct op_pass *p, uint32_t value)
 {
-    const struct op_node *clip = op_pass_made_by(p, value, "Clip");
+    const struct op_node *clip = op_pass_made_by(p, value, OP_Clip);
     double number;
     uint32_t x;
 
@@ -132,7 +132,7 @@ static uint32_t clipped(const struct op_pass *p, uint32_t value)
 /* Whether value is Gelu's inner function of x, erf: of x / sqrt 2; else tanh. */
 static int is_erf(const struct op_pass *p, uint32_t value, uint32_t x)
 {
-    const struct op_node *erf = op_pass_made_by(p, value, "Erf");
+    const struct op_node *erf = op_pass_made_by(p, value, OP_Erf);
     struct scaled_product t;
 
     if (!erf)
@@ -144,7 +144,7 @@ static int is_erf(const struct op_pass *p, uint32_t value, uint32_t x)
 /* x^3, as a power or as products. */
 static int is_cube(const struct op_pass *p, const struct scaled_product *t, uint32_t x)
 {
-    const struct op_node *pow = t->factors == 1 ? op_pass_made_by(p, t->factor[0], "Pow") : NULL;
+    const struct op_node *pow = t->factors == 1 ? op_pass_made_by(p, t->factor[0], OP_Pow) : NULL;
     double three;
 
     if (pow)
@@ -154,7 +154,7 @@ static int is_cube(const struct op_pass *p, const struct scaled_product *t, uint
 
 static int is_tanh(const struct op_pass *p, uint32_t value, uint32_t x)
 {
-    const struct op_node *tanh = op_pass_made_by(p, value, "Tanh"), *add;
+    const struct op_node *tanh = op_pass_made_by(p, value, OP_Tanh), *add;
     struct scaled_product t;
 
     if (!tanh)
@@ -162,7 +162,7 @@ static int is_tanh(const struct op_pass *p, uint32_t value, uint32_t x)
     t = product_of(p, tanh->in[0]);
     if (t.factors != 1 || !close_to(t.number, sqrt(2 / M_PI)))
         return 0;
-    add = op_pass_made_by(p, t.factor[0], "Add");
+    add = op_pass_made_by(p, t.factor[0], OP_Add);
     for (unsigned k = 0; add && k < 2; k++) {
         if (add->in[k] == x) {
             t = product_of(p, add->in[1 - k]);
@@ -195,31 +195,31 @@ static int is_sixth(const struct op_pass *p, const struct op_node *hard)
 static enum emu_status product_of_two(struct op_pass *p, const struct op_node *n, double number,
                                       uint32_t x, uint32_t f, int *replaced)
 {
-    const struct op_node *sigmoid = op_pass_made_by(p, f, "Sigmoid");
-    const struct op_node *hard = op_pass_made_by(p, f, "HardSigmoid");
+    const struct op_node *sigmoid = op_pass_made_by(p, f, OP_Sigmoid);
+    const struct op_node *hard = op_pass_made_by(p, f, OP_HardSigmoid);
     const char *kind = gelu(p, number, x, f);
 
     if (kind) {
         const struct op_named_attr a = { "approximate", { .kind = OP_ATTR_STRING, .s = kind } };
 
-        return put(p, n, "Gelu", &x, 1, &a, 1, replaced);
+        return put(p, n, OP_Gelu, &x, 1, &a, 1, replaced);
     }
     if (number == 1 && sigmoid && sigmoid->in[0] == x)
-        return put(p, n, "Swish", &x, 1, NULL, 0, replaced);
+        return put(p, n, OP_Swish, &x, 1, NULL, 0, replaced);
     if (number == 1 && hard && hard->in[0] == x && is_sixth(p, hard))
-        return put(p, n, "HardSwish", &x, 1, NULL, 0, replaced);
+        return put(p, n, OP_HardSwish, &x, 1, NULL, 0, replaced);
     if (close_to(number, 1.0 / 6) && clipped(p, f) == x)
-        return put(p, n, "HardSwish", &x, 1, NULL, 0, replaced);
+        return put(p, n, OP_HardSwish, &x, 1, NULL, 0, replaced);
     return EMU_OK;
 }
 
 static enum emu_status visit_product(struct op_pass *p, uint32_t node, int *replaced)
 {
     const struct op_node *n = &p->old[node];
-    int is_mul = !strcmp(n->row->name, "Mul");
+    int is_mul = op_node_is(n, OP_Mul);
     struct scaled_product t;
 
-    if (!is_mul && strcmp(n->row->name, "Div"))
+    if (!is_mul && !op_node_is(n, OP_Div))
         return EMU_OK;
     for (unsigned k = 0; is_mul && k < 2 && !*replaced; k++) /* x may be a product itself */
         TRY(product_of_two(p, n, 1, n->in[k], n->in[1 - k], replaced));
@@ -251,9 +251,9 @@ static uint32_t mean_axis(const struct op_pass *p, const struct op_node *mean)
 /* value = x - mean(x): x and the axis. */
 static int is_centred(const struct op_pass *p, uint32_t value, uint32_t *x, uint32_t *axis)
 {
-    const struct op_node *sub = op_pass_made_by(p, value, "Sub"), *mean;
+    const struct op_node *sub = op_pass_made_by(p, value, OP_Sub), *mean;
 
-    mean = sub ? op_pass_made_by(p, sub->in[1], "ReduceMean") : NULL;
+    mean = sub ? op_pass_made_by(p, sub->in[1], OP_ReduceMean) : NULL;
     if (!mean || mean->in[0] != sub->in[0])
         return 0;
     *x = sub->in[0];
@@ -264,8 +264,8 @@ static int is_centred(const struct op_pass *p, uint32_t value, uint32_t *x, uint
 /* value = d^2: d. */
 static uint32_t square_of(const struct op_pass *p, uint32_t value)
 {
-    const struct op_node *pow = op_pass_made_by(p, value, "Pow");
-    const struct op_node *mul = op_pass_made_by(p, value, "Mul");
+    const struct op_node *pow = op_pass_made_by(p, value, OP_Pow);
+    const struct op_node *mul = op_pass_made_by(p, value, OP_Mul);
     double two;
 
     if (pow && op_pass_scalar(p, pow->in[1], &two) && two == 2)
@@ -277,12 +277,12 @@ static uint32_t square_of(const struct op_pass *p, uint32_t value)
 static int is_deviation(const struct op_pass *p, uint32_t value, uint32_t x, uint32_t axis,
                         double *epsilon)
 {
-    const struct op_node *root = op_pass_made_by(p, value, "Sqrt"), *mean;
+    const struct op_node *root = op_pass_made_by(p, value, OP_Sqrt), *mean;
     uint32_t variance, from, centred_axis;
 
     if (!root || !sum_with(p, root->in[0], epsilon, &variance))
         return 0;
-    mean = op_pass_made_by(p, variance, "ReduceMean");
+    mean = op_pass_made_by(p, variance, OP_ReduceMean);
     return mean && mean_axis(p, mean) == axis &&
            is_centred(p, square_of(p, mean->in[0]), &from, &centred_axis) && from == x &&
            centred_axis == axis;
@@ -313,13 +313,13 @@ static enum emu_status visit_norm(struct op_pass *p, uint32_t node, int *replace
     uint32_t in[2], axis;
     double epsilon;
 
-    if (strcmp(n->row->name, "Div") || !is_centred(p, n->in[0], &in[0], &axis) ||
+    if (!op_node_is(n, OP_Div) || !is_centred(p, n->in[0], &in[0], &axis) ||
         !is_deviation(p, n->in[1], in[0], axis, &epsilon))
         return EMU_OK;
     attr[0].attr.i = axis;
     attr[1].attr.f = epsilon;
     TRY(make_ones(p->g, &p->g->value[in[0]].shape, axis, &in[1]));
-    return put(p, n, "LayerNormalization", in, 2, attr, 2, replaced);
+    return put(p, n, OP_LayerNormalization, in, 2, attr, 2, replaced);
 }
 
 /* Whether a value is a constant for each normalised position of a norm. */
@@ -357,7 +357,7 @@ static enum emu_status put_norm(struct op_pass *p, const struct op_node *n,
         { "epsilon", { .kind = OP_ATTR_FLOAT, .f = op_float(&c, "epsilon") } }
     };
 
-    return put(p, n, "LayerNormalization", in, 3, attr, 2, replaced);
+    return put(p, n, OP_LayerNormalization, in, 3, attr, 2, replaced);
 }
 
 /* norm x scale, if the norm has none yet. */
@@ -365,10 +365,10 @@ static enum emu_status visit_scale(struct op_pass *p, uint32_t node, int *replac
 {
     const struct op_node *n = &p->old[node];
 
-    if (strcmp(n->row->name, "Mul"))
+    if (!op_node_is(n, OP_Mul))
         return EMU_OK;
     for (unsigned k = 0; k < 2; k++) {
-        const struct op_node *norm = op_pass_made_by(p, n->in[k], "LayerNormalization");
+        const struct op_node *norm = op_pass_made_by(p, n->in[k], OP_LayerNormalization);
 
         if (norm && norm->ins == 2 && p->readers[n->in[k]] == 1 &&
             is_affine(p, norm, n->in[1 - k]) && all_ones(p, norm->in[1]))
@@ -382,10 +382,10 @@ static enum emu_status visit_bias(struct op_pass *p, uint32_t node, int *replace
 {
     const struct op_node *n = &p->old[node];
 
-    if (strcmp(n->row->name, "Add"))
+    if (!op_node_is(n, OP_Add))
         return EMU_OK;
     for (unsigned k = 0; k < 2; k++) {
-        const struct op_node *norm = op_pass_made_by(p, n->in[k], "LayerNormalization");
+        const struct op_node *norm = op_pass_made_by(p, n->in[k], OP_LayerNormalization);
 
         if (norm && norm->ins == 2 && p->readers[n->in[k]] == 1 && is_affine(p, norm, n->in[1 - k]))
             return put_norm(p, n, norm, norm->in[1], n->in[1 - k], replaced);

@@ -1,6 +1,5 @@
 /* pass_spell.c - spells what came with later versions of the operators in those of version 17, so
  * that files can have it: the opposite of pass_recognise() and pass_group_norms(). */
-#include <string.h>
 
 #include "models/operators/op_lanes.h"
 #include "models/pass/op_pass.h"
@@ -9,7 +8,8 @@ enum { INS_MAX = 3 };
 
 /* A node in place of another, or in front of it: then `suffix` is appended to its name. */
 struct node_spelling {
-    const char *op, *suffix;
+    enum op_code op;
+    const char *suffix;
     uint32_t in[INS_MAX];
     uint32_t ins;
     struct op_named_attr attr;
@@ -20,7 +20,7 @@ static enum emu_status put(struct op_pass *p, const struct op_node *n,
                            const struct node_spelling *s, uint32_t *out)
 {
     const char *name = s->suffix ? op_graph_text(p->g, "%s%s", n->name, s->suffix) : n->name;
-    const struct op_request r = { .op = s->op,
+    const struct op_request r = { .op = op_name(s->op),
                                   .name = name,
                                   .block = n->block,
                                   .in = s->in,
@@ -43,8 +43,8 @@ static enum emu_status reshape(struct op_pass *p, const struct op_node *n, uint3
 /* x sigmoid(x). */
 static enum emu_status spell_swish(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    struct node_spelling gate = { .op = "Sigmoid", .suffix = ".sigmoid", .ins = 1 };
-    struct node_spelling mul = { .op = "Mul", .ins = 2 };
+    struct node_spelling gate = { .op = OP_Sigmoid, .suffix = ".sigmoid", .ins = 1 };
+    struct node_spelling mul = { .op = OP_Mul, .ins = 2 };
 
     gate.in[0] = mul.in[0] = op_pass_now(p, n->in[0]);
     TRY(put(p, n, &gate, &mul.in[1]));
@@ -72,7 +72,7 @@ static enum emu_status plain_norm(struct op_pass *p, uint32_t groups, uint32_t o
 static enum emu_status swap(struct op_pass *p, const struct op_node *n, uint32_t in, uint32_t *out)
 {
     static const int64_t perm[] = { 0, 2, 1, 3 };
-    const struct node_spelling s = { .op = "Transpose",
+    const struct node_spelling s = { .op = OP_Transpose,
                                      .suffix = ".strides",
                                      .in = { in },
                                      .ins = 1,
@@ -113,13 +113,13 @@ static enum emu_status spell_group_norm(struct op_pass *p, const struct op_node 
     const struct op_call c = op_attrs_of(p->g, n);
     const struct op_shape x = p->g->value[n->in[0]].shape;
     struct op_shape column = { .rank = x.rank };
-    struct node_spelling norm = { .op = "InstanceNormalization",
+    struct node_spelling norm = { .op = OP_InstanceNormalization,
                                   .suffix = ".instances",
                                   .ins = 3,
                                   .attr = { "epsilon", { .kind = OP_ATTR_FLOAT } },
                                   .attrs = 1 };
-    struct node_spelling scale = { .op = "Mul", .suffix = ".scale", .ins = 2 };
-    struct node_spelling shift = { .op = "Add", .ins = 2 };
+    struct node_spelling scale = { .op = OP_Mul, .suffix = ".scale", .ins = 2 };
+    struct node_spelling shift = { .op = OP_Add, .ins = 2 };
     uint32_t groups = (uint32_t)op_int(&c, "num_groups");
 
     norm.attr.attr.f = op_float(&c, "epsilon");
@@ -136,9 +136,9 @@ static enum emu_status spell_group_norm(struct op_pass *p, const struct op_node 
 static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
 {
     static const struct {
-        const char *op;
+        enum op_code op;
         enum emu_status (*spell)(struct op_pass *p, const struct op_node *n, uint32_t *out);
-    } later[] = { { "Swish", spell_swish }, { "GroupNormalization", spell_group_norm } };
+    } later[] = { { OP_Swish, spell_swish }, { OP_GroupNormalization, spell_group_norm } };
     const struct op_node *n = &p->old[node];
     uint32_t by;
 

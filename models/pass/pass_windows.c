@@ -34,7 +34,7 @@ static struct op_named_attr ints_attr(const char *name, unsigned count, const in
 static enum emu_status transpose(const struct spelt_windows *s, const char *suffix, uint32_t x,
                                  unsigned rank, const int64_t *perm, uint32_t *out)
 {
-    const struct expand_part part = { .op = "Transpose",
+    const struct expand_part part = { .op = OP_Transpose,
                                       .suffix = suffix,
                                       .in = { x, OP_NONE, OP_NONE },
                                       .attr = { ints_attr("perm", rank, perm) },
@@ -68,7 +68,7 @@ static int pads_of(const struct spelt_windows *s, int64_t pads[2 * OP_RANK_MAX])
 static enum emu_status pad(const struct spelt_windows *s, const int64_t *pads, double fill,
                            uint32_t *out)
 {
-    struct expand_part part = { .op = "Pad",
+    struct expand_part part = { .op = OP_Pad,
                                 .suffix = ".padded",
                                 .in = { op_pass_now(s->p, s->n->in[0]), OP_NONE, OP_NONE },
                                 .attr = { ints_attr("pads", 2 * s->x.rank, pads),
@@ -127,7 +127,7 @@ static enum emu_status begin(struct op_pass *p, const struct op_node *n, const u
 static enum emu_status slice(const struct spelt_windows *s, uint64_t tap, uint32_t *out)
 {
     int64_t starts[OP_WINDOW_DIMS], ends[OP_WINDOW_DIMS], axes[OP_WINDOW_DIMS];
-    struct expand_part part = { .op = "Slice",
+    struct expand_part part = { .op = OP_Slice,
                                 .suffix = ".tap",
                                 .in = { s->rows, OP_NONE, OP_NONE } };
     int whole = 1;
@@ -166,7 +166,7 @@ static enum emu_status put_patches(struct window_conv *v, uint32_t *out)
                                    .rank = 3,
                                    .dim = { v->positions, (uint32_t)s->taps, s->x.dim[1] } };
     const struct op_named_attr axis = { "axis", { .kind = OP_ATTR_INT, .i = s->x.rank - 1 } };
-    struct op_request join = { .op = "Concat",
+    struct op_request join = { .op = op_name(OP_Concat),
                                .block = s->n->block,
                                .ins = (uint32_t)s->taps,
                                .outs = 1,
@@ -230,12 +230,12 @@ static enum emu_status put_product(struct window_conv *v, uint32_t *out)
     TRY(put_weights(v, &weights));
     if (v->groups == 1) {
         TRY(expand_reshape(s->p, s->n, x, &rows, &x));
-        return expand_binary(s->p, s->n, "MatMul", ".product", x, weights, out);
+        return expand_binary(s->p, s->n, OP_MatMul, ".product", x, weights, out);
     }
     TRY(expand_reshape(s->p, s->n, x, &apart, &x));
     TRY(transpose(s, ".groups", x, 4, first, &x));
     TRY(expand_reshape(s->p, s->n, x, &batch, &x));
-    TRY(expand_binary(s->p, s->n, "MatMul", ".product", x, weights, out));
+    TRY(expand_binary(s->p, s->n, OP_MatMul, ".product", x, weights, out));
     TRY(transpose(s, ".joined", *out, 3, back, out));
     return expand_reshape(s->p, s->n, *out, &columns, out);
 }
@@ -252,7 +252,7 @@ static enum emu_status put_dense(struct window_conv *v, uint32_t *out)
 
     TRY(put_product(v, out));
     if (has_bias(s->n))
-        TRY(expand_binary(s->p, s->n, "Add", ".sum", *out, op_pass_now(s->p, s->n->in[2]), out));
+        TRY(expand_binary(s->p, s->n, OP_Add, ".sum", *out, op_pass_now(s->p, s->n->in[2]), out));
     for (unsigned d = 1; d < field.rank; d++)
         field.dim[d] = d + 1 < field.rank ? s->y.dim[d + 1] : s->y.dim[1];
     TRY(expand_reshape(s->p, s->n, *out, &field, out));
@@ -274,7 +274,7 @@ static enum emu_status put_depthwise(const struct window_conv *v, uint32_t *out)
     TRY(transpose(s, ".weights", weights, 2, turned, &weights));
     for (uint64_t k = 0; k < s->taps; k++) {
         const int64_t from = (int64_t)k, to = from + 1, axis = 0;
-        const struct expand_part part = { .op = "Slice",
+        const struct expand_part part = { .op = OP_Slice,
                                           .suffix = ".weight",
                                           .in = { weights, OP_NONE, OP_NONE },
                                           .attr = { ints_attr("starts", 1, &from),
@@ -285,14 +285,14 @@ static enum emu_status put_depthwise(const struct window_conv *v, uint32_t *out)
         TRY(expand_put(s->p, s->n, &part, &w));
         TRY(expand_reshape(s->p, s->n, w, &row, &w));
         TRY(slice(s, k, &x));
-        TRY(expand_binary(s->p, s->n, "Mul", ".part", x, w, &x));
+        TRY(expand_binary(s->p, s->n, OP_Mul, ".part", x, w, &x));
         if (k)
-            TRY(expand_binary(s->p, s->n, "Add", ".sum", *out, x, out));
+            TRY(expand_binary(s->p, s->n, OP_Add, ".sum", *out, x, out));
         else
             *out = x;
     }
     if (has_bias(s->n))
-        TRY(expand_binary(s->p, s->n, "Add", ".bias", *out, op_pass_now(s->p, s->n->in[2]), out));
+        TRY(expand_binary(s->p, s->n, OP_Add, ".bias", *out, op_pass_now(s->p, s->n->in[2]), out));
     return channels_second(s, *out, out);
 }
 
@@ -315,7 +315,7 @@ static enum emu_status spell_conv(struct op_pass *p, const struct op_node *n, ui
 /* ---- pools ---- */
 
 /* All slices, joined by an operator of two inputs. */
-static enum emu_status join_taps(const struct spelt_windows *s, const char *op, uint32_t *out)
+static enum emu_status join_taps(const struct spelt_windows *s, enum op_code op, uint32_t *out)
 {
     uint32_t x;
 
@@ -337,7 +337,7 @@ static enum emu_status spell_max(struct op_pass *p, const struct op_node *n, uin
     TRY(begin(p, n, NULL, -INFINITY, &s, &fits));
     if (!fits)
         return EMU_OK;
-    TRY(join_taps(&s, "Max", out));
+    TRY(join_taps(&s, OP_Max, out));
     return channels_second(&s, *out, out);
 }
 
@@ -389,13 +389,13 @@ static enum emu_status spell_mean(struct op_pass *p, const struct op_node *n, ui
     TRY(begin(p, n, NULL, 0, &s, &fits));
     if (!fits)
         return EMU_OK;
-    TRY(join_taps(&s, "Add", out));
+    TRY(join_taps(&s, OP_Add, out));
     TRY(put_shares(&s, &share));
-    TRY(expand_binary(p, n, "Mul", ".mean", *out, share, out));
+    TRY(expand_binary(p, n, OP_Mul, ".mean", *out, share, out));
     return channels_second(&s, *out, out);
 }
 
-static enum emu_status over_positions(struct op_pass *p, const struct op_node *n, const char *op,
+static enum emu_status over_positions(struct op_pass *p, const struct op_node *n, enum op_code op,
                                       uint32_t *out)
 {
     unsigned rank = p->g->value[n->in[0]].shape.rank;
@@ -413,18 +413,18 @@ static enum emu_status over_positions(struct op_pass *p, const struct op_node *n
 
 static enum emu_status spell_global_mean(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    return over_positions(p, n, "ReduceMean", out);
+    return over_positions(p, n, OP_ReduceMean, out);
 }
 
 static enum emu_status spell_global_max(struct op_pass *p, const struct op_node *n, uint32_t *out)
 {
-    return over_positions(p, n, "ReduceMax", out);
+    return over_positions(p, n, OP_ReduceMax, out);
 }
 
 /* ---- the pass ---- */
 
 struct window_spelling {
-    const char *op;
+    enum op_code op;
     expand_op *spell;
 };
 
@@ -450,7 +450,7 @@ static enum emu_status spell(struct op_pass *p, uint32_t node, const struct wind
 
 static enum emu_status visit_transposed(struct op_pass *p, uint32_t node, int *replaced)
 {
-    static const struct window_spelling transposed[] = { { "ConvTranspose",
+    static const struct window_spelling transposed[] = { { OP_ConvTranspose,
                                                            expand_conv_transpose } };
 
     return spell(p, node, transposed, EMU_COUNT_OF(transposed), replaced);
@@ -458,11 +458,11 @@ static enum emu_status visit_transposed(struct op_pass *p, uint32_t node, int *r
 
 static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
 {
-    static const struct window_spelling windowed[] = { { "Conv", spell_conv },
-                                                       { "MaxPool", spell_max },
-                                                       { "AveragePool", spell_mean },
-                                                       { "GlobalAveragePool", spell_global_mean },
-                                                       { "GlobalMaxPool", spell_global_max } };
+    static const struct window_spelling windowed[] = { { OP_Conv, spell_conv },
+                                                       { OP_MaxPool, spell_max },
+                                                       { OP_AveragePool, spell_mean },
+                                                       { OP_GlobalAveragePool, spell_global_mean },
+                                                       { OP_GlobalMaxPool, spell_global_max } };
 
     return spell(p, node, windowed, EMU_COUNT_OF(windowed), replaced);
 }

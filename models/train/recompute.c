@@ -204,7 +204,7 @@ enum emu_status train_recompute(struct op_graph *g, const char *names, uint32_t 
     enum emu_status s = EMU_OK;
 
     *blocks = 0;
-    while (r.loss < g->nodes && !op_node_is(&g->node[r.loss], "CrossEntropy"))
+    while (r.loss < g->nodes && !op_node_is(&g->node[r.loss], OP_CrossEntropy))
         r.loss++;
     r.before = emu_alloc(g->nodes + 1, sizeof(*r.before));
     r.end = emu_alloc(g->nodes + 1, sizeof(*r.end));

@@ -30,10 +30,10 @@ static int ends_with(const char *text, const char *end)
  * (recompute.h) have. */
 static enum train_pass pass_of_node(const struct op_node *n)
 {
-    return op_node_is(n, "ParameterUpdate") ? PASS_UPDATE
-           : ends_with(n->name, ".back")    ? PASS_DATA
-           : ends_with(n->name, ".again")   ? PASS_AGAIN
-                                            : PASS_FORWARD;
+    return op_node_is(n, OP_ParameterUpdate) ? PASS_UPDATE
+           : ends_with(n->name, ".back")     ? PASS_DATA
+           : ends_with(n->name, ".again")    ? PASS_AGAIN
+                                             : PASS_FORWARD;
 }
 
 /* By scope: those of nodes (lowered_group.scope) and those in them. What belongs to no node is done

@@ -27,7 +27,7 @@ static int64_t operation_of(const struct op_graph *g, const struct op_node *n)
     const int64_t seeded = INT64_C(1) << 31; /* the others are counted */
     struct op_call c = op_attrs_of(g, n);
 
-    if (!op_node_is(n, "Dropout") || !op_has(&c, "seed"))
+    if (!op_node_is(n, OP_Dropout) || !op_has(&c, "seed"))
         return drop.operations;
     return seeded | (int64_t)(hash_mix((uint64_t)op_int(&c, "seed")) >> 33);
 }
@@ -43,7 +43,7 @@ static enum emu_status add_mask(struct op_graph *g, const struct op_node *of, do
         { "operation", { .kind = OP_ATTR_INT, .i = operation_of(g, of) } },
         { "shape", { .kind = OP_ATTR_INTS, .count = s->rank, .ints = dim } },
     };
-    const struct op_request r = { .op = "DropoutMask",
+    const struct op_request r = { .op = op_name(OP_DropoutMask),
                                   .name = name,
                                   .block = of->block,
                                   .in = &drop.masks,
@@ -65,7 +65,9 @@ static enum emu_status masked(struct op_graph *g, const struct op_node *of, doub
 {
     struct op_shape s = g->value[x].shape;
     uint32_t in[2] = { x };
-    const struct op_request r = { .op = "Mul", .block = of->block, .in = in, .ins = 2, .outs = 1 };
+    const struct op_request r = {
+        .op = op_name(OP_Mul), .block = of->block, .in = in, .ins = 2, .outs = 1
+    };
 
     for (unsigned d = 1; d < s.rank && !each; d++)
         s.dim[d] = 1;
@@ -82,7 +84,7 @@ static int branch_of(const struct op_pass *p, const struct op_node *n)
 {
     int made[2];
 
-    if (drop.block < 2 || !op_node_is(n, "Add") || n->ins != 2 || !n->block || !*n->block)
+    if (drop.block < 2 || !op_node_is(n, OP_Add) || n->ins != 2 || !n->block || !*n->block)
         return -1;
     for (unsigned k = 0; k < 2; k++) {
         uint32_t producer = p->producer[n->in[k]];
@@ -119,7 +121,7 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     enter_block(n);
     branch = branch_of(p, n);
     share = drop.o.drop_connect * (drop.block - 1) / fmax(drop.blocks, 1);
-    if (op_node_is(n, "Dropout") && op_float(&c, "ratio") > 0) {
+    if (op_node_is(n, OP_Dropout) && op_float(&c, "ratio") > 0) {
         TRY(masked(p->g, n, op_float(&c, "ratio"), 1, op_pass_now(p, n->in[0]), &out));
         op_pass_replace(p, n->out[0], out);
         *replaced = 1;
@@ -139,8 +141,8 @@ static uint32_t last_layer(const struct op_graph *g, uint32_t scores)
 {
     uint32_t node = g->value[scores].node;
 
-    while (node != OP_NONE && !op_node_is(&g->node[node], "Gemm") &&
-           !op_node_is(&g->node[node], "MatMul") && !op_node_is(&g->node[node], "Conv"))
+    while (node != OP_NONE && !op_node_is(&g->node[node], OP_Gemm) &&
+           !op_node_is(&g->node[node], OP_MatMul) && !op_node_is(&g->node[node], OP_Conv))
         node = g->node[node].ins ? g->value[g->node[node].in[0]].node : OP_NONE;
     return node;
 }
@@ -150,7 +152,7 @@ static int has_dropout(const struct op_graph *g)
     for (uint32_t i = 0; i < g->nodes; i++) {
         struct op_call c = op_attrs_of(g, &g->node[i]);
 
-        if (op_node_is(&g->node[i], "Dropout") && op_float(&c, "ratio") > 0)
+        if (op_node_is(&g->node[i], OP_Dropout) && op_float(&c, "ratio") > 0)
             return 1;
     }
     return 0;

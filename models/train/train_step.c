@@ -36,7 +36,7 @@ static int is_statistic(const struct op_graph *g, uint32_t value)
     for (uint32_t i = 0; i < g->nodes; i++) {
         const struct op_node *n = &g->node[i];
 
-        if (op_node_is(n, "BatchNormalization") && (n->in[3] == value || n->in[4] == value))
+        if (op_node_is(n, OP_BatchNormalization) && (n->in[3] == value || n->in[4] == value))
             return 1;
     }
     return 0;
@@ -93,7 +93,7 @@ static enum emu_status visit_norm(struct op_pass *p, uint32_t node, int *replace
                                   .attr = attr,
                                   .attrs = EMU_COUNT_OF(attr) };
 
-    if (!op_node_is(n, "BatchNormalization"))
+    if (!op_node_is(n, OP_BatchNormalization))
         return EMU_OK;
     attr[1] = (struct op_named_attr){ "epsilon",
                                       { .kind = OP_ATTR_FLOAT, .f = op_float(&c, "epsilon") } };
@@ -116,7 +116,7 @@ static uint32_t scores_of(const struct op_graph *g)
     uint32_t y = g->output[0];
     const struct op_node *n = g->value[y].node == OP_NONE ? NULL : &g->node[g->value[y].node];
 
-    return n && (op_node_is(n, "Softmax") || op_node_is(n, "LogSoftmax")) ? n->in[0] : y;
+    return n && (op_node_is(n, OP_Softmax) || op_node_is(n, OP_LogSoftmax)) ? n->in[0] : y;
 }
 
 /* The scores become the only output. */
@@ -162,7 +162,7 @@ static enum emu_status add_loss(struct op_graph *g, struct train_step *t)
     const struct op_shape seed = { .type = OP_TYPE_U32, .rank = 1, .dim = { 2 } };
     const char *const name[] = { "loss" };
     uint32_t in[2] = { t->scores };
-    const struct op_request r = { .op = "CrossEntropy",
+    const struct op_request r = { .op = op_name(OP_CrossEntropy),
                                   .name = "loss",
                                   .block = "loss",
                                   .in = in,
@@ -230,7 +230,7 @@ static enum emu_status add_update_node(struct op_graph *g, const struct train_op
         { "eta", { .kind = OP_ATTR_FLOAT, .f = decays ? o->eta : 0 } },
         { "nesterov", { .kind = OP_ATTR_INT, .i = o->nesterov } },
     };
-    const struct op_request r = { .op = "ParameterUpdate",
+    const struct op_request r = { .op = op_name(OP_ParameterUpdate),
                                   .name = decays ? "update.weights" : "update.lists",
                                   .block = "update",
                                   .in = u->list,
@@ -330,7 +330,7 @@ static void find_values(const struct op_graph *g, const char *data, const char *
     for (uint32_t i = 0, k = 0; i < g->nodes; i++) {
         const struct op_node *n = &g->node[i];
 
-        if (op_node_is(n, "ParameterUpdate"))
+        if (op_node_is(n, OP_ParameterUpdate))
             t->sum[k++] = n->out[n->outs - 1];
     }
 }

@@ -171,7 +171,7 @@ static enum emu_status measure_input(void *arg, const struct op_node *n, const s
 
     if (!strcmp(n->name, net_logits))
         return fit_classifier(k, x->f);
-    if (op_node_is(n, "BatchNormalization")) {
+    if (op_node_is(n, OP_BatchNormalization)) {
         struct param *var = weights_find(k->w, k->net, n->name, "running_var");
 
         measure(x, weights_find(k->w, k->net, n->name, "running_mean")->data, var->data);

@@ -227,12 +227,12 @@ static enum emu_status check_norm(void *arg, const struct op_node *n, const stru
     double sum = 0;
 
     (void)arg;
-    if (strstr(n->name, ".se.") || (!op_node_is(n, "Swish") && !op_node_is(n, "Add")))
+    if (strstr(n->name, ".se.") || (!op_node_is(n, OP_Swish) && !op_node_is(n, OP_Add)))
         return EMU_OK;
     for (uint64_t i = 0; i < count; i++)
         sum += x->f[i] * x->f[i];
     sum = sqrt(sum / (double)count);
-    if (op_node_is(n, "Add"))
+    if (op_node_is(n, OP_Add))
         sum /= 0.3;
     if (sum < 0.5 || sum > 2)
         fail_msg("%s: deviation %g", n->name, sum);

@@ -56,19 +56,19 @@ static void build_small(struct net_builder *b)
     build_block(b, "stem", "stem");
     x = build_conv(b, x, "", ".conv", (struct build_kernels){ 24, 3, 2, 1 });
     x = build_norm(b, x, ".norm", ".norm", PARAM_NORM);
-    in = build_unary(b, "Swish", x, ".act");
+    in = build_unary(b, OP_Swish, x, ".act");
     build_block(b, "block", "block");
     x = build_conv(b, in, ".dw", ".dw", (struct build_kernels){ 24, 3, 1, 24 });
     x = build_norm(b, x, ".dw.norm", ".dw.norm", PARAM_NORM);
-    x = build_unary(b, "Swish", x, ".dw.act");
-    gate = build_unary(b, "GlobalAveragePool", x, ".pool");
+    x = build_unary(b, OP_Swish, x, ".dw.act");
+    gate = build_unary(b, OP_GlobalAveragePool, x, ".pool");
     gate = build_squeeze(b, gate, ".fc", ".fc", 24, PARAM_GATE);
-    gate = build_unary(b, "Sigmoid", gate, ".sigmoid");
-    x = build_binary(b, "Mul", x, gate, ".scale");
+    gate = build_unary(b, OP_Sigmoid, gate, ".sigmoid");
+    x = build_binary(b, OP_Mul, x, gate, ".scale");
     x = build_conv(b, x, ".project", ".project", (struct build_kernels){ 24, 1, 1, 1 });
     x = build_norm(b, x, ".project.norm", ".project.norm", PARAM_BRANCH_NORM);
-    x = build_binary(b, "Add", x, in, ".add");
-    x = build_unary(b, "GlobalAveragePool", x, "avgpool");
+    x = build_binary(b, OP_Add, x, in, ".add");
+    x = build_unary(b, OP_GlobalAveragePool, x, "avgpool");
     build_classifier(b, x, "fc");
 }
 

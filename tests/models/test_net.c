@@ -67,24 +67,25 @@ static uint32_t attr_of(const struct net *n, const struct op_node *node, const c
 }
 
 static const struct {
-    const char *op, *published;
+    enum op_code op;
+    const char *published;
 } op_names[] = {
-    { "Conv", "conv" },
-    { "BatchNormalization", "norm" },
-    { "GroupNormalization", "norm" },
-    { "Swish", "swish" },
-    { "GlobalAveragePool", "pool" },
-    { "Gemm", "fc" },
-    { "Sigmoid", "sigmoid" },
-    { "Mul", "scale" },
-    { "Add", "add" },
-    { "Softmax", "softmax" },
+    { OP_Conv, "conv" },
+    { OP_BatchNormalization, "norm" },
+    { OP_GroupNormalization, "norm" },
+    { OP_Swish, "swish" },
+    { OP_GlobalAveragePool, "pool" },
+    { OP_Gemm, "fc" },
+    { OP_Sigmoid, "sigmoid" },
+    { OP_Mul, "scale" },
+    { OP_Add, "add" },
+    { OP_Softmax, "softmax" },
 };
 
 /* Squeeze and excitation is published as fully connected layers. */
 static const char *published_op(const struct net *n, const struct op_node *node)
 {
-    if (op_node_is(node, "Conv") && node->ins > 2 &&
+    if (op_node_is(node, OP_Conv) && node->ins > 2 &&
         op_shape_span(shape_of(n, node->out[0]), 2, 4) == 1)
         return "fc";
     for (size_t i = 0; i < EMU_COUNT_OF(op_names); i++) {
@@ -118,7 +119,7 @@ static const char *row_difference(const struct net *n, const struct op_node *nod
 {
     const struct op_call c = op_attrs_of(n->graph, node);
     const struct op_shape *x = shape_of(n, node->in[0]), *y = shape_of(n, node->out[0]);
-    int conv = op_node_is(node, "Conv");
+    int conv = op_node_is(node, OP_Conv);
     uint32_t kernel = conv ? shape_of(n, node->in[1])->dim[2] : 1;
     uint32_t groups = conv ? (uint32_t)op_int(&c, "group") : 1;
     uint64_t weights, extra;
@@ -146,7 +147,7 @@ static const char *table_difference(const struct net *n, const struct row *r, si
     for (uint32_t i = 0; i < n->graph->nodes; i++) {
         const char *d;
 
-        if (op_node_is(&n->graph->node[i], "Flatten"))
+        if (op_node_is(&n->graph->node[i], OP_Flatten))
             continue;
         d = row < rows ? row_difference(n, &n->graph->node[i], &r[row]) : "number of nodes";
         if (d) {

@@ -92,7 +92,8 @@ static void rows_can_be_read(void **state)
                 assert_true((unsigned)spec.input >= op_row_inputs(row));
         }
         for (unsigned k = 0; k < i; k++)
-            assert_false(!strcmp(op_row(k)->name, row->name) && op_row(k)->since == row->since);
+            assert_false(row->code == op_row(k)->code && op_row(k)->since == row->since);
+        assert_ptr_equal(op_row_of(row->code), op_row_find(row->name, 0));
     }
     assert_null(op_row_find("Softmax", 0)->upgrade);
     assert_int_equal(op_row_find("Softmax", 12)->since < 13, 1);

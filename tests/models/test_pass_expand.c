@@ -301,7 +301,7 @@ static void long_ones_stay(void **state)
     assert_int_equal(net->nodes, 1);
 }
 
-static unsigned nodes_of(const char *op)
+static unsigned nodes_of(enum op_code op)
 {
     unsigned n = 0;
 
@@ -326,8 +326,8 @@ static void resized(void **state)
         unsigned changes = k / 3 == 2 ? 1 : 2;
 
         expands("Resize", &y, 1);
-        assert_int_equal(nodes_of("Gather"), nodes_of("MatMul") ? 0 : 2 * changes);
-        assert_int_equal(nodes_of("MatMul"), k % 3 == 1 ? changes : 0);
+        assert_int_equal(nodes_of(OP_Gather), nodes_of(OP_MatMul) ? 0 : 2 * changes);
+        assert_int_equal(nodes_of(OP_MatMul), k % 3 == 1 ? changes : 0);
         pass_end(state);
         assert_int_equal(pass_begin(state), 0);
     }
@@ -356,12 +356,12 @@ static void upsampled(void **state)
 
         if (!row[k / 2].stays) {
             expands("ConvTranspose", &y, 1);
-            assert_int_equal(nodes_of("Conv"), 1);
-            assert_int_equal(nodes_of("MatMul"), 0);
+            assert_int_equal(nodes_of(OP_Conv), 1);
+            assert_int_equal(nodes_of(OP_MatMul), 0);
         } else {
             assert_int_equal(op_graph_output(net, y), EMU_OK);
             assert_int_equal(pass_expand(net), EMU_OK);
-            assert_int_equal(nodes_of("ConvTranspose"), 1);
+            assert_int_equal(nodes_of(OP_ConvTranspose), 1);
         }
         pass_end(state);
         assert_int_equal(pass_begin(state), 0);

@@ -34,14 +34,14 @@ enum {
 };
 
 /* Operators that no recipe draws, since gradients are made of them. */
-static const char *const gradients[] = { "AveragePoolGradient",
-                                         "BatchNormalizationGradient",
-                                         "ConvWeightGradient",
-                                         "GatherGradient",
-                                         "GroupNormalizationGradient",
-                                         "LayerNormalizationGradient",
-                                         "MaxPoolGradient",
-                                         "UnaryGradient" };
+static const enum op_code gradients[] = { OP_AveragePoolGradient,
+                                          OP_BatchNormalizationGradient,
+                                          OP_ConvWeightGradient,
+                                          OP_GatherGradient,
+                                          OP_GroupNormalizationGradient,
+                                          OP_LayerNormalizationGradient,
+                                          OP_MaxPoolGradient,
+                                          OP_UnaryGradient };
 enum { GRADIENTS = EMU_COUNT_OF(gradients) };
 
 enum outcome { SAME, DOES_NOT_FIT, DIFFERS };
@@ -158,7 +158,7 @@ static enum outcome run_passes(struct trial *t)
 
 /* ---- the machine ---- */
 
-static int has_node(const struct op_graph *g, const char *op)
+static int has_node(const struct op_graph *g, enum op_code op)
 {
     int found = 0;
 
@@ -175,7 +175,7 @@ static struct arch machine_of(const struct trial *t)
     const struct arch *toy = arch_preset(toys[t->seed / 2 % 2]);
     struct arch a = *toy;
 
-    if (has_node(t->r->g, "ConvWeightGradient")) {
+    if (has_node(t->r->g, OP_ConvWeightGradient)) {
         a = *arch_preset("mk2");
         assert_int_equal(arch_set(&a, toy->tiles == 16 ? "tiles=16" : "tiles=64"), EMU_OK);
     }
@@ -456,7 +456,8 @@ static void run_seeds(uint64_t first, uint64_t count, struct totals *sum)
            " groups compared\n",
            outcomes[SAME], outcomes[DOES_NOT_FIT], outcomes[DIFFERS], nodes, groups);
     for (unsigned k = 0; k < GRADIENTS; k++)
-        printf("%s%" PRIu64 " %s", k ? ", " : "of these ", sum->gradients[k], gradients[k]);
+        printf("%s%" PRIu64 " %s", k ? ", " : "of these ", sum->gradients[k],
+               op_name(gradients[k]));
     printf("\n");
     assert_int_equal(outcomes[DIFFERS], 0);
     assert_true(count < 20 || outcomes[DOES_NOT_FIT] <= count / 20);
@@ -499,7 +500,7 @@ static void recipes_follow_the_table(void **state)
         for (unsigned k = 0; ro_recipe(k); k++)
             found |= !strcmp(ro_recipe(k)->op, name) ? 1u : 0;
         for (unsigned k = 0; k < EMU_COUNT_OF(gradients); k++)
-            found |= !strcmp(gradients[k], name) ? 1u : 0;
+            found |= gradients[k] == op_row(i)->code ? 1u : 0;
         for (unsigned k = 0; k < EMU_COUNT_OF(not_drawn); k++)
             found += !strcmp(not_drawn[k], name) ? 2u : 0;
         if (found != 1 && found != 2)

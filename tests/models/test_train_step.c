@@ -263,7 +263,7 @@ static void with_dropouts(int trained, const struct op_named_attr *attr, uint32_
                      EMU_OK);
 }
 
-static unsigned count_nodes(const char *op, int64_t *operation)
+static unsigned count_nodes(enum op_code op, int64_t *operation)
 {
     unsigned found = 0;
 
@@ -296,17 +296,17 @@ static void dropouts_of_files(void **state)
         with_dropouts(1, &seeded, attrs);
         assert_int_equal(graph->problems, 0);
         assert_int_equal(op_graph_tidy(graph), EMU_OK);
-        assert_int_equal(count_nodes("Dropout", NULL), 2);
+        assert_int_equal(count_nodes(OP_Dropout, NULL), 2);
         assert_int_equal(train_step_make(graph, &o, &t), EMU_OK);
         assert_int_not_equal(t.masks, OP_NONE);
-        assert_int_equal(count_nodes("Dropout", NULL), 0);
-        assert_int_equal(count_nodes("DropoutMask", operation), 2);
+        assert_int_equal(count_nodes(OP_Dropout, NULL), 0);
+        assert_int_equal(count_nodes(OP_DropoutMask, operation), 2);
         assert_int_equal(operation[0] == operation[1], attrs); /* equal seeds */
         op_graph_free(graph);
     }
     with_dropouts(1, NULL, 0);
     assert_int_equal(train_eval_make(graph, &t), EMU_OK);
-    assert_int_equal(count_nodes("DropoutMask", NULL), 0);
+    assert_int_equal(count_nodes(OP_DropoutMask, NULL), 0);
     op_graph_free(graph);
     with_dropouts(1, NULL, 0);
     graph->parameters_change = 0; /* a graph that is not trained */
@@ -321,7 +321,7 @@ static void dropouts_of_files(void **state)
         };
         uint32_t out;
 
-        if (!op_node_is(n, "Dropout"))
+        if (!op_node_is(n, OP_Dropout))
             continue;
         if (op_node(graph, &r, &out) == EMU_OK)
             assert_int_equal(graph->problems, 1);

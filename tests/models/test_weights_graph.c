@@ -64,7 +64,7 @@ static void compare(const struct network *w, const struct op_graph *g, double bo
     op_tensor_free(&y);
 }
 
-static uint32_t count_of(const struct op_graph *g, const char *op)
+static uint32_t count_of(const struct op_graph *g, enum op_code op)
 {
     uint32_t n = 0;
 
@@ -103,8 +103,8 @@ static void compare_written(const struct network *w, uint32_t swishes, uint32_t 
     compare(w, m->graph, 1e-9);
     assert_int_equal(pass_all(m->graph), EMU_OK);
     compare(w, m->graph, 1e-5); /* folded weights are rounded to f32 */
-    assert_int_equal(count_of(m->graph, "Swish"), swishes);
-    assert_int_equal(count_of(m->graph, "GroupNormalization"), group_norms);
+    assert_int_equal(count_of(m->graph, OP_Swish), swishes);
+    assert_int_equal(count_of(m->graph, OP_GroupNormalization), group_norms);
     onnx_model_free(m);
     free(file);
 }
@@ -113,12 +113,12 @@ static void same(const char *name, const struct net_options *o)
 {
     struct network w = network_new(name, o);
     struct op_graph *g = w.net->graph;
-    uint32_t swishes = count_of(g, "Swish"), group_norms = count_of(g, "GroupNormalization");
+    uint32_t swishes = count_of(g, OP_Swish), group_norms = count_of(g, OP_GroupNormalization);
 
     names(&w, g);
     if (pass_spell(g) != EMU_OK)
         fail_msg("%s: %s", name, emu_error());
-    assert_int_equal(count_of(g, "Swish") + count_of(g, "GroupNormalization"), 0);
+    assert_int_equal(count_of(g, OP_Swish) + count_of(g, OP_GroupNormalization), 0);
     compare(&w, g, 1e-9);
     compare_written(&w, swishes, group_norms);
     network_free(&w);
