@@ -1,7 +1,6 @@
 """Writes networks of torchvision with drawn weights as ONNX files, with an input and torch's answer beside each.
 
 onnx_export.py FOLDER [NAME...]   all of them without names; prints the names of those that were written"""
-import contextlib
 import sys
 import warnings
 
@@ -9,6 +8,8 @@ import numpy
 import torch
 import torchvision.models as models
 from onnx import numpy_helper
+
+from torch_export import export
 
 plain = {'init_weights': False, 'aux_logits': False}
 networks = {  # name: model, side of the picture, version of the operator set
@@ -57,10 +58,7 @@ def export(folder, name):
     measure(model, side)
     x = torch.randn(1, 3, side, side)
     path = f'{folder}/{name}'
-    # Parameters keep their names, norms stay nodes, nothing is folded.
-    with contextlib.redirect_stdout(sys.stderr):  # newer versions tell how far they are
-        torch.onnx.export(model, x, path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
-                          do_constant_folding=False)
+    export(model, x, path + '.onnx', version)
     with torch.no_grad():
         save(path + '.y.pb', model(x))
     save(path + '.x.pb', x)

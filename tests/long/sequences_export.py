@@ -20,6 +20,7 @@ def compare():
 
 def export():
     import torch
+    from torch_export import export as write_onnx
 
     class Lstms(torch.nn.Module):
         def __init__(self, width=1024, words=32000):
@@ -47,8 +48,7 @@ def export():
         a, b = torch.randn(steps, 1, 1024), torch.randn(steps, 1, 1024)
     inputs = [x for x in (a, b) if x is not None]
     y = model.eval()(*inputs)
-    torch.onnx.export(model, tuple(inputs), path + '.onnx', opset_version=version, training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False, input_names=['a', 'b'][:len(inputs)], output_names=['y'])
+    write_onnx(model, tuple(inputs), path + '.onnx', version, input_names=['a', 'b'][:len(inputs)], output_names=['y'])
     for part, value in [*zip('ab', inputs), ('y', y)]:
         np.save(f'{path}.{part}.npy', value.detach().numpy())
 

@@ -23,6 +23,7 @@ def compare():
 
 def export():
     import torch
+    from torch_export import export as write_onnx
     import torchvision
     from torch import nn
     from torchvision.models.detection.ssd import SSDHead
@@ -77,8 +78,7 @@ def export():
         with torch.no_grad():
             model(torch.randn(2, 3, 300, 300))
     model.eval()
-    torch.onnx.export(model, x, f'{folder}/ssd.onnx', opset_version=13, training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False, input_names=['picture'], output_names=['boxes', 'scores'])
+    write_onnx(model, x, f'{folder}/ssd.onnx', 13, input_names=['picture'], output_names=['boxes', 'scores'])
     with torch.no_grad():
         boxes, scores = model(x)
     for name, value in (('x', x), ('boxes', boxes), ('scores', scores)):

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 import torch.nn as nn
 
+from torch_export import export
 from train_step_twin import DEVIATION, MEAN, network
 from train_twin import TRAIN, digits, order_of
 
@@ -25,9 +26,8 @@ def make(batch, folder):
         f.write(struct.pack('>IIII', 0x803, len(x), SIDE, SIDE) + x.tobytes())
     with open(f'{folder}/train-labels-idx1-ubyte', 'wb') as f:
         f.write(struct.pack('>II', 0x801, len(y)) + y.tobytes())
-    torch.onnx.export(network('efficientnet-b0-g16', SIDE).train(), torch.zeros(batch, 3, SIDE, SIDE), f'{folder}/net.onnx',
-                      input_names=['x'], output_names=['y'], opset_version=13, do_constant_folding=False,
-                      training=torch.onnx.TrainingMode.PRESERVE)
+    export(network('efficientnet-b0-g16', SIDE).train(), torch.zeros(batch, 3, SIDE, SIDE), f'{folder}/net.onnx', 13,
+           input_names=['x'], output_names=['y'])
 
 
 def train(batch, steps, rate, twin):

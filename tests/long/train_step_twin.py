@@ -12,6 +12,7 @@ import torch
 import torch.nn as nn
 import torchvision
 
+from torch_export import export
 from train_twin import MASK, mix, order_of
 
 CLASSES, PICTURES, KEEP, SCALE, BRANCH = 10, 16, 0.7, 64, 0.2
@@ -158,8 +159,7 @@ def make(name, side, batch, folder):
     data, label = first_batch(side, batch)
     with open(f'{folder}/first', 'wb') as f:
         f.write(data.tobytes() + np.eye(CLASSES)[label].tobytes())
-    torch.onnx.export(network(name, side).train(), torch.zeros(batch, 3, side, side), f'{folder}/net.onnx', input_names=['x'],
-                      output_names=['y'], opset_version=13, do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE)
+    export(network(name, side).train(), torch.zeros(batch, 3, side, side), f'{folder}/net.onnx', 13, input_names=['x'], output_names=['y'])
 
 
 def checkpoint(path):

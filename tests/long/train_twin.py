@@ -13,6 +13,8 @@ import sklearn
 import torch
 import torch.nn as nn
 
+from torch_export import export
+
 TRAIN, SIDE = 1437, 16
 MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
@@ -91,9 +93,8 @@ def network(name):
 def write_network(name, path):
     net = network(name).train()
     side = SIDE if name == 'plain' else 8
-    torch.onnx.export(net, torch.zeros(2, 1, side, side), path, input_names=['x'], output_names=['y'], opset_version=13,
-                      dynamic_axes={'x': {0: 'n'}, 'y': {0: 'n'}}, do_constant_folding=False,
-                      training=torch.onnx.TrainingMode.PRESERVE)
+    export(net, torch.zeros(2, 1, side, side), path, 13, input_names=['x'], output_names=['y'],
+           dynamic_axes={'x': {0: 'n'}, 'y': {0: 'n'}})
 
 
 def mix(x):
