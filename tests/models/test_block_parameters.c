@@ -88,6 +88,14 @@ static uint32_t dense_block(const char *block, uint32_t x)
     return NODE(block, "LayerNormalization", y, WEIGHTS(32), WEIGHTS(32));
 }
 
+/* Three operations and a number, which is not one of those that may differ. */
+static uint32_t scaled_block(const char *block, uint32_t x)
+{
+    uint32_t y = NODE(block, "Sigmoid", NODE(block, "Mul", x, WEIGHTS(1)));
+
+    return NODE(block, "Tanh", NODE(block, "Add", y, x));
+}
+
 static uint32_t conv_block(const char *block, uint32_t x)
 {
     uint32_t y = NODE(block, "Conv", x, WEIGHTS(32, 16, 1, 1), WEIGHTS(32));
@@ -195,14 +203,40 @@ static void constants_of_others_stay(void **state)
     assert_int_equal(g->value[first].kind, OP_CONST);
 }
 
+/* A number below the size of parameters counts: blocks that are equal but for it are others. */
+static void numbers_are_part_of_a_block(void **state)
+{
+    const struct op_shape x = { .type = OP_TYPE_F32, .rank = 2, .dim = { 9, 32 } };
+
+    (void)state;
+    three_blocks(&x, scaled_block);
+    run(ELEM_F32, SHARE_EQUAL, 0, 0);
+    run(ELEM_F32, SHARE_ALIKE, 0, 0);
+}
+
+/* And equal to the bit they are one function, here with the same number in each. */
+static uint32_t same_block(const char *block, uint32_t x)
+{
+    drawn_before = 0;
+    return scaled_block(block, x);
+}
+
+static void equal_blocks_are_one_function(void **state)
+{
+    const struct op_shape x = { .type = OP_TYPE_F32, .rank = 2, .dim = { 9, 32 } };
+
+    (void)state;
+    three_blocks(&x, same_block);
+    run(ELEM_F32, SHARE_EQUAL, 3, 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(dense_blocks_are_one_function),
-        TEST(convolutions_are_one_function),
-        TEST(what_fits_is_lowered_as_it_is),
-        TEST(constants_of_others_stay),
+        TEST(dense_blocks_are_one_function), TEST(convolutions_are_one_function),
+        TEST(what_fits_is_lowered_as_it_is), TEST(constants_of_others_stay),
+        TEST(numbers_are_part_of_a_block),   TEST(equal_blocks_are_one_function),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,13 +212,31 @@ static int end(void **state)
     return 0;
 }
 
+/* What is kept of a file is kept for the dimensions that were given. */
+static void kept_for_its_dimensions(void **state)
+{
+    const char *path = network("vector", "scores");
+    char cache[PATH_MAX];
+
+    (void)state;
+    snprintf(cache, sizeof(cache), "%s", path_in(&folder, "dimensions"));
+    for (unsigned n = 2; n < 4; n++) {
+        const char *y = path_in(&folder, "y%u.npy", n);
+        char dim[16];
+
+        snprintf(dim, sizeof(dim), "N=%u", n);
+        assert_int_equal(SUPERSTEP("run", path, "--cache", cache, "--dim", dim, "--save", y), 0);
+        assert_int_equal(file_bytes(y), 128 + n * 10 * sizeof(float));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_without_files),      cmocka_unit_test(batch_of_one_file),
         cmocka_unit_test(names_of_inputs),         cmocka_unit_test(names_of_any_bytes),
         cmocka_unit_test(other_files_are_written), cmocka_unit_test(absent_first_results),
-        cmocka_unit_test(sweep_after_run),
+        cmocka_unit_test(sweep_after_run),         cmocka_unit_test(kept_for_its_dimensions),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -210,8 +210,9 @@ static enum emu_status print_report(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
 
-    fprintf(f, "Memory of %s tiles of %s, %s bytes each\n", count_text(a->tiles).at,
-            arch_title(arch).at, count_text(arch->mem_bytes).at);
+    /* The preset alone: this text is kept with the program, for what-ifs of other clocks, too. */
+    fprintf(f, "Memory of %s tiles of %s, %s bytes each\n", count_text(a->tiles).at, arch->name,
+            count_text(arch->mem_bytes).at);
     if (a->over) {
         fprintf(f, "\nOUT OF MEMORY: %s of %s tiles do not fit\n", count_text(a->over).at,
                 count_text(a->tiles).at);
