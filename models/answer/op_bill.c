@@ -1,8 +1,6 @@
 /* op_bill.c - groups of nodes as rows of a bill. */
 #include "models/answer/op_bill.h"
 
-#include <string.h>
-
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
 
@@ -16,7 +14,6 @@ static uint64_t elements(const struct op_graph *g, uint32_t value)
 static double bound_of(const struct arch *a, const struct op_graph *g, const struct op_node *n)
 {
     static const enum op_code exponential[] = { OP_Sigmoid, OP_Swish, OP_Exp, OP_Tanh, OP_Softmax };
-    static const char *const free_of_charge[] = { "view", "slice", "alias", "shape", "constant" };
     double values, macs = (double)op_node_macs(g, n);
 
     if (macs > 0) {
@@ -25,10 +22,8 @@ static double bound_of(const struct arch *a, const struct op_graph *g, const str
 
         return (depthwise ? 4 : 1) * macs / a->tiles / a->f16_macs_f16;
     }
-    for (unsigned k = 0; k < EMU_COUNT_OF(free_of_charge); k++) {
-        if (!strcmp(n->row->family->name, free_of_charge[k]))
-            return 0;
-    }
+    if (op_node_has(n, OP_IS_FREE))
+        return 0;
     values = (double)elements(g, n->ins ? n->in[0] : n->out[0]) / a->tiles;
     for (unsigned k = 0; k < EMU_COUNT_OF(exponential); k++) {
         if (op_node_is(n, exponential[k]))

@@ -60,18 +60,6 @@ static int is_weights(const struct op_value *v)
            op_type_kind(v->shape.type) == OP_KIND_FLOAT;
 }
 
-/* Whether a layer multiplies by its constants, so that infinity is no mask. */
-static int multiplies(const struct op_node *n)
-{
-    static const char *const families[] = { "conv", "matmul", "norm", "recurrent", "einsum" };
-
-    for (unsigned k = 0; k < EMU_COUNT_OF(families); k++) {
-        if (!strcmp(n->row->family->name, families[k]))
-            return 1;
-    }
-    return 0;
-}
-
 static const struct op_node *first_reader(const struct op_graph *g, uint32_t value)
 {
     for (uint32_t i = 0; i < g->nodes; i++) {
@@ -102,7 +90,7 @@ void not_finite_weights(struct not_finite *to, const struct op_graph *g, int hal
         if (!row.nan && !row.infinite && !row.beyond)
             continue;
         n = first_reader(g, v);
-        if (!n || !multiplies(n))
+        if (!n || !op_node_has(n, OP_MULTIPLIES))
             row.infinite = row.beyond = 0;
         if (!half)
             row.beyond = 0;

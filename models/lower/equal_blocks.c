@@ -170,9 +170,9 @@ static void say_node(struct wording *w, const struct op_node *n)
             continue;
         w->made[k] = 1;
         /* Whether it is read by nobody, or by the user alone, decides what some nodes make. */
-        if (!strcmp(n->row->family->name, "norm_back"))
+        if (op_node_is_of(n, FAMILY_norm_back))
             say(w, w->g->value[n->out[i]].readers != 0);
-        if (!strcmp(n->row->family->name, "softmax"))
+        if (op_node_is_of(n, FAMILY_softmax))
             say(w, (uint64_t)value_is_output_only(w->g, n->out[i]));
     }
 }

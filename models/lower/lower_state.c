@@ -14,7 +14,6 @@
 #include "models/lower/lower_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/lower/lower_batches.h"
 #include "models/operators/op_update.h"
@@ -428,7 +427,7 @@ static int is_read_wide(const struct lowering *l, uint32_t value);
 static int reads_wide(const struct lowering *l, const struct op_node *n)
 {
     return n->precision != OP_AS_OTHERS ||
-           (!strcmp(n->row->family->name, "view") && is_read_wide(l, n->out[0]));
+           (op_node_is_of(n, FAMILY_view) && is_read_wide(l, n->out[0]));
 }
 
 /* Whether all that read a value compute in f32: rounding an input would lose what they are in f32

@@ -189,8 +189,7 @@ typedef enum emu_status lower_group(struct lowering *l, const struct node_group 
 typedef const char *lower_obstacle(const struct op_graph *g, const struct op_node *n);
 
 struct lower_family {
-    const char *name; /* as in operators.def */
-    lower_group *lower;
+    lower_group *lower;       /* NULL: none is built */
     lower_obstacle *obstacle; /* NULL: nothing of the family is in the way */
 };
 

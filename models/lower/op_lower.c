@@ -1,5 +1,4 @@
 /* op_lower.c - walks the groups of an operator graph and lowers each by its family. */
-#include <string.h>
 
 #include "emu/arch/arch.h"
 #include "models/lower/lower_batches.h"
@@ -7,37 +6,32 @@
 #include "models/lower/lower_state.h"
 #include "models/lower/op_live.h"
 
+/* Families whose lowering has another name or is not built yet, or that refuse nothing. */
+#define lower_constant     NULL
+#define lower_conv         lower_dense
+#define lower_einsum       NULL
+#define lower_shape        NULL
+#define lower_view         lower_view_node
+#define alias_obstacle     NULL
+#define constant_obstacle  NULL
+#define conv_obstacle      dense_obstacle
+#define einsum_obstacle    NULL
+#define norm_back_obstacle NULL
+#define shape_obstacle     NULL
+#define view_obstacle      NULL
 static const struct lower_family family[] = {
-    { "alias", lower_alias, NULL },
-    { "binary", lower_binary, binary_obstacle },
-    { "cast", lower_cast, cast_obstacle },
-    { "conv", lower_dense, dense_obstacle },
-    { "conv_back", lower_conv_back, conv_back_obstacle },
-    { "gather", lower_gather, gather_obstacle },
-    { "loss", lower_loss, loss_obstacle },
-    { "matmul", lower_matmul, matmul_obstacle },
-    { "norm", lower_norm, norm_obstacle },
-    { "norm_back", lower_norm_back, NULL },
-    { "pool", lower_pool, pool_obstacle },
-    { "random", lower_random, random_obstacle },
-    { "recurrent", lower_recurrent, recurrent_obstacle },
-    { "reduce", lower_reduce, reduce_obstacle },
-    { "resize", lower_resize, resize_obstacle },
-    { "slice", lower_slice, slice_obstacle },
-    { "slope", lower_slope, slope_obstacle },
-    { "softmax", lower_softmax, softmax_obstacle },
-    { "unary", lower_unary, unary_obstacle },
-    { "update", lower_update, update_obstacle },
-    { "view", lower_view_node, NULL },
+#define FAMILY(name, flags) [FAMILY_##name] = { lower_##name, name##_obstacle },
+#include "models/operators/op_families.def"
+#undef FAMILY
 };
+#undef lower_shape
+#undef lower_view
 
 static const struct lower_family *family_of(const struct op_node *n)
 {
-    for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
-        if (!strcmp(family[k].name, n->row->family->name))
-            return &family[k];
-    }
-    return NULL;
+    const struct lower_family *f = &family[n->row->family_code];
+
+    return f->lower ? f : NULL;
 }
 
 /* ---- what can be lowered ---- */
@@ -45,13 +39,8 @@ static const struct lower_family *family_of(const struct op_node *n)
 /* Whether results beside the first one are lowered. */
 static int makes_more_results(const struct op_node *n)
 {
-    static const char *const families[] = { "norm_back", "recurrent", "update" };
-
-    for (unsigned k = 0; k < EMU_COUNT_OF(families); k++) {
-        if (!strcmp(n->row->family->name, families[k]))
-            return 1;
-    }
-    return op_node_is(n, OP_Split) || op_node_is(n, OP_LayerNormalization) ||
+    return op_node_has(n, OP_MORE_RESULTS) || op_node_is(n, OP_Split) ||
+           op_node_is(n, OP_LayerNormalization) ||
            (op_node_is(n, OP_BatchNormalization) && n->outs == 3);
 }
 
@@ -465,13 +454,7 @@ static int is_of_weights(const struct lowering *l, const struct op_node *n)
 
 int lower_reads_f32(const struct op_graph *g, const struct op_node *n)
 {
-    static const char *const families[] = { "alias", "loss", "norm_back", "update", "view" };
-
-    for (unsigned k = 0; k < EMU_COUNT_OF(families); k++) {
-        if (!strcmp(n->row->family->name, families[k]))
-            return 1;
-    }
-    return norm_trains(g, n);
+    return op_node_has(n, OP_READS_F32) || norm_trains(g, n);
 }
 
 /* What a group reads, before and after it is lowered. */
@@ -493,7 +476,7 @@ static void narrow_inputs(struct lowering *l, const struct node_group *group, in
  * what is summed. */
 static int sums_f16(const struct op_node *n)
 {
-    return !strcmp(n->row->family->name, "reduce") && !op_node_is(n, OP_ReduceLogSumExp);
+    return op_node_is_of(n, FAMILY_reduce) && !op_node_is(n, OP_ReduceLogSumExp);
 }
 
 static enum emu_status lower_rounded(struct lowering *l, const struct node_group *group,

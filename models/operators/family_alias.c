@@ -40,10 +40,8 @@ static enum emu_status alias_ref(struct op_call *c, const struct op_tensor *cons
     return EMU_OK;
 }
 
-const struct op_family family_alias = { .name = "alias",
-                                        .infer = alias_infer,
+const struct op_family family_alias = { .infer = alias_infer,
                                         .ref = alias_ref,
-                                        .alias = 1,
                                         .gradient = gradient_alias_node };
 
 /* Before 7, Dropout trained unless is_test was set. */

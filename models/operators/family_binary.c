@@ -405,9 +405,9 @@ static enum emu_status binary_ref(struct op_call *c, const struct op_tensor *con
     return EMU_OK;
 }
 
-const struct op_family family_binary = {
-    .name = "binary", .infer = binary_infer, .ref = binary_ref, .gradient = gradient_binary_node
-};
+const struct op_family family_binary = { .infer = binary_infer,
+                                         .ref = binary_ref,
+                                         .gradient = gradient_binary_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

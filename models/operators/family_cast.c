@@ -36,9 +36,9 @@ static enum emu_status cast_ref(struct op_call *c, const struct op_tensor *const
     return EMU_OK;
 }
 
-const struct op_family family_cast = {
-    .name = "cast", .infer = cast_infer, .ref = cast_ref, .gradient = gradient_cast_node
-};
+const struct op_family family_cast = { .infer = cast_infer,
+                                       .ref = cast_ref,
+                                       .gradient = gradient_cast_node };
 
 /* ONNX's name of a type; 0: there is none of that name. */
 static unsigned type_number(const char *name)

@@ -304,7 +304,6 @@ static enum emu_status constant_ref(struct op_call *c, const struct op_tensor *c
     return EMU_OK;
 }
 
-const struct op_family family_constant = { .name = "constant",
-                                           .infer = constant_infer,
+const struct op_family family_constant = { .infer = constant_infer,
                                            .ref = constant_ref,
                                            .gradient = gradient_constant_node };

@@ -297,6 +297,6 @@ static enum emu_status conv_ref(struct op_call *c, const struct op_tensor *const
     return EMU_OK;
 }
 
-const struct op_family family_conv = {
-    .name = "conv", .infer = conv_infer, .ref = conv_ref, .dense = 1, .gradient = gradient_conv_node
-};
+const struct op_family family_conv = { .infer = conv_infer,
+                                       .ref = conv_ref,
+                                       .gradient = gradient_conv_node };

@@ -130,6 +130,4 @@ static enum emu_status conv_back_ref(struct op_call *c, const struct op_tensor *
     return EMU_OK;
 }
 
-const struct op_family family_conv_back = {
-    .name = "conv_back", .infer = conv_back_infer, .ref = conv_back_ref, .dense = 1
-};
+const struct op_family family_conv_back = { .infer = conv_back_infer, .ref = conv_back_ref };

@@ -344,8 +344,6 @@ static enum emu_status einsum_ref(struct op_call *c, const struct op_tensor *con
     return EMU_OK;
 }
 
-const struct op_family family_einsum = { .name = "einsum",
-                                         .infer = einsum_infer,
+const struct op_family family_einsum = { .infer = einsum_infer,
                                          .ref = einsum_ref,
-                                         .dense = 1,
                                          .gradient = gradient_einsum_node };

@@ -541,9 +541,9 @@ static enum emu_status gather_ref(struct op_call *c, const struct op_tensor *con
     return scatter(c, in, &out[0]);
 }
 
-const struct op_family family_gather = {
-    .name = "gather", .infer = gather_infer, .ref = gather_ref, .gradient = gradient_gather_node
-};
+const struct op_family family_gather = { .infer = gather_infer,
+                                         .ref = gather_ref,
+                                         .gradient = gradient_gather_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

@@ -133,6 +133,6 @@ static enum emu_status loss_ref(struct op_call *c, const struct op_tensor *const
     return s;
 }
 
-const struct op_family family_loss = {
-    .name = "loss", .infer = loss_infer, .ref = loss_ref, .gradient = gradient_loss_node
-};
+const struct op_family family_loss = { .infer = loss_infer,
+                                       .ref = loss_ref,
+                                       .gradient = gradient_loss_node };

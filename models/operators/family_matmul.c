@@ -291,6 +291,6 @@ static enum emu_status ref(struct op_call *c, const struct op_tensor *const *in,
     return is_gemm(c) ? gemm_ref(c, in, out) : matmul_ref(c, in, out);
 }
 
-const struct op_family family_matmul = {
-    .name = "matmul", .infer = infer, .ref = ref, .dense = 1, .gradient = gradient_matmul_node
-};
+const struct op_family family_matmul = { .infer = infer,
+                                         .ref = ref,
+                                         .gradient = gradient_matmul_node };

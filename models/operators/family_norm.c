@@ -458,9 +458,9 @@ static enum emu_status norm_ref(struct op_call *c, const struct op_tensor *const
     return norm_of(c)->ref(c, in, out);
 }
 
-const struct op_family family_norm = {
-    .name = "norm", .infer = norm_infer, .ref = norm_ref, .gradient = gradient_norm_node
-};
+const struct op_family family_norm = { .infer = norm_infer,
+                                       .ref = norm_ref,
+                                       .gradient = gradient_norm_node };
 
 /* --- older versions of BatchNormalization ------------------------------------------------- */
 

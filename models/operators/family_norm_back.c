@@ -207,6 +207,4 @@ static enum emu_status norm_back_ref(struct op_call *c, const struct op_tensor *
     return st;
 }
 
-const struct op_family family_norm_back = { .name = "norm_back",
-                                            .infer = norm_back_infer,
-                                            .ref = norm_back_ref };
+const struct op_family family_norm_back = { .infer = norm_back_infer, .ref = norm_back_ref };

@@ -368,9 +368,9 @@ static enum emu_status pool_ref(struct op_call *c, const struct op_tensor *const
     return EMU_OK;
 }
 
-const struct op_family family_pool = {
-    .name = "pool", .infer = pool_infer, .ref = pool_ref, .dense = 1, .gradient = gradient_pool_node
-};
+const struct op_family family_pool = { .infer = pool_infer,
+                                       .ref = pool_ref,
+                                       .gradient = gradient_pool_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

@@ -56,6 +56,6 @@ static enum emu_status random_ref(struct op_call *c, const struct op_tensor *con
     return EMU_OK;
 }
 
-const struct op_family family_random = {
-    .name = "random", .infer = random_infer, .ref = random_ref, .gradient = gradient_zero_node
-};
+const struct op_family family_random = { .infer = random_infer,
+                                         .ref = random_ref,
+                                         .gradient = gradient_zero_node };

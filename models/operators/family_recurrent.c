@@ -417,6 +417,4 @@ static enum emu_status recurrent_ref(struct op_call *c, const struct op_tensor *
     return status;
 }
 
-const struct op_family family_recurrent = {
-    .name = "recurrent", .infer = recurrent_infer, .ref = recurrent_ref, .dense = 1
-};
+const struct op_family family_recurrent = { .infer = recurrent_infer, .ref = recurrent_ref };

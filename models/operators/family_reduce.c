@@ -375,6 +375,6 @@ static enum emu_status reduce_ref(struct op_call *c, const struct op_tensor *con
     return s;
 }
 
-const struct op_family family_reduce = {
-    .name = "reduce", .infer = reduce_infer, .ref = reduce_ref, .gradient = gradient_reduce_node
-};
+const struct op_family family_reduce = { .infer = reduce_infer,
+                                         .ref = reduce_ref,
+                                         .gradient = gradient_reduce_node };

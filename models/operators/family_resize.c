@@ -456,9 +456,7 @@ static enum emu_status resize_ref(struct op_call *c, const struct op_tensor *con
                              : resize_weighted(&z, in[0], &out[0]);
 }
 
-const struct op_family family_resize = { .name = "resize",
-                                         .infer = resize_infer,
-                                         .ref = resize_ref };
+const struct op_family family_resize = { .infer = resize_infer, .ref = resize_ref };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

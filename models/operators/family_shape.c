@@ -79,8 +79,6 @@ static enum emu_status shape_ref(struct op_call *c, const struct op_tensor *cons
     return EMU_OK;
 }
 
-const struct op_family family_shape = { .name = "shape",
-                                        .infer = shape_infer,
+const struct op_family family_shape = { .infer = shape_infer,
                                         .ref = shape_ref,
-                                        .of_shapes = 1,
                                         .gradient = gradient_zero_node };

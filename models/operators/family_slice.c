@@ -450,9 +450,9 @@ static enum emu_status slice_ref(struct op_call *c, const struct op_tensor *cons
     return EMU_OK;
 }
 
-const struct op_family family_slice = {
-    .name = "slice", .infer = slice_infer, .ref = slice_ref, .gradient = gradient_slice_node
-};
+const struct op_family family_slice = { .infer = slice_infer,
+                                        .ref = slice_ref,
+                                        .gradient = gradient_slice_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

@@ -155,4 +155,4 @@ static enum emu_status slope_ref(struct op_call *c, const struct op_tensor *cons
     return EMU_OK;
 }
 
-const struct op_family family_slope = { .name = "slope", .infer = slope_infer, .ref = slope_ref };
+const struct op_family family_slope = { .infer = slope_infer, .ref = slope_ref };

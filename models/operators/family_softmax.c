@@ -68,9 +68,9 @@ static enum emu_status softmax_ref(struct op_call *c, const struct op_tensor *co
     return s;
 }
 
-const struct op_family family_softmax = {
-    .name = "softmax", .infer = softmax_infer, .ref = softmax_ref, .gradient = gradient_softmax_node
-};
+const struct op_family family_softmax = { .infer = softmax_infer,
+                                          .ref = softmax_ref,
+                                          .gradient = gradient_softmax_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

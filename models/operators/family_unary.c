@@ -405,9 +405,9 @@ static enum emu_status unary_ref(struct op_call *c, const struct op_tensor *cons
     return EMU_OK;
 }
 
-const struct op_family family_unary = {
-    .name = "unary", .infer = unary_infer, .ref = unary_ref, .gradient = gradient_unary_node
-};
+const struct op_family family_unary = { .infer = unary_infer,
+                                        .ref = unary_ref,
+                                        .gradient = gradient_unary_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

@@ -207,6 +207,4 @@ static enum emu_status update_ref(struct op_call *c, const struct op_tensor *con
     return EMU_OK;
 }
 
-const struct op_family family_update = { .name = "update",
-                                         .infer = update_infer,
-                                         .ref = update_ref };
+const struct op_family family_update = { .infer = update_infer, .ref = update_ref };

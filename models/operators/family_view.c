@@ -309,9 +309,9 @@ static enum emu_status view_ref(struct op_call *c, const struct op_tensor *const
     return EMU_OK;
 }
 
-const struct op_family family_view = {
-    .name = "view", .infer = view_infer, .ref = view_ref, .gradient = gradient_view_node
-};
+const struct op_family family_view = { .infer = view_infer,
+                                       .ref = view_ref,
+                                       .gradient = gradient_view_node };
 
 /* --- older versions ----------------------------------------------------------------------- */
 

@@ -421,7 +421,7 @@ static int can_fold(const struct making *m, const struct op_call *c)
         if (m->r->in[k] == OP_NONE)
             continue;
         constant = op_value_settled(m->g, m->r->in[k]);
-        if (!constant && !m->row->family->of_shapes)
+        if (!constant && !(op_family_flags(m->row->family_code) & OP_OF_SHAPES))
             return 0;
         if (constant && op_shape_count(c->in[k]) > most_in)
             most_in = op_shape_count(c->in[k]);
@@ -433,7 +433,7 @@ static int can_fold(const struct making *m, const struct op_call *c)
         bytes += n * op_type_bytes(c->out[k].type);
     }
     if (fold_bytes(c) > m->g->fold_room ||
-        (m->row->family->dense && most_in * most_out > FOLD_WORK_MAX))
+        (op_family_flags(m->row->family_code) & OP_IS_DENSE && most_in * most_out > FOLD_WORK_MAX))
         return 0;
     return bytes <= FOLD_MAX || most_out <= most_in;
 }
@@ -456,7 +456,7 @@ static enum emu_status read_inputs(const struct making *m, struct op_tensor *t,
         if (m->r->in[k] == OP_NONE)
             continue;
         t[k].shape = m->g->value[m->r->in[k]].shape;
-        if (!m->row->family->of_shapes)
+        if (!(op_family_flags(m->row->family_code) & OP_OF_SHAPES))
             TRY(op_value_read(m->g, m->r->in[k], &t[k]));
         in[k] = &t[k];
     }

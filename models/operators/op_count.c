@@ -1,6 +1,5 @@
 /* op_count.c - what nodes take: multiply-adds, counted as published tables do (those with padding
  * count), and bytes. */
-#include <string.h>
 
 #include "models/operators/operators.h"
 
@@ -25,7 +24,7 @@ uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n)
 
     if (!n->outs || !a)
         return 0;
-    if (!strcmp(n->row->family->name, "recurrent"))
+    if (op_node_is_of(n, FAMILY_recurrent))
         return recurrent_macs(g, n);
     if (n->out[0] == OP_NONE)
         return 0;
@@ -59,13 +58,7 @@ uint64_t op_graph_macs(const struct op_graph *g)
 
 int op_node_is_view(const struct op_node *n)
 {
-    static const char *const family[] = { "view", "slice", "alias" };
-
-    for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
-        if (!strcmp(n->row->family->name, family[k]) && !op_node_is(n, OP_Concat))
-            return 1;
-    }
-    return 0;
+    return op_node_has(n, OP_IS_VIEW) && !op_node_is(n, OP_Concat);
 }
 
 /* Bytes of a value on the chip: integers have four, all others those of a float, wide or not. */

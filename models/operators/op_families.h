@@ -4,19 +4,9 @@
 
 #include "models/operators/operators.h"
 
-/* Of one and two numbers, of many, and along axes. */
-extern const struct op_family family_alias;
-extern const struct op_family family_binary;
-extern const struct op_family family_cast;
-extern const struct op_family family_einsum;
-extern const struct op_family family_loss;
-extern const struct op_family family_matmul;
-extern const struct op_family family_norm;
-extern const struct op_family family_norm_back;
-extern const struct op_family family_reduce;
-extern const struct op_family family_softmax;
-extern const struct op_family family_unary;
-extern const struct op_family family_update;
+#define FAMILY(name, flags) extern const struct op_family family_##name;
+#include "models/operators/op_families.def"
+#undef FAMILY
 
 op_upgrade upgrade_batch_norm;
 op_upgrade upgrade_broadcast;
@@ -26,21 +16,6 @@ op_upgrade upgrade_dropout;
 op_upgrade upgrade_group_norm_18;
 op_upgrade upgrade_prelu;
 op_upgrade upgrade_softmax;
-
-extern const struct op_family family_random;
-extern const struct op_family family_slope;
-
-/* Of fields and moves. */
-extern const struct op_family family_constant;
-extern const struct op_family family_conv;
-extern const struct op_family family_conv_back;
-extern const struct op_family family_gather;
-extern const struct op_family family_pool;
-extern const struct op_family family_recurrent;
-extern const struct op_family family_resize;
-extern const struct op_family family_shape;
-extern const struct op_family family_slice;
-extern const struct op_family family_view;
 
 op_upgrade upgrade_center_crop_pad;
 op_upgrade upgrade_lp_pool_1;

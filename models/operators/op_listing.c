@@ -92,7 +92,7 @@ static void print_entry(const struct entry *e, FILE *f)
     for (unsigned k = 0; k < e->rows; k++)
         wide += print_since(e->row[k], k > 0, f);
     fprintf(f, "%*s %-*s", wide < 20 ? 20 - wide : 0, "", *e->newest->attributes ? 11 : 0,
-            e->newest->family->name);
+            op_family_name(e->newest->family_code));
     print_row_attrs(e->newest, f);
     fputs("\n", f);
 }
@@ -147,7 +147,8 @@ static json_t *entry_json(const struct entry *e)
     for (unsigned k = 0; k < e->rows && e->newest->since != OP_VERSION_OURS; k++)
         (void)json_array_append_new(versions, json_integer(e->row[k]->since));
     return json_pack("{s:s, s:o, s:s, s:o}", "name", e->newest->name, "versions", versions,
-                     "family", e->newest->family->name, "attributes", row_attrs_json(e->newest));
+                     "family", op_family_name(e->newest->family_code), "attributes",
+                     row_attrs_json(e->newest));
 }
 
 json_t *op_table_json(void)

@@ -8,8 +8,8 @@ enum { MANY = OP_MANY, OURS = OP_VERSION_OURS };
 #define upgrade_same NULL
 static const struct op_row table[] = {
 #define OPERATOR(name, since, ins_min, ins_max, outs_min, outs_max, types, attrs, family, upgrade) \
-    { OP_##name, #name, since, ins_min,          ins_max,          outs_min,                       \
-      outs_max,  types, attrs, &family_##family, upgrade_##upgrade },
+    { OP_##name, #name, since, ins_min,         ins_max,          outs_min,                        \
+      outs_max,  types, attrs, FAMILY_##family, &family_##family, upgrade_##upgrade },
 #define OLDER OPERATOR
 #include "models/operators/operators.def"
 #undef OLDER
@@ -38,6 +38,25 @@ const struct op_row *op_row_of(enum op_code code)
 
     EMU_ASSERT(code);
     return &table[at[code]];
+}
+
+static const struct {
+    const char *name;
+    unsigned flags; /* enum op_family_flag */
+} families[] = {
+#define FAMILY(name, flags) [FAMILY_##name] = { #name, flags },
+#include "models/operators/op_families.def"
+#undef FAMILY
+};
+
+const char *op_family_name(enum op_family_code code)
+{
+    return families[code].name;
+}
+
+unsigned op_family_flags(enum op_family_code code)
+{
+    return families[code].flags;
 }
 
 const struct op_row *op_row(unsigned i)

@@ -13,7 +13,7 @@ static int drops(const struct op_graph *g, const struct op_node *n)
  * output, since outputs keep their names. */
 static int is_alias(const struct op_graph *g, const struct op_node *n)
 {
-    if (!n->row->family->alias || n->out[0] == OP_NONE || drops(g, n))
+    if (!op_node_has(n, OP_IS_ALIAS) || n->out[0] == OP_NONE || drops(g, n))
         return 0;
     for (uint32_t k = 1; k < n->outs; k++) {
         if (n->out[k] != OP_NONE && g->value[n->out[k]].readers)

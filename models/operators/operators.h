@@ -26,6 +26,24 @@ enum op_code {
     OP_CODES
 };
 
+/* Families of operators, and what holds of all operators of one: op_families.def. */
+enum op_family_code {
+#define FAMILY(name, flags) FAMILY_##name,
+#include "models/operators/op_families.def"
+#undef FAMILY
+    FAMILIES
+};
+enum op_family_flag {
+    OP_IS_ALIAS = 1 << 0,
+    OP_IS_DENSE = 1 << 1,
+    OP_IS_FREE = 1 << 2,
+    OP_IS_VIEW = 1 << 3,
+    OP_MORE_RESULTS = 1 << 4,
+    OP_MULTIPLIES = 1 << 5,
+    OP_OF_SHAPES = 1 << 6,
+    OP_READS_F32 = 1 << 7
+};
+
 /* One version of an operator. */
 struct op_row {
     enum op_code code;
@@ -35,8 +53,9 @@ struct op_row {
     unsigned outs_min, outs_max;
     const char *types;      /* of inputs: operators.def */
     const char *attributes; /* operators.def */
-    const struct op_family *family;
-    op_upgrade *upgrade; /* NULL in rows that mean what the newest means */
+    enum op_family_code family_code;
+    const struct op_family *family; /* functions of that family */
+    op_upgrade *upgrade;            /* NULL in rows that mean what the newest means */
 };
 
 /* The row that holds for a version of the operator set, 0: the newest. NULL: there is none. */
@@ -98,6 +117,19 @@ static inline int op_node_is(const struct op_node *n, enum op_code code)
     return n->row->code == code;
 }
 
+/* Whether a node's operator is of a family; whether its family has a flag. */
+static inline int op_node_is_of(const struct op_node *n, enum op_family_code code)
+{
+    return n->row->family_code == code;
+}
+unsigned op_family_flags(enum op_family_code code);
+static inline int op_node_has(const struct op_node *n, enum op_family_flag flag)
+{
+    return (op_family_flags(n->row->family_code) & flag) != 0;
+}
+/* "conv": the file is family_conv.c. */
+const char *op_family_name(enum op_family_code code);
+
 /* The attributes. A name that the row lacks, or of another kind, is a defect of the caller, except
  * to op_knows(). */
 int op_knows(const struct op_call *c, const char *name);
@@ -152,10 +184,8 @@ void op_broadcast_strides(const struct op_shape *from, const struct op_shape *to
 /* Counts index[] up in row-major order. Returns 0 after the last. */
 int op_index_next(const struct op_shape *s, uint32_t index[OP_RANK_MAX]);
 
-/* What all operators of a kind have in common. Rows of several names share one and look at
- * c->row->code. */
+/* What operators of a kind do. Rows of several names share one and look at c->row->code. */
 struct op_family {
-    const char *name; /* "conv": the file is family_conv.c */
     /* Sets c->out from c->in and the attributes, or refuses. */
     enum emu_status (*infer)(struct op_call *c);
     /* The meaning in f64 and i64: out[] are zeros of the inferred shapes; absent: any is NULL.
@@ -165,9 +195,6 @@ struct op_family {
     /* Makes the gradients of the inputs that are wanted, or refuses (op_gradient.h). NULL: none is
      * built. What does not depend on an input's numbers smoothly has the gradient 0. */
     void (*gradient)(struct op_gradient *x);
-    int of_shapes; /* 1: ref() reads the shapes of its inputs only (Shape, Size) */
-    int alias;     /* 1: the first result is the first input (Identity, Dropout) */
-    int dense;     /* 1: a result may read every input, so that folding may take long */
 };
 
 /* --- making and computing -------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
  *   OneHot  (index == place or index == place - depth) ? on : off
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/pass/expand.h"
 
@@ -486,7 +485,9 @@ static expand_op *spelling_of(const struct op_node *n)
         if (op_node_is(n, row[k].op))
             return row[k].expand;
     }
-    return !strncmp(n->row->name, "Reduce", 6) ? expand_reduction : expand_function;
+    return op_node_is_of(n, FAMILY_reduce) && !op_node_is(n, OP_ArgMax) && !op_node_is(n, OP_ArgMin)
+               ? expand_reduction
+               : expand_function;
 }
 
 static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)

@@ -14,7 +14,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "emu/base/fp.h"
 #include "models/pass/expand.h"
@@ -57,7 +56,12 @@ struct precision {
 
 /* ---- operators ---- */
 
-static enum flow unary_flow(const struct op_node *n)
+static int is_float(const struct op_graph *g, uint32_t value)
+{
+    return value != OP_NONE && op_type_kind(g->value[value].shape.type) == OP_KIND_FLOAT;
+}
+
+static enum flow unary_flow(const struct op_graph *g, const struct op_node *n)
 {
     static const enum op_code ends[] = { OP_Acosh, OP_Asinh, OP_Atanh,       OP_Cos,
                                          OP_Erf,   OP_Gelu,  OP_HardSigmoid, OP_HardSwish,
@@ -65,6 +69,7 @@ static enum flow unary_flow(const struct op_node *n)
                                          OP_Sign,  OP_Sin,   OP_Softsign,    OP_Swish,
                                          OP_Tan,   OP_Tanh };
 
+    (void)g;
     for (unsigned k = 0; k < EMU_COUNT_OF(ends); k++) {
         if (op_node_is(n, ends[k]))
             return FLOW_ENDS;
@@ -88,31 +93,41 @@ static enum flow norm_flow(const struct op_graph *g, const struct op_node *n)
     return n->outs > 1 ? FLOW_STOPS : FLOW_ENDS;
 }
 
-static enum flow flow_of(const struct op_graph *g, const struct op_node *n)
+static enum flow copy_flow(const struct op_graph *g, const struct op_node *n)
 {
-    const char *family = n->row->family->name;
-    uint32_t result = op_node_result(n);
-    enum op_kind made =
-        result == OP_NONE ? OP_KIND_NONE : op_type_kind(g->value[result].shape.type);
-
-    if (!strcmp(family, "alias") || !strcmp(family, "view"))
-        return FLOW_MOVES;
-    if (!strcmp(family, "slice") || !strcmp(family, "gather"))
-        return made == OP_KIND_FLOAT ? FLOW_CARRIES : FLOW_STOPS;
-    if (!strcmp(family, "reduce") || !strcmp(family, "cast"))
-        return made == OP_KIND_FLOAT ? FLOW_CARRIES : FLOW_ENDS;
-    if (!strcmp(family, "softmax"))
-        return op_node_is(n, OP_LogSoftmax) ? FLOW_CARRIES : FLOW_ENDS;
-    if (!strcmp(family, "norm"))
-        return norm_flow(g, n);
-    if (!strcmp(family, "binary"))
-        return binary_flow(g, n);
-    return strcmp(family, "unary") ? FLOW_STOPS : unary_flow(n);
+    return is_float(g, op_node_result(n)) ? FLOW_CARRIES : FLOW_STOPS;
 }
 
-static int is_float(const struct op_graph *g, uint32_t value)
+/* Of reductions and casts: integers are small. */
+static enum flow float_flow(const struct op_graph *g, const struct op_node *n)
 {
-    return value != OP_NONE && op_type_kind(g->value[value].shape.type) == OP_KIND_FLOAT;
+    return is_float(g, op_node_result(n)) ? FLOW_CARRIES : FLOW_ENDS;
+}
+
+static enum flow softmax_flow(const struct op_graph *g, const struct op_node *n)
+{
+    (void)g;
+    return op_node_is(n, OP_LogSoftmax) ? FLOW_CARRIES : FLOW_ENDS;
+}
+
+static enum flow view_flow(const struct op_graph *g, const struct op_node *n)
+{
+    (void)g;
+    (void)n;
+    return FLOW_MOVES;
+}
+
+/* Families that are not named read f16. */
+static enum flow flow_of(const struct op_graph *g, const struct op_node *n)
+{
+    static enum flow (*const of[FAMILIES])(const struct op_graph *g, const struct op_node *n) = {
+        [FAMILY_alias] = view_flow,  [FAMILY_binary] = binary_flow,   [FAMILY_cast] = float_flow,
+        [FAMILY_gather] = copy_flow, [FAMILY_norm] = norm_flow,       [FAMILY_reduce] = float_flow,
+        [FAMILY_slice] = copy_flow,  [FAMILY_softmax] = softmax_flow, [FAMILY_unary] = unary_flow,
+        [FAMILY_view] = view_flow,
+    };
+
+    return of[n->row->family_code] ? of[n->row->family_code](g, n) : FLOW_STOPS;
 }
 
 static int is_constant(const struct op_graph *g, uint32_t value)
@@ -292,7 +307,7 @@ static int makes_integers(const struct op_graph *g, const struct op_node *n)
     const struct op_node *from;
     const struct op_shape *s = &g->value[n->in[0]].shape;
 
-    if (strcmp(n->row->family->name, "cast") || op_type_kind(s->type) != OP_KIND_INT ||
+    if (!op_node_is_of(n, FAMILY_cast) || op_type_kind(s->type) != OP_KIND_INT ||
         !is_float(g, n->out[0]) || s->type == OP_TYPE_U8 || s->type == OP_TYPE_I8)
         return 0;
     from = maker_of(g, n->in[0]);
@@ -301,7 +316,7 @@ static int makes_integers(const struct op_graph *g, const struct op_node *n)
 
         return op_shape_count(all) > COUNTED;
     }
-    return !from || strcmp(from->row->family->name, "cast") ||
+    return !from || !op_node_is_of(from, FAMILY_cast) ||
            op_type_kind(g->value[from->in[0]].shape.type) != OP_KIND_BOOL;
 }
 
@@ -405,7 +420,7 @@ static enum emu_status look_at_constants(struct precision *p, struct op_node *n,
                                          int *wide)
 {
     *wide = 0;
-    if (strcmp(n->row->family->name, "binary") || !is_float(p->g, n->out[0]))
+    if (!op_node_is_of(n, FAMILY_binary) || !is_float(p->g, n->out[0]))
         return EMU_OK;
     for (uint32_t k = 0; k < n->ins; k++) {
         const struct extent e =
@@ -482,8 +497,7 @@ static enum numbers made_by(const struct precision *p, const struct op_node *n, 
     if (flow == FLOW_MOVES)
         return p->numbers[n->in[0]];
     if (!wide)
-        return flow == FLOW_STOPS || !strcmp(n->row->family->name, "gather") ||
-                       reads(p, n, NUMBERS_PLAIN)
+        return flow == FLOW_STOPS || op_node_is_of(n, FAMILY_gather) || reads(p, n, NUMBERS_PLAIN)
                    ? NUMBERS_PLAIN
                    : NUMBERS_NEUTRAL;
     if (leads_to(p, n, LEADS_PHASE) || huge)

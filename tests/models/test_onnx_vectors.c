@@ -347,9 +347,7 @@ static enum result run_session(struct vector *v, const struct op_program *p,
 static int is_half(const struct op_graph *g)
 {
     for (uint32_t i = 0; i < g->nodes; i++) {
-        const char *family = g->node[i].row->family->name;
-
-        if (!strcmp(family, "conv") || !strcmp(family, "pool"))
+        if (op_node_is_of(&g->node[i], FAMILY_conv) || op_node_is_of(&g->node[i], FAMILY_pool))
             return 1;
     }
     return 0;
