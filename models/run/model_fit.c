@@ -1,7 +1,7 @@
 /* model_fit.c - tries a network with changes, and reports one that does not fit. */
 #include "models/run/model_fit.h"
 
-#include "models/lower/op_program.h"
+#include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
 enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
@@ -18,19 +18,22 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
                                        int *fits, uint64_t *need)
 {
     struct model_source source = { .net = NULL };
-    struct op_program p = { .graph = NULL };
+    struct system system = { .graph = NULL };
     enum emu_status s = model_source_open_blank(q, a, &source);
-    struct op_program_options o = { .lower = network_lowering(&source.choice),
-                                    .compile = compile_options_of(q),
-                                    .schedules = ctx,
-                                    .outlook = 1 };
+    struct system_options o = { .program = { .lower = network_lowering(&source.choice),
+                                             .compile = compile_options_of(q),
+                                             .schedules = ctx,
+                                             .outlook = 1 },
+                                .folder = "" };
 
-    o.compile.progress = NULL;
-    if (s == EMU_OK)
-        s = op_program_new(a, source.graph, &o, &p);
-    *fits = s == EMU_OK && p.compiled && compiled_fits(p.compiled);
-    *need = s == EMU_OK ? p.need_bytes : 0;
-    op_program_free(&p);
+    o.program.compile.progress = NULL;
+    if (s == EMU_OK) {
+        system_init(&system, a, source.graph, &o);
+        s = system_build(&system);
+    }
+    *fits = s == EMU_OK && system_fits(&system);
+    *need = s == EMU_OK ? system_need_bytes(&system) : 0;
+    system_free(&system);
     model_source_free(&source);
     return s;
 }

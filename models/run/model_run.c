@@ -10,8 +10,7 @@
 #include "emu/cli/request_look.h"
 #include "emu/cli/step_session.h"
 #include "emu/job/run_image.h"
-#include "models/bound/compare_graph.h"
-#include "models/keep/kept_image.h"
+#include "models/run/compare_graph.h"
 #include "models/answer/model_chart.h"
 #include "models/answer/model_dump.h"
 #include "models/run/model_fit.h"
@@ -20,10 +19,9 @@
 #include "models/answer/model_report.h"
 #include "models/ask/model_source.h"
 #include "models/ask/model_weights.h"
-#include "models/keep/net_cache.h"
 #include "models/keep/net_image.h"
 #include "models/ask/net_pictures.h"
-#include "models/answer/op_bill.h"
+#include "models/system/system.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -37,13 +35,8 @@ struct model_run {
     struct picture_recipe recipe; /* of the pictures of a network by name */
     struct model_input *in;       /* by input of the graph */
     struct op_tensor *out;        /* by output of the graph, after a run with values */
-    struct net_cache cache;
-    struct net_entry entry; /* found there; all zero: p was compiled */
-    struct op_program p;
-    struct session *session;
-    struct layer_cycles layers;
+    struct system system;
     struct layer_range *ranges; /* owned; by row of layers; NULL: not asked for */
-    struct memory_facts memory;
     float *scores;
     struct class_names classes;  /* --labels */
     struct progress_meter meter; /* of the execution */
@@ -65,12 +58,8 @@ static void model_run_free(struct model_run *m)
     emu_free(m->out);
     emu_free(m->scores);
     class_names_free(&m->classes);
-    layer_cycles_free(&m->layers);
     emu_free(m->ranges);
-    session_free(m->session);
-    memory_facts_free(&m->memory);
-    net_entry_free(&m->entry);
-    op_program_free(&m->p);
+    system_free(&m->system);
     model_source_free(&m->source);
 }
 
@@ -103,7 +92,7 @@ static enum emu_status write_inputs(struct model_run *m)
     enum emu_status s = EMU_OK;
 
     for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
-        s = network_input_write(g, k, &m->in[k].numbers, &m->p, m->entry.image, m->session);
+        s = system_write(&m->system, g->input[k], &m->in[k].numbers);
     return s;
 }
 
@@ -111,24 +100,24 @@ static enum emu_status write_inputs(struct model_run *m)
  * prepare them in another way. */
 static enum emu_status describe_image(struct model_run *m)
 {
-    return m->entry.image ? net_image_describe_kept(m->source.net, &m->recipe, m->entry.image)
-                          : net_image_describe(m->source.net, &m->recipe, m->p.compiled);
+    struct image *kept = m->system.kept.image;
+
+    return kept ? net_image_describe_kept(m->source.net, &m->recipe, kept)
+                : net_image_describe(m->source.net, &m->recipe, system_compiled(&m->system));
 }
 
 /* The image, with these inputs. */
 static enum emu_status write_image(struct model_run *m)
 {
-    const struct image *im = m->entry.image ? m->entry.image : compiled_image(m->p.compiled);
     const struct op_graph *g = m->source.graph;
     enum emu_status s = EMU_OK;
 
     for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
-        s = m->entry.image ? kept_input_fill(g, k, &m->in[k].numbers, m->entry.image)
-                           : op_program_fill(&m->p, k, &m->in[k].numbers);
+        s = system_fill(&m->system, g->input[k], &m->in[k].numbers);
     if (s == EMU_OK && m->source.net)
         s = describe_image(m);
     if (s == EMU_OK)
-        s = image_write_to(im, m->files.image);
+        s = image_write_to(system_image(&m->system), m->files.image);
     TRY(output_finish(&m->files.image, s));
     progress_report(&m->progress, "write", "%s", m->q->output);
     return EMU_OK;
@@ -153,11 +142,9 @@ static enum emu_status read_scores(struct model_run *m)
 static enum emu_status read_outputs(struct model_run *m)
 {
     const struct op_graph *g = m->source.graph;
-    const struct image *kept = m->entry.image;
 
     for (uint32_t k = 0; k < g->outputs; k++)
-        TRY(kept ? kept_output_read(g, k, kept, session_run_image(m->session), &m->out[k])
-                 : op_program_read(&m->p, m->session, k, &m->out[k]));
+        TRY(system_read(&m->system, g->output[k], &m->out[k]));
     return read_scores(m);
 }
 
@@ -189,15 +176,15 @@ static struct model_answer answer_of(const struct model_run *m)
 
     return (struct model_answer){ .request = m->q,
                                   .facts = model_source_facts(&m->source),
-                                  .memory = &m->memory,
+                                  .memory = &m->system.memory,
                                   .arch = m->arch,
-                                  .layers = &m->layers,
+                                  .layers = &m->system.layers,
                                   .ranges = m->ranges,
                                   .weights = m->source.weights_text,
                                   .file = named ? named->name : NULL,
                                   .files = named ? named->names : 0,
                                   .recipe = recipe_text(m),
-                                  .run = m->session ? session_run_image(m->session) : NULL,
+                                  .run = m->system.session ? system_machine(&m->system) : NULL,
                                   .classes = &m->classes,
                                   .scores = m->scores,
                                   .not_finite = &m->source.not_finite,
@@ -298,11 +285,11 @@ static void write_results(struct model_run *m)
 static enum emu_status write_profile(struct model_run *m)
 {
     return model_profile_write(&(struct model_profile){ .request = m->q,
-                                                        .layers = &m->layers,
-                                                        .compiled = m->p.compiled,
-                                                        .kept = m->entry.profile,
-                                                        .kept_bytes = m->entry.profile_bytes,
-                                                        .session = m->session },
+                                                        .layers = &m->system.layers,
+                                                        .compiled = m->system.program.compiled,
+                                                        .kept = m->system.kept.profile,
+                                                        .kept_bytes = m->system.kept.profile_bytes,
+                                                        .session = m->system.session },
                                &m->files.profile);
 }
 
@@ -311,11 +298,11 @@ static enum emu_status write_profile(struct model_run *m)
 /* The layer that computes in a superstep; borrowed. */
 static const char *layer_of_superstep(const struct model_run *m, uint64_t superstep)
 {
-    for (size_t i = 0; i < m->layers.steps; i++) {
-        const struct billed_step *s = &m->layers.step[i];
+    for (size_t i = 0; i < m->system.layers.steps; i++) {
+        const struct billed_step *s = &m->system.layers.step[i];
 
         if (s->superstep == superstep && s->computes)
-            return m->layers.text[s->row].name;
+            return m->system.layers.text[s->row].name;
     }
     return "(no layer)";
 }
@@ -335,7 +322,7 @@ static void look_at_inputs(struct model_run *m)
 static void look_at_results(struct model_run *m)
 {
     const struct op_graph *g = m->source.graph;
-    struct session_not_finite made = session_not_finite(m->session);
+    struct session_not_finite made = session_not_finite(m->system.session);
     uint32_t before = m->source.not_finite.rows;
 
     if (made.nan || made.infinite)
@@ -350,7 +337,7 @@ static void look_at_results(struct model_run *m)
 /* --strict: numbers that are none, or that were clipped, are a failure. */
 static void judge(struct model_run *m)
 {
-    int clipped = m->session && session_overflow(m->session).tiles;
+    int clipped = m->system.session && session_overflow(m->system.session).tiles;
 
     if (m->q->strict && m->code == EXIT_RAN && (m->source.not_finite.rows || clipped))
         m->code = EXIT_FAULTED;
@@ -359,7 +346,7 @@ static void judge(struct model_run *m)
 /* Warns on stderr of sums that overflowed in f16. */
 static void warn_of_range(const struct model_run *m)
 {
-    struct session_overflow o = session_overflow(m->session);
+    struct session_overflow o = session_overflow(m->system.session);
 
     if (!o.tiles)
         return;
@@ -378,9 +365,10 @@ static uint64_t supersteps_of(const struct model_run *m)
 {
     uint64_t most = 0;
 
-    for (size_t i = 0; i < m->layers.steps; i++)
-        most = m->layers.step[i].superstep > most ? m->layers.step[i].superstep : most;
-    return m->layers.steps ? most + 1 : 0;
+    for (size_t i = 0; i < m->system.layers.steps; i++)
+        most =
+            m->system.layers.step[i].superstep > most ? m->system.layers.step[i].superstep : most;
+    return m->system.layers.steps ? most + 1 : 0;
 }
 
 static enum emu_status run_machine(struct model_run *m)
@@ -388,33 +376,33 @@ static enum emu_status run_machine(struct model_run *m)
     struct look_trace *trace;
     enum emu_status s;
 
-    TRY(request_look_check(m->q, session_run_image(m->session)->im));
-    TRY(request_trace_begin(m->q, session_run_image(m->session), &trace));
+    TRY(request_look_check(m->q, system_machine(&m->system)->im));
+    TRY(request_trace_begin(m->q, system_machine(&m->system), &trace));
     execute_meter_begin(&m->meter, m->q, supersteps_of(m));
-    s = session_run(m->session);
+    s = system_run(&m->system);
     progress_meter_end(&m->meter);
     request_trace_end(trace);
     if (s == EMU_FAULT) {
-        m->code = run_reached_limit(session_run_image(m->session)) ? EXIT_PARTIAL : EXIT_FAULTED;
-        TRY(model_report_fault(m->q, subject_of(m), m->session));
+        m->code = run_reached_limit(system_machine(&m->system)) ? EXIT_PARTIAL : EXIT_FAULTED;
+        TRY(model_report_fault(m->q, subject_of(m), m->system.session));
         return write_profile(m);
     }
     TRY(s);
     progress_report(&m->progress, "execute", "%s cycles",
-                    count_text(session_cycles(m->session)).at);
-    if (request_findings(m->q, session_run_image(m->session), 0))
+                    count_text(session_cycles(m->system.session)).at);
+    if (request_findings(m->q, system_machine(&m->system), 0))
         m->code = EXIT_FAULTED;
     if (m->q->check)
         progress_report(&m->progress, "check", "%s findings",
-                        count_text(run_check_findings(session_run_image(m->session))).at);
-    if (run_has_values(session_run_image(m->session))) {
+                        count_text(run_check_findings(system_machine(&m->system))).at);
+    if (run_has_values(system_machine(&m->system))) {
         TRY(read_outputs(m));
         write_results(m);
         warn_of_range(m);
         look_at_results(m);
     }
-    TRY(layer_ranges_new(&m->layers, m->session, &m->ranges));
-    TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
+    TRY(layer_ranges_new(&m->system.layers, m->system.session, &m->ranges));
+    TRY(system_bill(&m->system));
     note_failure(m, print_answer(m));
     write_files(m);
     return write_profile(m);
@@ -440,43 +428,37 @@ static const char *layer_name(void *ctx, uint64_t superstep)
 
 static enum emu_status step_machine(struct model_run *m)
 {
-    struct layer_steps l = { .layers = &m->layers };
+    struct layer_steps l = { .layers = &m->system.layers };
     const struct step_names names = { &l, layer_name };
-    enum emu_status s = layer_cycles_supersteps(&m->layers, &l.row, &l.count);
+    enum emu_status s = layer_cycles_supersteps(&m->system.layers, &l.row, &l.count);
 
     if (s == EMU_OK)
-        s = step_session(m->q, session_run_image(m->session), &names, &m->code);
+        s = step_session(m->q, system_machine(&m->system), &names, &m->code);
     emu_free(l.row);
     return s;
 }
 
-static enum emu_status build_and_compile(struct model_run *m)
-{
-    struct op_program_options o = {
-        .lower = network_lowering(&m->source.choice),
-        .compile = compile_options_of(m->q),
-        .give_up = !m->q->report && !m->q->allow_oom && !request_profiles(m->q),
-    };
-    enum emu_status s;
-
-    TRY(model_source_finish(&m->source, &m->progress));
-    TRY(schedule_store_new(m->source.choice.cache, &o.schedules));
-    s = op_program_new(&m->arch, m->source.graph, &o, &m->p);
-    progress_skip(&m->progress);
-    if (s == EMU_OK) /* a failure only costs the next compilation some time */
-        (void)!schedule_store_write(o.schedules);
-    schedule_store_free(o.schedules);
-    return s;
-}
-
-/* Of a run from the cache: the program after all, to see where an overflow was. */
-static enum emu_status program_of_entry(void *ctx, const struct compiled **out)
+/* Before the network is compiled. */
+static enum emu_status make_ready(void *ctx)
 {
     struct model_run *m = ctx;
 
-    TRY(build_and_compile(m));
-    *out = m->p.compiled;
-    return EMU_OK;
+    return model_source_finish(&m->source, &m->progress);
+}
+
+static void init_system(struct model_run *m)
+{
+    const struct system_options o = {
+        .program = { .lower = network_lowering(&m->source.choice),
+                     .compile = compile_options_of(m->q),
+                     .give_up = !m->q->report && !m->q->allow_oom && !request_profiles(m->q) },
+        .folder = m->source.choice.cache,
+        .ready = make_ready,
+        .ctx = m,
+        .progress = &m->progress,
+    };
+
+    system_init(&m->system, &m->arch, m->source.graph, &o);
 }
 
 static enum emu_status execute(struct model_run *m)
@@ -490,13 +472,10 @@ static enum emu_status execute(struct model_run *m)
     o.digests = output_stream(m->files.digests);
     o.watch = execute_meter_watch;
     o.watch_ctx = &m->meter;
-    o.program = program_of_entry;
-    o.program_ctx = m;
-    s = m->entry.image ? session_new_image(m->entry.image, &o, &m->session)
-                       : session_new(m->p.compiled, &o, &m->session);
+    s = system_start(&m->system, &o);
     /* Nothing in a network branches on values. */
     EMU_ASSERT(s != EMU_OK || !m->source.choice.blank ||
-               !run_has_values(session_run_image(m->session)));
+               !run_has_values(system_machine(&m->system)));
     if (s == EMU_OK)
         s = write_inputs(m);
     if (s == EMU_OK)
@@ -509,16 +488,18 @@ static enum emu_status execute(struct model_run *m)
 /* A network that only --report compiles is not kept: other runs would find it. */
 static void keep_program(struct model_run *m)
 {
+    enum emu_status s;
+    int kept;
+
     /* A run from the cache does not look at the weights of a network by name. */
-    if ((m->source.net && m->source.not_finite.rows) || !m->cache.disk.folder[0] ||
-        op_plans_hopeless(&m->p.network->plans, &m->arch))
+    if (m->source.net && m->source.not_finite.rows)
         return;
     fflush(stdout); /* people read the answer meanwhile */
     progress_skip(&m->progress);
-    if (net_cache_keep(&m->cache, m->p.compiled, &m->layers,
-                       m->source.weights ? m->source.weights->names : NULL) == EMU_OK)
+    s = system_keep(&m->system, m->source.weights ? m->source.weights->names : NULL, &kept);
+    if (kept)
         progress_report(&m->progress, "cache", "kept for the next run");
-    else
+    else if (s != EMU_OK)
         progress_report(&m->progress, "cache", "not kept: %s", emu_error());
 }
 
@@ -544,21 +525,15 @@ static int find_program(struct model_run *m)
 
     if (m->q->compare_layers || m->q->ranges || m->q->logits || m->q->write_weights)
         return 0; /* that needs weights, a graph, or what the compiler knows of steps */
-    net_cache_open(&in, &m->cache);
-    found = net_cache_find(&m->cache, cycles_only, &m->entry);
+    found = system_find(&m->system, &in, cycles_only);
     if (!found && cycles_only && m->source.net) {
         choice->blank = 1;
-        net_cache_open(&in, &m->cache);
-        found = net_cache_find(&m->cache, cycles_only, &m->entry);
+        found = system_find(&m->system, &in, cycles_only);
     }
     if (!found)
         return 0;
-    m->layers = m->entry.layers;
-    m->memory = m->entry.memory;
-    m->entry.layers = (struct layer_cycles){ .row = NULL };
-    m->entry.memory = (struct memory_facts){ .compiled = NULL };
     if (m->source.net)
-        model_weights_text(choice, m->entry.names, m->source.weights_text,
+        model_weights_text(choice, m->system.kept.names, m->source.weights_text,
                            sizeof(m->source.weights_text));
     net_cache_label(&in, label, sizeof(label));
     progress_report(&m->progress, "cache",
@@ -589,13 +564,13 @@ static enum emu_status with_image(struct model_run *m)
 static enum emu_status report_hopeless(struct model_run *m)
 {
     const struct model_facts f = model_source_facts(&m->source);
-    const struct conv_plans *p = &m->p.network->plans;
+    const struct conv_plans *p = &m->system.program.network->plans;
     struct fit_findings found;
     json_t *o;
 
     m->code = EXIT_FAULTED;
     program_note_unwritten(m->q);
-    model_fit_search(m->q, &m->arch, &m->source, m->p.need_bytes, &found);
+    model_fit_search(m->q, &m->arch, &m->source, system_need_bytes(&m->system), &found);
     if (!m->q->json) {
         model_hopeless(&f, p, &m->arch, &found, stdout);
         return EMU_OK;
@@ -610,15 +585,16 @@ static enum emu_status report_hopeless(struct model_run *m)
 
 static enum emu_status report_unfit(struct model_run *m)
 {
+    struct compiled *c = system_compiled(&m->system);
     struct fit_findings found;
 
-    model_fit_search(m->q, &m->arch, &m->source, m->p.need_bytes, &found);
-    TRY(fit_report(m->q, m->p.compiled, &found, stdout, &m->code));
+    model_fit_search(m->q, &m->arch, &m->source, system_need_bytes(&m->system), &found);
+    TRY(fit_report(m->q, c, &found, stdout, &m->code));
     if (!request_profiles(m->q))
         return EMU_OK;
-    TRY(op_bill_init(m->p.network, m->p.compiled, &m->arch, &m->layers));
+    TRY(system_bill_layers(&m->system));
     return model_profile_unfit(
-        &(struct model_profile){ .request = m->q, .layers = &m->layers, .compiled = m->p.compiled },
+        &(struct model_profile){ .request = m->q, .layers = &m->system.layers, .compiled = c },
         &m->files.profile);
 }
 
@@ -626,13 +602,11 @@ static enum emu_status with_compiled(struct model_run *m)
 {
     int writes = m->files.image != NULL;
 
-    if (!m->p.compiled)
+    if (!system_compiled(&m->system))
         return report_hopeless(m);
-    if (!compiled_fits(m->p.compiled))
+    if (!system_fits(&m->system))
         return report_unfit(m);
-    TRY(op_bill_init(m->p.network, m->p.compiled, &m->arch, &m->layers));
-    m->memory.compiled = m->p.compiled;
-    TRY(op_program_describe(&m->p));
+    TRY(system_bill_layers(&m->system));
     if (writes)
         keep_program(m); /* while the image has no inputs and no note */
     TRY(with_image(m));
@@ -694,11 +668,12 @@ static enum emu_status answer_request(struct model_run *m)
     }
     if (!compiles || q->output || q->image.count)
         TRY(read_inputs(m));
+    init_system(m);
     if (find_program(m))
         return with_image(m);
     if (q->compare_layers)
         return compare(m);
-    TRY(build_and_compile(m));
+    TRY(system_build(&m->system));
     return with_compiled(m);
 }
 

@@ -9,10 +9,8 @@
 #include "emu/base/json_text.h"
 #include "emu/job/run_image.h"
 #include "emu/profile/bill.h"
-#include "models/lower/op_program.h"
-#include "models/keep/kept_image.h"
 #include "models/ask/model_inputs.h"
-#include "models/keep/net_cache.h"
+#include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
 enum { CATEGORIES_MAX = 64 };
@@ -24,8 +22,8 @@ struct image_at_work {
     struct graph *graph;         /* of a program */
     void *state;                 /* of a program, between build() and done() */
     struct compiled *compiled;   /* of a program */
-    struct op_program network;
-    struct net_entry entry; /* of the cache */
+    struct session *session;     /* of a program, while it runs */
+    struct system network;       /* all zero: it is a program */
     uint64_t inputs, macs;
     json_t *work; /* stages that were executed for the next result */
 };
@@ -120,7 +118,7 @@ static struct compile_options compile_options(const struct request *q)
 }
 
 /* Cycles need no values, so an entry that has them will do, too. */
-static int find_entry(struct image_at_work *w)
+static int find_program(struct image_at_work *w)
 {
     const struct model_source *s = &w->m->source;
     struct network_choice choice = network_choice_of(&w->p->q);
@@ -131,13 +129,11 @@ static int find_entry(struct image_at_work *w)
                                         .arch = &w->p->arch,
                                         .exchange = compile_options(&w->p->q).exchange };
     struct timespec begin = now();
-    struct net_cache cache;
 
     if (!w->p->q.engine)
         return 0;
     for (choice.blank = 0; choice.blank < 2; choice.blank++) {
-        net_cache_open(&in, &cache);
-        if (net_cache_find(&cache, 1, &w->entry)) {
+        if (system_find(&w->network, &in, 1)) {
             note_stage(w, "load", begin);
             return 1;
         }
@@ -148,9 +144,10 @@ static int find_entry(struct image_at_work *w)
 static enum emu_status make_network(struct image_at_work *w)
 {
     const struct network_choice choice = network_choice_of(&w->p->q);
-    const struct op_program_options o = { .lower = network_lowering(&choice),
-                                          .compile = compile_options(&w->p->q),
-                                          .give_up = 1 };
+    const struct system_options o = { .program = { .lower = network_lowering(&choice),
+                                                   .compile = compile_options(&w->p->q),
+                                                   .give_up = 1 },
+                                      .folder = "" };
     struct model_facts facts;
     struct timespec begin;
 
@@ -158,17 +155,18 @@ static enum emu_status make_network(struct image_at_work *w)
     facts = model_source_facts(&w->m->source);
     w->inputs = facts.batch;
     w->macs = facts.macs * facts.batch;
-    if (find_entry(w))
+    system_init(&w->network, &w->p->arch, w->m->source.graph, &o);
+    if (find_program(w))
         return EMU_OK;
     TRY(finish_source(w));
     begin = now();
-    TRY(op_program_new(&w->p->arch, w->m->source.graph, &o, &w->network));
+    TRY(system_build(&w->network));
     note_stage(w, "compile", begin);
     return EMU_OK;
 }
 
 /* The numbers of all inputs, for the values engine. */
-static enum emu_status write_values(const struct image_at_work *w, struct session *s)
+static enum emu_status write_values(struct image_at_work *w)
 {
     const struct model_source *source = &w->m->source;
     const struct op_graph *g = source->graph;
@@ -181,28 +179,11 @@ static enum emu_status write_values(const struct image_at_work *w, struct sessio
     if (st == EMU_OK)
         st = model_inputs_read(&w->p->q, g, source->net ? &recipe : NULL, in);
     for (uint32_t k = 0; st == EMU_OK && k < g->inputs; k++)
-        st = network_input_write(g, k, &in[k].numbers, &w->network, w->entry.image, s);
+        st = system_write(&w->network, g->input[k], &in[k].numbers);
     for (uint32_t k = 0; in && k < g->inputs; k++)
         model_input_free(&in[k]);
     emu_free(in);
     return st;
-}
-
-/* A session wants its inputs, though the timing engine takes no numbers from them. */
-static enum emu_status write_zeros(const struct image_at_work *w, struct session *s)
-{
-    const struct op_graph *g = w->m->source.graph;
-
-    for (uint32_t k = 0; k < g->inputs; k++) {
-        struct op_tensor zeros;
-        enum emu_status st;
-
-        TRY(op_tensor_new(&g->value[g->input[k]].shape, &zeros));
-        st = network_input_write(g, k, &zeros, &w->network, w->entry.image, s);
-        op_tensor_free(&zeros);
-        TRY(st);
-    }
-    return EMU_OK;
 }
 
 /* ---- the program ---- */
@@ -272,23 +253,21 @@ static void add_tile(void *ctx, uint32_t tile, const uint64_t *bytes)
 
 static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
 {
-    const struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
+    const struct memory_facts program = { .compiled = w->compiled };
+    const struct memory_facts *facts = w->compiled ? &program : &w->network.memory;
     struct memory_sums m = { .categories = 0 };
-    struct memory_facts facts = w->entry.memory;
 
-    if (c)
-        facts = (struct memory_facts){ .compiled = c };
     while (compiled_category(m.categories))
         m.categories++;
     EMU_ASSERT(m.categories <= CATEGORIES_MAX);
-    TRY(memory_facts_tiles(&facts, add_tile, &m));
+    TRY(memory_facts_tiles(facts, add_tile, &m));
     for (unsigned k = 0; k < m.categories; k++) {
         if (m.all[k])
             json_array_append_new(json_object_get(o, "categories"),
                                   json_pack("[sII]", compiled_category(k), (json_int_t)m.all[k],
                                             (json_int_t)m.fullest[k]));
     }
-    return json_object_set_new(o, "need_bytes", integer(memory_facts_need(&facts))) ||
+    return json_object_set_new(o, "need_bytes", integer(memory_facts_need(facts))) ||
                    json_object_set_new(o, "fullest_tile", integer(m.tile)) ||
                    json_object_set_new(o, "used_bytes", integer(m.used))
                ? FAIL(NO_MEMORY, "a result")
@@ -333,76 +312,87 @@ static const char *status_of(enum emu_status s)
     return s == EMU_OK ? "ok" : s == EMU_FAULT ? "fault" : "failed";
 }
 
-static enum emu_status open_session(struct image_at_work *w, const struct arch *a,
-                                    struct session **out)
+static struct session *session_of(const struct image_at_work *w)
+{
+    return w->compiled ? w->session : w->network.session;
+}
+
+static enum emu_status open_session(struct image_at_work *w, const struct arch *a)
 {
     struct session_options o = session_options_of(&w->p->q);
-    struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
 
     o.record = 1;
     o.threads = 1;
-    if (!c)
-        TRY(image_set_arch(w->entry.image, a));
-    else
-        TRY(compiled_set_arch(c, a));
-    return c ? session_new(c, &o, out) : session_new_image(w->entry.image, &o, out);
+    TRY(w->compiled ? compiled_set_arch(w->compiled, a) : system_set_arch(&w->network, a));
+    return w->compiled ? session_new(w->compiled, &o, &w->session) : system_start(&w->network, &o);
 }
 
-/* Inputs, run, and whether the results are right, where there are some to compare with. */
-static enum emu_status run_session(const struct image_at_work *w, struct session *s)
+static void close_session(struct image_at_work *w)
+{
+    session_free(w->session);
+    w->session = NULL;
+    system_stop(&w->network);
+}
+
+/* A program's run, and whether its results are right, where there are some to compare with. */
+static enum emu_status run_program(const struct image_at_work *w)
 {
     const struct named_program *n = w->p->q.known;
     enum emu_status st;
     json_t *answer;
 
-    if (n && n->before)
-        TRY(n->before(s, w->state));
-    if (!n)
-        TRY((w->p->q.engine ? write_zeros : write_values)(w, s));
-    TRY(session_run(s));
-    if (!n || !n->after || !run_has_values(session_run_image(s)))
+    if (n->before)
+        TRY(n->before(w->session, w->state));
+    TRY(session_run(w->session));
+    if (!n->after || !run_has_values(session_run_image(w->session)))
         return EMU_OK;
     answer = json_object();
-    st = answer ? n->after(s, w->state, answer) : FAIL(NO_MEMORY, "a result");
+    st = answer ? n->after(w->session, w->state, answer) : FAIL(NO_MEMORY, "a result");
     json_decref(answer);
     return st;
+}
+
+static enum emu_status run_network(struct image_at_work *w)
+{
+    TRY(w->p->q.engine ? system_write_zeros(&w->network) : write_values(w));
+    return system_run(&w->network);
+}
+
+static enum emu_status put_run(struct image_at_work *w, json_t *o)
+{
+    struct session *s = session_of(w);
+
+    if (!s)
+        return EMU_OK;
+    TRY(put_cycles(w, session_record(s), o));
+    return put_engine(session_run_image(s), o);
 }
 
 static enum emu_status run_point(struct image_at_work *w, uint32_t point, const struct arch *a,
                                  json_t **out)
 {
     struct timespec begin = now();
-    struct session *s = NULL;
-    enum emu_status st = open_session(w, a, &s);
+    enum emu_status st = open_session(w, a);
 
     if (st == EMU_OK)
-        st = run_session(w, s);
-    if (is_of_host(st)) {
-        session_free(s);
-        return st;
+        st = w->compiled ? run_program(w) : run_network(w);
+    if (!is_of_host(st)) {
+        note_stage(w, "run", begin);
+        *out = new_result(w, point, a, status_of(st), st == EMU_OK ? "" : emu_error());
+        st = *out ? put_run(w, *out) : FAIL(NO_MEMORY, "a result");
     }
-    note_stage(w, "run", begin);
-    *out = new_result(w, point, a, status_of(st), st == EMU_OK ? "" : emu_error());
-    if (!*out)
-        st = FAIL(NO_MEMORY, "a result");
-    else
-        st = s ? put_cycles(w, session_record(s), *out) : EMU_OK;
-    if (s && st == EMU_OK)
-        st = put_engine(session_run_image(s), *out);
-    session_free(s);
+    close_session(w);
     return st;
 }
 
 /* Why there is no run; NULL: there is one. */
 static const char *shortage(const struct image_at_work *w)
 {
-    const struct compiled *c = w->compiled ? w->compiled : w->network.compiled;
-
-    if (w->entry.image)
+    if (w->compiled ? compiled_fits(w->compiled) : system_fits(&w->network))
         return NULL;
-    if (!c)
-        return "not compiled: far more memory is expected than there is";
-    return compiled_fits(c) ? NULL : "it does not fit";
+    return w->compiled || system_compiled(&w->network)
+               ? "it does not fit"
+               : "not compiled: far more memory is expected than there is";
 }
 
 static enum emu_status measure_point(struct image_at_work *w, uint32_t point, const struct arch *a,
@@ -417,9 +407,9 @@ static enum emu_status measure_point(struct image_at_work *w, uint32_t point, co
     } else {
         TRY(run_point(w, point, a, out));
     }
-    if (w->compiled || w->network.compiled || w->entry.image)
+    if (w->compiled || system_fits(&w->network) || system_compiled(&w->network))
         return put_memory(w, *out);
-    return json_object_set_new(*out, "need_bytes", integer(w->network.network->plans.peak_bytes))
+    return json_object_set_new(*out, "need_bytes", integer(system_need_bytes(&w->network)))
                ? FAIL(NO_MEMORY, "a result")
                : EMU_OK;
 }
@@ -469,8 +459,7 @@ static void image_free_all(struct image_at_work *w)
     if (n && n->done && w->state)
         n->done(w->state);
     graph_free(w->graph);
-    op_program_free(&w->network);
-    net_entry_free(&w->entry);
+    system_free(&w->network);
     json_decref(w->work);
 }
 

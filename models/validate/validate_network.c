@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "emu/arch/arch.h"
-#include "models/lower/op_program.h"
 #include "models/net/net.h"
 #include "models/pass/op_pass.h"
+#include "models/system/system.h"
 #include "models/validate/validate.h"
 #include "models/weights/weights.h"
 #include "programs/cli/program_request.h"
@@ -118,10 +118,11 @@ enum emu_status layers_all(struct validation *v, struct outcome *o)
 static enum emu_status fits(const struct validation *v, const char *name, uint32_t batch, int *fit)
 {
     const struct net_options shape = { .batch = batch };
-    const struct op_program_options o = { .lower.real = ELEM_F16,
-                                          .compile.threads = (unsigned)v->q->threads,
-                                          .give_up = 1 };
-    struct op_program p = { 0 };
+    const struct system_options o = { .program = { .lower.real = ELEM_F16,
+                                                   .compile.threads = (unsigned)v->q->threads,
+                                                   .give_up = 1 },
+                                      .folder = "" };
+    struct system system = { .graph = NULL };
     struct weights *w = NULL;
     struct net *n = NULL;
     enum emu_status s = net_new(name, &shape, &n);
@@ -133,10 +134,12 @@ static enum emu_status fits(const struct validation *v, const char *name, uint32
         weights_attach(w, n);
         s = pass_all(n->graph);
     }
-    if (s == EMU_OK)
-        s = op_program_new(arch_preset("mk2"), n->graph, &o, &p);
-    *fit = s == EMU_OK && p.compiled && compiled_fits(p.compiled);
-    op_program_free(&p);
+    if (s == EMU_OK) {
+        system_init(&system, arch_preset("mk2"), n->graph, &o);
+        s = system_build(&system);
+    }
+    *fit = s == EMU_OK && system_fits(&system);
+    system_free(&system);
     weights_free(w);
     net_free(n);
     return s;

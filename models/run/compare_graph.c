@@ -1,8 +1,9 @@
 /* compare_graph.c - all groups of a graph against the reference, in as many runs as it takes. */
-#include "models/bound/compare_graph.h"
+#include "models/run/compare_graph.h"
 
 #include "emu/base/progress.h"
 #include "models/bound/compare_groups.h"
+#include "models/system/system.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -38,49 +39,42 @@ static uint32_t middle_of(const struct graph_comparer *c, uint32_t begin, uint32
     return i > begin ? i : begin + 1;
 }
 
-static enum emu_status run_and_compare(struct graph_comparer *c, const struct op_program *p,
+static enum emu_status run_and_compare(struct graph_comparer *c, struct system *s,
                                        const struct lower_options *o)
 {
     const struct session_options options = session_options_of(c->q);
-    struct session *s = NULL;
-    enum emu_status st = session_new(p->compiled, &options, &s);
 
-    for (uint32_t k = 0; st == EMU_OK && k < c->g->inputs; k++)
-        st = op_program_write(p, s, k, &c->in[k]);
-    if (st == EMU_OK)
-        st = session_run(s);
-    if (st == EMU_OK) {
-        progress_report(&c->progress, "execute", "%s cycles", count_text(session_cycles(s)).at);
-        st = compare_groups(p, s, o, c->sum);
-    }
-    if (st == EMU_OK)
-        progress_report(&c->progress, "compare", "groups %u to %u of %u", o->keep_begin + 1,
-                        o->keep_end, c->groups->count);
-    session_free(s);
-    return st;
+    TRY(system_start(s, &options));
+    for (uint32_t k = 0; k < c->g->inputs; k++)
+        TRY(system_write(s, c->g->input[k], &c->in[k]));
+    TRY(system_run(s));
+    progress_report(&c->progress, "execute", "%s cycles",
+                    count_text(session_cycles(s->session)).at);
+    TRY(compare_groups(&s->program, s->session, o, c->sum));
+    progress_report(&c->progress, "compare", "groups %u to %u of %u", o->keep_begin + 1,
+                    o->keep_end, c->groups->count);
+    return EMU_OK;
 }
 
 static enum emu_status compare_part(struct graph_comparer *c, uint32_t begin, uint32_t end,
                                     unsigned halvings)
 {
-    struct op_program_options o = *c->o;
+    struct system_options o = { .program = *c->o, .folder = "", .progress = &c->progress };
     uint32_t middle = middle_of(c, begin, end);
-    struct op_program p;
+    struct system system;
     enum emu_status s;
     int fits;
 
-    o.lower.keep_begin = begin;
-    o.lower.keep_end = end;
-    TRY(op_program_new(c->a, c->g, &o, &p));
-    progress_skip(&c->progress);
-    fits = compiled_fits(p.compiled);
+    o.program.lower.keep_begin = begin;
+    o.program.lower.keep_end = end;
+    system_init(&system, c->a, c->g, &o);
+    s = system_build(&system);
+    fits = s == EMU_OK && system_fits(&system);
     if (fits)
-        s = run_and_compare(c, &p, &o.lower);
-    else if (middle >= end || !halvings)
-        s = program_out_of_memory(c->q, p.compiled, stdout, &c->code);
-    else
-        s = EMU_OK;
-    op_program_free(&p);
+        s = run_and_compare(c, &system, &o.program.lower);
+    else if (s == EMU_OK && (middle >= end || !halvings))
+        s = program_out_of_memory(c->q, system_compiled(&system), stdout, &c->code);
+    system_free(&system);
     if (fits || s != EMU_OK || middle >= end || !halvings)
         return s;
     TRY(compare_part(c, begin, middle, halvings - 1));

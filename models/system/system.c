@@ -1,0 +1,210 @@
+/* system.c - the program of a system, and its machine (see system.h). */
+#include "models/system/system.h"
+
+#include <string.h>
+
+#include "emu/base/progress.h"
+#include "emu/job/run_image.h"
+#include "models/answer/op_bill.h"
+#include "models/keep/kept_image.h"
+
+/* ---- the program ---- */
+
+void system_init(struct system *s, const struct arch *a, const struct op_graph *g,
+                 const struct system_options *o)
+{
+    *s = (struct system){ .graph = g, .arch = *a, .options = *o };
+}
+
+void system_free(struct system *s)
+{
+    system_stop(s);
+    layer_cycles_free(&s->layers);
+    memory_facts_free(&s->memory);
+    net_entry_free(&s->kept);
+    op_program_free(&s->program);
+    memset(s, 0, sizeof(*s));
+}
+
+int system_find(struct system *s, const struct net_cache_input *in, int for_timing)
+{
+    net_cache_open(in, &s->cache);
+    if (!net_cache_find(&s->cache, for_timing, &s->kept))
+        return 0;
+    s->layers = s->kept.layers;
+    s->memory = s->kept.memory;
+    s->kept.layers = (struct layer_cycles){ .row = NULL };
+    s->kept.memory = (struct memory_facts){ .compiled = NULL };
+    return 1;
+}
+
+/* With the schedules of the folder. */
+static enum emu_status compile_with_folder(struct system *s, struct op_program_options o)
+{
+    enum emu_status st;
+
+    TRY(schedule_store_new(s->options.folder, &o.schedules));
+    st = op_program_new(&s->arch, s->graph, &o, &s->program);
+    if (st == EMU_OK) /* a failure only costs the next compilation some time */
+        (void)!schedule_store_write(o.schedules);
+    schedule_store_free(o.schedules);
+    return st;
+}
+
+static enum emu_status compile(struct system *s)
+{
+    const struct op_program_options *o = &s->options.program;
+
+    if (s->options.ready)
+        TRY(s->options.ready(s->options.ctx));
+    TRY(o->schedules ? op_program_new(&s->arch, s->graph, o, &s->program)
+                     : compile_with_folder(s, *o));
+    if (s->options.progress)
+        progress_skip(s->options.progress);
+    return EMU_OK;
+}
+
+enum emu_status system_build(struct system *s)
+{
+    TRY(compile(s));
+    s->memory.compiled = s->program.compiled;
+    return system_fits(s) && !s->options.program.outlook ? op_program_describe(&s->program)
+                                                         : EMU_OK;
+}
+
+int system_fits(const struct system *s)
+{
+    return s->kept.image || (s->program.compiled && compiled_fits(s->program.compiled));
+}
+
+uint64_t system_need_bytes(const struct system *s)
+{
+    return s->program.need_bytes;
+}
+
+const struct image *system_image(const struct system *s)
+{
+    return s->kept.image ? s->kept.image : compiled_image(s->program.compiled);
+}
+
+struct compiled *system_compiled(const struct system *s)
+{
+    return s->kept.image ? NULL : s->program.compiled;
+}
+
+enum emu_status system_bill_layers(struct system *s)
+{
+    return s->kept.image
+               ? EMU_OK
+               : op_bill_init(s->program.network, s->program.compiled, &s->arch, &s->layers);
+}
+
+enum emu_status system_keep(struct system *s, const char *names, int *kept)
+{
+    enum emu_status st;
+
+    *kept = 0;
+    if (!s->cache.disk.folder[0] || !s->program.compiled ||
+        op_plans_hopeless(&s->program.network->plans, &s->arch))
+        return EMU_OK;
+    st = net_cache_keep(&s->cache, s->program.compiled, &s->layers, names);
+    *kept = st == EMU_OK;
+    return st;
+}
+
+enum emu_status system_set_arch(struct system *s, const struct arch *a)
+{
+    TRY(s->kept.image ? image_set_arch(s->kept.image, a)
+                      : compiled_set_arch(s->program.compiled, a));
+    s->arch = *a;
+    return EMU_OK;
+}
+
+/* ---- values in the image ---- */
+
+enum emu_status system_fill(struct system *s, uint32_t value, const struct op_tensor *t)
+{
+    uint32_t k = op_graph_input_index(s->graph, value);
+
+    return s->kept.image ? kept_input_fill(s->graph, k, t, s->kept.image)
+                         : op_program_fill(&s->program, k, t);
+}
+
+/* ---- runs ---- */
+
+/* Of a program that was found: the compiler's, after all. */
+static enum emu_status compiled_of(void *ctx, const struct compiled **out)
+{
+    struct system *s = ctx;
+
+    if (!s->program.compiled)
+        TRY(compile(s));
+    *out = s->program.compiled;
+    return EMU_OK;
+}
+
+enum emu_status system_start(struct system *s, const struct session_options *o)
+{
+    struct session_options with = *o;
+
+    with.program = compiled_of;
+    with.program_ctx = s;
+    return s->kept.image ? session_new_image(s->kept.image, &with, &s->session)
+                         : session_new(s->program.compiled, &with, &s->session);
+}
+
+void system_stop(struct system *s)
+{
+    session_free(s->session);
+    s->session = NULL;
+}
+
+enum emu_status system_write(struct system *s, uint32_t value, const struct op_tensor *t)
+{
+    return network_input_write(s->graph, op_graph_input_index(s->graph, value), t, &s->program,
+                               s->kept.image, s->session);
+}
+
+enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *out)
+{
+    uint32_t k = op_graph_output_index(s->graph, value);
+
+    return s->kept.image
+               ? kept_output_read(s->graph, k, s->kept.image, session_run_image(s->session), out)
+               : op_program_read(&s->program, s->session, k, out);
+}
+
+static enum emu_status write_zeros(struct system *s, uint32_t value)
+{
+    struct op_tensor zeros;
+    enum emu_status st;
+
+    TRY(op_tensor_new(&s->graph->value[value].shape, &zeros));
+    st = system_write(s, value, &zeros);
+    op_tensor_free(&zeros);
+    return st;
+}
+
+enum emu_status system_write_zeros(struct system *s)
+{
+    for (uint32_t k = 0; k < s->graph->inputs; k++) {
+        if (s->graph->value[s->graph->input[k]].kind != OP_STATE)
+            TRY(write_zeros(s, s->graph->input[k]));
+    }
+    return EMU_OK;
+}
+
+enum emu_status system_run(struct system *s)
+{
+    return session_run(s->session);
+}
+
+enum emu_status system_bill(struct system *s)
+{
+    return layer_cycles_bill(&s->layers, session_run_image(s->session));
+}
+
+struct run *system_machine(const struct system *s)
+{
+    return session_run_image(s->session);
+}

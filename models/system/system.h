@@ -1,0 +1,101 @@
+/* system.h - a network on a machine: compiled or found in the cache, loaded, fed, run, read, billed.
+ *
+ * Whoever runs a network says what graph, what machine and how it is lowered, and from then on names
+ * values of the graph; where they lie on which chip, and whether the program was compiled now or
+ * long ago, is known here alone. A system has one stage so far: the whole graph on one chip.
+ */
+#ifndef MODELS_SYSTEM_H
+#define MODELS_SYSTEM_H
+
+#include "emu/base/progress.h"
+#include "models/answer/layer_cycles.h"
+#include "models/answer/memory_facts.h"
+#include "models/keep/net_cache.h"
+#include "models/lower/op_program.h"
+
+struct system_options {
+    /* schedules NULL: those of the folder, which gets those that are new. */
+    struct op_program_options program;
+    const char *folder; /* of what is kept between runs, as in disk_cache_of(); "": nothing is */
+    /* Makes the graph ready: parameters, passes. Called before the first compilation of a graph;
+     * NULL: it is ready. */
+    enum emu_status (*ready)(void *ctx);
+    void *ctx;
+    struct progress *progress; /* of the caller, borrowed: compiling is no time of what it does; NULL */
+};
+
+struct system {
+    const struct op_graph *graph; /* borrowed */
+    struct arch arch;
+    struct system_options options;
+    struct net_cache cache;      /* all zero before system_find() */
+    struct net_entry kept;       /* owned, found there; all zero: the program was compiled */
+    struct op_program program;   /* owned; all zero as long as nothing was compiled */
+    struct session *session;     /* owned; NULL before system_start() */
+    struct layer_cycles layers;  /* owned; of a program that was found, or system_bill_layers() */
+    struct memory_facts memory;  /* owned; of a program that was found or compiled */
+};
+
+/* ---- the program ---- */
+
+/* Costs nothing. The graph may be made ready later, but has its inputs and outputs. Free with
+ * system_free(), which also takes one that is all zero. */
+void system_init(struct system *s, const struct arch *a, const struct op_graph *g,
+                 const struct system_options *o);
+void system_free(struct system *s);
+
+/* Takes the program from the cache. in: what it is there by; borrowed until system_keep().
+ * for_timing: only the timing engine is to run it. Returns 0 when it is not there, or not whole. */
+int system_find(struct system *s, const struct net_cache_input *in, int for_timing);
+/* Makes the graph ready, plans and compiles. EMU_OK also for a network that does not fit
+ * (system_fits()). Errors: those of ready() and op_program_new(). */
+enum emu_status system_build(struct system *s) EMU_MUST_CHECK;
+/* Whether there is a program and it fits. */
+int system_fits(const struct system *s);
+/* The bytes of the tile that needs most, of a network that was built. */
+uint64_t system_need_bytes(const struct system *s);
+/* The program's image, borrowed; NULL: it does not fit. */
+const struct image *system_image(const struct system *s);
+/* Of a program that was compiled now; NULL: it was found, or given up. Borrowed. */
+struct compiled *system_compiled(const struct system *s);
+/* Fills s->layers, without cycles; of a program that was found they are there. Also for one that does
+ * not fit. Errors: those of op_bill_init(). */
+enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
+/* Keeps a program that was compiled, under what system_find() looked for, before anything is filled
+ * into its image. names: of the weights' tensors, NULL without a file. *kept 0: there is no cache, or
+ * it is no program to be kept. EMU_IO, EMU_NO_MEMORY: it is not kept. */
+enum emu_status system_keep(struct system *s, const char *names, int *kept) EMU_MUST_CHECK;
+/* Another machine for the same program: image_set_arch(). */
+enum emu_status system_set_arch(struct system *s, const struct arch *a) EMU_MUST_CHECK;
+
+/* ---- values in the image ---- */
+
+/* Numbers of an input, rounded to what the chip has, as part of the image. EMU_USAGE (a number beyond
+ * the range), EMU_NO_MEMORY. */
+enum emu_status system_fill(struct system *s, uint32_t value,
+                            const struct op_tensor *t) EMU_MUST_CHECK;
+
+/* ---- runs ---- */
+
+/* Loads the program into a machine. Where an overflow or a range is looked for in a program that was
+ * found, it is compiled after all when there is one. Errors: those of session_new(). */
+enum emu_status system_start(struct system *s, const struct session_options *o) EMU_MUST_CHECK;
+/* The machine is gone; another may be started. */
+void system_stop(struct system *s);
+/* Writes an input before a run, reads an output after it; values are those of the graph. Reading: free
+ * with op_tensor_free. Errors: those of op_program_write() and op_program_read(). */
+enum emu_status system_write(struct system *s, uint32_t value,
+                             const struct op_tensor *t) EMU_MUST_CHECK;
+enum emu_status system_read(struct system *s, uint32_t value,
+                            struct op_tensor *out) EMU_MUST_CHECK;
+/* Zeros for all inputs that are no states and that no stream brings: a machine wants them written
+ * even where nobody looks at numbers. */
+enum emu_status system_write_zeros(struct system *s) EMU_MUST_CHECK;
+/* Runs the program once: session_run(). */
+enum emu_status system_run(struct system *s) EMU_MUST_CHECK;
+/* Adds the cycles of the runs to s->layers. Errors: those of layer_cycles_bill(). */
+enum emu_status system_bill(struct system *s) EMU_MUST_CHECK;
+/* The running machine, borrowed; NULL before system_start(). */
+struct run *system_machine(const struct system *s);
+
+#endif
