@@ -29,7 +29,7 @@ struct command_line {
 
 /* ---- the options of a command, for argp ---- */
 
-static void add_title(struct command_line *c, unsigned uses, int group)
+static void add_title(struct command_line *c, use_set uses, int group)
 {
     char *title = c->title[c->titles++], things[128];
 
@@ -40,7 +40,7 @@ static void add_title(struct command_line *c, unsigned uses, int group)
 
 static void add_option(struct command_line *c, const struct option_row *o, int group)
 {
-    unsigned shown = c->q->use ? c->q->use : c->q->command->uses;
+    use_set shown = c->q->use ? c->q->use : c->q->command->uses;
     int optional = o->arg && o->arg[0] == '[';
 
     int is_shown = o->uses & shown && option_is_of(o->uses, c->q->command->uses);
@@ -63,7 +63,7 @@ static int is_another_here(const struct command_line *c, const struct option_row
     return here && !(o->uses & c->q->use);
 }
 
-static void add_group(struct command_line *c, unsigned uses, int group)
+static void add_group(struct command_line *c, use_set uses, int group)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {
         if (uses && (o->uses & c->q->command->uses) == uses && !is_another_here(c, o))
@@ -76,20 +76,20 @@ static void add_group(struct command_line *c, unsigned uses, int group)
 static void list_options(struct command_line *c)
 {
     const struct request *q = c->q;
-    unsigned all = q->command->uses;
+    use_set all = q->command->uses;
     int group = 0;
 
     add_group(c, all, 0);
     for (const struct option_row *o = option_rows; o->name; o++) {
         const struct option_row *first = option_rows;
-        unsigned uses = o->uses & all;
+        use_set uses = o->uses & all;
 
         while (first < o && (first->uses & all) != uses)
             first++;
         if (!uses || uses == all || first < o)
             continue;
         if (!q->use && option_is_of(uses, all) && uses != USE_STEP)
-            add_title(c, uses & ~(unsigned)USE_STEP, ++group);
+            add_title(c, uses & ~USE_STEP, ++group);
         add_group(c, uses, uses == USE_STEP ? 0 : group);
     }
     for (const struct option_row *o = option_rows; o->name; o++) {
@@ -100,7 +100,7 @@ static void list_options(struct command_line *c)
 }
 
 /* Uses whose options are known, if only to be refused. */
-static unsigned known_uses(const struct request *q)
+static use_set known_uses(const struct request *q)
 {
     return q->command->uses | q->command->others;
 }

@@ -18,8 +18,8 @@ enum { NAMES_NETWORKS = 1, NAMES_PROGRAMS = 2, NAMES_MACHINES = 4 };
 struct command {
     const char *name;
     const char *help;                    /* one line for the list of commands */
-    unsigned uses;                       /* of which a request has one */
-    unsigned others;                     /* whose options are known, to say where they belong */
+    use_set uses;                        /* of which a request has one */
+    use_set others;                      /* whose options are known, to say where they belong */
     int (*run)(const struct request *q); /* returns the exit code */
 
     const char *noun;  /* "program": what the arguments are */

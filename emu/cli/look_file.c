@@ -41,7 +41,7 @@ static enum emu_status refuse_others(const struct request *q, const char *head, 
 
 /* A manifest begins with a brace, an object with its own letters; what is text without one is
  * assembly when it comes through a pipe or is called so. */
-static enum emu_status kind_of(const struct request *q, const char *head, size_t n, unsigned *thing)
+static enum emu_status kind_of(const struct request *q, const char *head, size_t n, use_set *thing)
 {
     size_t at = 0;
 
@@ -94,7 +94,7 @@ static int is_file(FILE *f)
     return f != stdin && (fstat(fileno(f), &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
-static enum emu_status look_open(struct request *q, FILE *f, unsigned *thing)
+static enum emu_status look_open(struct request *q, FILE *f, use_set *thing)
 {
     char head[HEAD_BYTES];
     size_t n;
@@ -114,7 +114,7 @@ static enum emu_status look_open(struct request *q, FILE *f, unsigned *thing)
 
 /* A case is told from a manifest by its keys, anywhere in the file. What is no JSON is left to the
  * reader of manifests, which says where it is wrong. */
-static enum emu_status tell_case(const struct request *q, unsigned *thing)
+static enum emu_status tell_case(const struct request *q, use_set *thing)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -133,7 +133,7 @@ static enum emu_status tell_case(const struct request *q, unsigned *thing)
     return EMU_OK;
 }
 
-enum emu_status look_file(struct request *q, const char *path, unsigned *thing)
+enum emu_status look_file(struct request *q, const char *path, use_set *thing)
 {
     int is_input = !strcmp(path, "-");
     FILE *f = is_input ? stdin : embedded_fopen(path);

@@ -8,7 +8,7 @@
  * THING_MANIFEST, THING_SOURCE, THING_IMAGE or USE_CASE. What is no regular file is read whole,
  * into q->bytes, as it cannot be read twice. Errors: EMU_IO; EMU_USAGE for what another command
  * takes, with its name; EMU_NO_MEMORY. */
-enum emu_status look_file(struct request *q, const char *path, unsigned *thing) EMU_MUST_CHECK;
+enum emu_status look_file(struct request *q, const char *path, use_set *thing) EMU_MUST_CHECK;
 
 /* What messages call it. */
 const char *look_file_name(const struct request *q);

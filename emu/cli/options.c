@@ -41,9 +41,10 @@ const struct option_rule option_values[] = {
     { .uses = 0 },
 };
 
-int option_is_of(unsigned row_uses, unsigned command_uses)
+int option_is_of(use_set row_uses, use_set command_uses)
 {
-    return row_uses & command_uses && (!(command_uses & USE_STEP) || row_uses & USE_STEP);
+    return (row_uses & command_uses) != 0 &&
+           (!(command_uses & USE_STEP) || (row_uses & USE_STEP) != 0);
 }
 
 const struct option_rule option_varies[] = {
@@ -52,7 +53,7 @@ const struct option_rule option_varies[] = {
     { .uses = 0 },
 };
 
-const struct option_row *option_find(const char *name, size_t length, unsigned uses)
+const struct option_row *option_find(const char *name, size_t length, use_set uses)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {
         if (o->uses & uses && strlen(o->name) == length && !strncmp(o->name, name, length))
@@ -61,7 +62,7 @@ const struct option_row *option_find(const char *name, size_t length, unsigned u
     return NULL;
 }
 
-const struct option_row *option_find_letter(char letter, unsigned uses)
+const struct option_row *option_find_letter(char letter, use_set uses)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {
         if (o->uses & uses && o->letter == letter)
@@ -75,7 +76,7 @@ static int takes_value(const struct option_row *o)
     return o && o->arg && o->arg[0] != '[';
 }
 
-int option_takes_next(const char *arg, unsigned uses)
+int option_takes_next(const char *arg, use_set uses)
 {
     size_t length = strlen(arg + 1) - 1;
 
@@ -95,7 +96,7 @@ int option_takes_next(const char *arg, unsigned uses)
     return 0;
 }
 
-const char *option_name(enum option_id o, unsigned use)
+const char *option_name(enum option_id o, use_set use)
 {
     for (const struct option_row *r = option_rows; r->name; r++) {
         if (r->number == o && r->uses & use)
@@ -107,7 +108,7 @@ const char *option_name(enum option_id o, unsigned use)
 /* ---- uses in words ---- */
 
 static const struct {
-    unsigned uses;
+    use_set uses;
     const char *one, *many;
 } words[] = {
     { THING_MANIFEST | THING_MANIFEST << USE_COMPILE_SHIFT, "a manifest", "manifests" },
@@ -123,7 +124,7 @@ static const struct {
     { USE_LAB, "the list of programs", "the list of programs" },
 };
 
-const char *use_name(unsigned use)
+const char *use_name(use_set use)
 {
     for (size_t i = 0; i < EMU_COUNT_OF(words); i++) {
         if (words[i].uses & use)
@@ -132,7 +133,7 @@ const char *use_name(unsigned use)
     return "this command";
 }
 
-void uses_print(unsigned uses, char *out, size_t bytes)
+void uses_print(use_set uses, char *out, size_t bytes)
 {
     size_t n = 0, left = 0;
 

@@ -14,14 +14,14 @@ struct option_row {
     const char *name; /* without dashes */
     const char *arg;  /* NULL: none; in brackets: may be left out */
     uint64_t low, high;
-    unsigned uses;
+    use_set uses;
     const char *help;
     size_t offset; /* in struct request */
 };
 
 /* Two options that are refused together, or of which the first needs the second. */
 struct option_rule {
-    unsigned uses;
+    use_set uses;
     enum option_id a, b;
 };
 
@@ -31,21 +31,21 @@ extern const struct option_rule option_either[], option_needs[], option_values[]
 
 /* Whether a command with these uses takes an option of these rows at all: of the options of run,
  * `step` takes those that are for it, too. */
-int option_is_of(unsigned row_uses, unsigned command_uses);
+int option_is_of(use_set row_uses, use_set command_uses);
 
 /* The row of an option for one of these uses: by its name, `length` characters long, or by its
  * letter. NULL: there is none. */
-const struct option_row *option_find(const char *name, size_t length, unsigned uses);
-const struct option_row *option_find_letter(char letter, unsigned uses);
+const struct option_row *option_find(const char *name, size_t length, use_set uses);
+const struct option_row *option_find_letter(char letter, use_set uses);
 /* Whether the next argument is the value of this one: `-o FILE`, `-kD n=1`, `--set tiles=4`; of a
  * name that is cut short, whether it may be. */
-int option_takes_next(const char *arg, unsigned uses);
+int option_takes_next(const char *arg, use_set uses);
 /* The name that the option has for a use. */
-const char *option_name(enum option_id o, unsigned use);
+const char *option_name(enum option_id o, use_set use);
 
 /* "an image" for the one thing of a use; "networks" or "manifests, source files and images" for the
  * things of several. */
-const char *use_name(unsigned use);
-void uses_print(unsigned uses, char *out, size_t bytes);
+const char *use_name(use_set use);
+void uses_print(use_set uses, char *out, size_t bytes);
 
 #endif

@@ -139,9 +139,9 @@ enum emu_status request_store(struct request *q, const struct option_row *o, con
 /* ---- the whole ---- */
 
 /* All uses of an option, whatever its rows. */
-static unsigned uses_of(enum option_id number)
+static use_set uses_of(enum option_id number)
 {
-    unsigned uses = 0;
+    use_set uses = 0;
 
     for (const struct option_row *o = option_rows; o->name; o++) {
         if (o->number == number)
@@ -153,15 +153,15 @@ static unsigned uses_of(enum option_id number)
 /* Refuses an option that is not for what the request is about. */
 static enum emu_status check_uses(const struct request *q, enum option_id number)
 {
-    unsigned uses = uses_of(number), here = uses & q->command->uses;
+    use_set uses = uses_of(number), here = uses & q->command->uses;
     int taken = option_is_of(uses, q->command->uses);
     char text[160];
 
     if (taken && q->command->uses & uses & USE_STEP && !(here & USE_RUN))
         return EMU_OK;
-    if (taken && uses & q->use & ~(unsigned)USE_STEP)
+    if (taken && uses & q->use & ~USE_STEP)
         return EMU_OK;
-    here &= ~(unsigned)USE_STEP;
+    here &= ~USE_STEP;
     if (!here || !taken)
         return FAIL(USAGE, "--%s does nothing here: it is for superstep %s",
                     option_name(number, uses), uses & USE_RUN ? "run" : "compile");

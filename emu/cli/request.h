@@ -14,44 +14,45 @@
 #include "emu/arch/arch.h"
 #include "emu/base/fail.h"
 
-/* What `run` and `compile` take. */
-enum {
-    THING_MANIFEST = 1 << 0, /* FILE.bsp.json */
-    THING_SOURCE = 1 << 1,   /* FILE.S: runs on all tiles, from its label main on */
-    THING_IMAGE = 1 << 2,    /* FILE.img */
-    THING_PROGRAM = 1 << 3,  /* known by name, compiled */
-    THING_NETWORK = 1 << 4,  /* known by name */
-    THING_ONNX = 1 << 5,     /* FILE.onnx: a network, compiled */
-    THING_FILES = THING_MANIFEST | THING_SOURCE | THING_IMAGE,
-    THING_ALL = THING_FILES | THING_PROGRAM | THING_NETWORK | THING_ONNX
-};
+/* A set of uses: a bit for `run` of each thing, one for `compile` of each, one for `sweep` of each,
+ * and one for each other command. */
+typedef uint64_t use_set;
+#define USE_BIT(n) ((use_set)1 << (n))
 
-/* Uses: a bit for `run` of each thing, one for `compile` of each, one for `sweep` of three, and one
- * for each other command. */
-enum {
-    USE_COMPILE_SHIFT = 6,
-    USE_RUN = THING_ALL,
-    USE_COMPILE = THING_ALL << USE_COMPILE_SHIFT,
-    USE_TILE = 1 << 12,
-    USE_STREAM = 1 << 13,
-    USE_MODELS = 1 << 14,
-    USE_MACHINES = 1 << 15,
-    USE_ASM = 1 << 16,
-    USE_DIS = 1 << 17,
-    USE_DIFF = 1 << 18,
-    USE_LAB = 1 << 19,  /* the list; a program of the lab is run */
-    USE_CASE = 1 << 20, /* `run` of a case, which is for one tile */
-    USE_VALIDATE = 1 << 21,
-    USE_CACHE = 1 << 22,
-    USE_OPERATORS = 1 << 23,
-    USE_REPORT = 1 << 24,
-    USE_TRAIN = 1 << 25,
-    USE_COMPARE = 1 << 26,
-    USE_EVALUATE = (int)(1u << 31),
-    USE_STEP = 1 << 27,   /* with the use of `run` of the same thing; its options say both */
-    USE_SWEEP_SHIFT = 25, /* a bit for `sweep` of a program, of a network, of an ONNX file */
-    USE_SWEEP = (THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT
-};
+/* What `run`, `compile` and `sweep` take: bits 0 to 7. */
+#define THING_MANIFEST USE_BIT(0) /* FILE.bsp.json */
+#define THING_SOURCE   USE_BIT(1) /* FILE.S: runs on all tiles, from its label main on */
+#define THING_IMAGE    USE_BIT(2) /* FILE.img */
+#define THING_PROGRAM  USE_BIT(3) /* known by name, compiled */
+#define THING_NETWORK  USE_BIT(4) /* known by name */
+#define THING_ONNX     USE_BIT(5) /* FILE.onnx: a network, compiled */
+#define THING_FILES    (THING_MANIFEST | THING_SOURCE | THING_IMAGE)
+#define THING_ALL      (THING_FILES | THING_PROGRAM | THING_NETWORK | THING_ONNX)
+
+/* Uses of things: those of `run` are the bits of the things. */
+enum { USE_COMPILE_SHIFT = 8, USE_SWEEP_SHIFT = 16 };
+#define USE_RUN     THING_ALL
+#define USE_COMPILE (THING_ALL << USE_COMPILE_SHIFT)
+#define USE_SWEEP   ((THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT)
+
+/* Other commands: 24 to 63. */
+#define USE_STEP      USE_BIT(24) /* with the use of `run` of the same thing; its options say both */
+#define USE_CASE      USE_BIT(25) /* `run` of a case, which is for one tile */
+#define USE_TILE      USE_BIT(26)
+#define USE_MACHINES  USE_BIT(27)
+#define USE_ASM       USE_BIT(28)
+#define USE_DIS       USE_BIT(29)
+#define USE_DIFF      USE_BIT(30)
+#define USE_CACHE     USE_BIT(31)
+#define USE_REPORT    USE_BIT(32)
+#define USE_COMPARE   USE_BIT(33)
+#define USE_LAB       USE_BIT(34) /* the list; a program of the lab is run */
+#define USE_MODELS    USE_BIT(35)
+#define USE_OPERATORS USE_BIT(36)
+#define USE_STREAM    USE_BIT(37)
+#define USE_TRAIN     USE_BIT(38)
+#define USE_EVALUATE  USE_BIT(39)
+#define USE_VALIDATE  USE_BIT(40)
 
 /* What was said with an option that may be repeated. */
 struct option_list {
@@ -69,7 +70,7 @@ struct option_list {
 
 struct request {
     const struct command *command; /* borrowed */
-    unsigned use;                  /* one of its uses: also what `what` is */
+    use_set use;                   /* one of its uses: also what `what` is */
     const char *what;              /* the first argument; NULL: there is none */
     const void *known;             /* what its name means to the command; borrowed */
     char *path;                    /* owned: the file that the name means; else NULL */

@@ -234,7 +234,7 @@ const struct command model_commands[] = {
           "kept)." },
     { .name = "evaluate",
       .help = "say how good a network is on pictures with labels",
-      .uses = (unsigned)USE_EVALUATE,
+      .uses = USE_EVALUATE,
       .run = cmd_evaluate,
       .examples = "  superstep evaluate net.onnx -w trained.safetensors --data digits\n"
                   "  superstep evaluate resnet-50 -w resnet.safetensors --data photos\n",

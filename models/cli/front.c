@@ -33,7 +33,7 @@ static int is_compile(const struct request *q)
     return (q->command->uses & USE_COMPILE) != 0;
 }
 
-static void found(struct request *q, const char *what, unsigned thing)
+static void found(struct request *q, const char *what, use_set thing)
 {
     q->what = what;
     q->use = is_compile(q) ? thing << USE_COMPILE_SHIFT : thing | (q->command->uses & USE_STEP);
@@ -85,7 +85,7 @@ static enum emu_status look_names(struct request *q, const struct option_list *c
 static enum emu_status look(struct request *q, const struct option_list *candidates)
 {
     const char *first = candidates->count ? candidates->item[0] : NULL;
-    unsigned thing = 0;
+    use_set thing = 0;
 
     TRY(look_names(q, candidates));
     if (q->use || !first)
@@ -196,7 +196,7 @@ static const char *cut_define(const struct request *q)
 static int run(const struct request *q)
 {
     static const struct image_hooks networks = { net_image_before, net_image_after, lesson_of_run };
-    static const unsigned models = THING_NETWORK | THING_ONNX;
+    static const use_set models = THING_NETWORK | THING_ONNX;
 
     if (q->use == USE_LAB)
         return q->what ? lab_exercise(q) : lab_list(q);

@@ -356,7 +356,7 @@ int program_command(int argc, char **argv, const struct named_program *const *co
     int compiles = !strcmp(argv[0], "compile");
     const struct command c = {
         .name = argv[0],
-        .uses = (unsigned)THING_PROGRAM << (compiles ? USE_COMPILE_SHIFT : 0),
+        .uses = THING_PROGRAM << (compiles ? USE_COMPILE_SHIFT : 0),
         .run = program_run,
         .noun = "one program",
         .min = 1,

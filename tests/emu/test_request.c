@@ -15,7 +15,7 @@
 
 static const struct command run = { .name = "run", .uses = USE_RUN, .others = USE_COMPILE };
 
-static struct request request_for(unsigned use)
+static struct request request_for(use_set use)
 {
     struct request q = { .command = &run, .use = use, .given = emu_alloc(OPTION_COUNT, 1) };
 
@@ -25,7 +25,7 @@ static struct request request_for(unsigned use)
 
 static enum emu_status give(struct request *q, const char *name, const char *arg)
 {
-    const struct option_row *o = option_find(name, strlen(name), ~0u);
+    const struct option_row *o = option_find(name, strlen(name), ~(use_set)0);
 
     assert_non_null(o);
     return request_store(q, o, arg);
@@ -81,7 +81,7 @@ static void kinds(void **state)
 }
 
 /* given, then checked for a use */
-static void check(const char *name, unsigned use, const char *why)
+static void check(const char *name, use_set use, const char *why)
 {
     struct request q = request_for(use);
 
@@ -137,9 +137,9 @@ static void arguments(void **state)
 /* Whether two rows are for one use; the bit of step goes with those of the things that it takes. */
 static int share_a_use(const struct option_row *a, const struct option_row *b)
 {
-    unsigned both = a->uses & b->uses;
+    use_set both = a->uses & b->uses;
 
-    return both & ~(unsigned)USE_STEP || (both && (a->uses == USE_STEP || b->uses == USE_STEP));
+    return both & ~USE_STEP || (both && (a->uses == USE_STEP || b->uses == USE_STEP));
 }
 
 /* No command has two options of one name or letter, and every row says what it is for. */

@@ -12,7 +12,8 @@
 /* A network: bytes that it needs whatever its batch, for each input, and less for some options. */
 struct formula {
     uint64_t fixed, input, exchange, f16, parameters;
-    unsigned asked, use; /* use: of the request; 0: `run` of a network */
+    unsigned asked;
+    use_set use; /* of the request; 0: `run` of a network */
 };
 
 static enum emu_status need_of(void *ctx, const struct request *q, const struct arch *a, int *fits,
