@@ -68,8 +68,9 @@ enum emu_status system_build(struct system *s)
 {
     TRY(compile(s));
     s->memory.compiled = s->program.compiled;
-    return system_fits(s) && !s->options.program.outlook ? op_program_describe(&s->program)
-                                                         : EMU_OK;
+    if (!system_fits(s) || s->options.program.outlook || s->graph->updates)
+        return EMU_OK;
+    return op_program_describe(&s->program);
 }
 
 int system_fits(const struct system *s)
@@ -120,7 +121,46 @@ enum emu_status system_set_arch(struct system *s, const struct arch *a)
     return EMU_OK;
 }
 
-/* ---- values in the image ---- */
+/* ---- values ---- */
+
+static int is_input(const struct op_graph *g, uint32_t value)
+{
+    return g->value[value].kind == OP_INPUT || g->value[value].kind == OP_STATE;
+}
+
+/* Where an input, state or output is on the chip. */
+static const struct lowered_value *lowered_of(const struct system *s, uint32_t value)
+{
+    const struct op_graph *g = s->graph;
+
+    return is_input(g, value) ? &s->program.network->in[op_graph_input_index(g, value)]
+                              : &s->program.network->out[op_graph_output_index(g, value)];
+}
+
+enum elem system_elem(const struct system *s, uint32_t value)
+{
+    return lowered_of(s, value)->elem;
+}
+
+int system_is_streamed(const struct system *s, uint32_t value)
+{
+    return !s->kept.image && lowered_of(s, value)->is_streamed;
+}
+
+size_t system_transfer_bytes(const struct system *s, uint32_t value)
+{
+    const struct lowered_value *v = lowered_of(s, value);
+
+    return (size_t)(tensor_elements(s->program.graph, v->raw) * elem_bytes(v->elem));
+}
+
+enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
+                            uint8_t **out, uint64_t *bytes)
+{
+    const struct lowered_value *v = lowered_of(s, value);
+
+    return op_numbers_pack(v->elem, v->lanes, v->name, t, out, bytes);
+}
 
 enum emu_status system_fill(struct system *s, uint32_t value, const struct op_tensor *t)
 {
@@ -167,11 +207,31 @@ enum emu_status system_write(struct system *s, uint32_t value, const struct op_t
 
 enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *out)
 {
-    uint32_t k = op_graph_output_index(s->graph, value);
+    if (s->kept.image)
+        return kept_output_read(s->graph, op_graph_output_index(s->graph, value), s->kept.image,
+                                session_run_image(s->session), out);
+    return op_program_read_value(&s->program, s->session, lowered_of(s, value), out);
+}
 
-    return s->kept.image
-               ? kept_output_read(s->graph, k, s->kept.image, session_run_image(s->session), out)
-               : op_program_read(&s->program, s->session, k, out);
+enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op_tensor *out)
+{
+    const struct lowered_network *n = s->program.network;
+
+    for (uint32_t k = 0; k < n->gradients; k++) {
+        if (n->gradient[k].value == state)
+            return op_program_read_value(&s->program, s->session, &n->gradient[k], out);
+    }
+    return FAIL(USAGE, "%s: its gradient was not kept", s->graph->value[state].name);
+}
+
+enum emu_status system_connect(struct system *s, uint32_t value, const struct session_calls *c)
+{
+    return session_connect(s->session, lowered_of(s, value)->stream, c);
+}
+
+enum emu_status system_write_ahead(struct system *s, uint32_t value, const void *data)
+{
+    return session_write(s->session, lowered_of(s, value)->raw, data);
 }
 
 static enum emu_status write_zeros(struct system *s, uint32_t value)
@@ -188,8 +248,10 @@ static enum emu_status write_zeros(struct system *s, uint32_t value)
 enum emu_status system_write_zeros(struct system *s)
 {
     for (uint32_t k = 0; k < s->graph->inputs; k++) {
-        if (s->graph->value[s->graph->input[k]].kind != OP_STATE)
-            TRY(write_zeros(s, s->graph->input[k]));
+        uint32_t value = s->graph->input[k];
+
+        if (s->graph->value[value].kind != OP_STATE && !system_is_streamed(s, value))
+            TRY(write_zeros(s, value));
     }
     return EMU_OK;
 }

@@ -1,8 +1,9 @@
-/* system.h - a network on a machine: compiled or found in the cache, loaded, fed, run, read, billed.
+/* system.h - a network on a machine: compiled or found in the cache, loaded, fed, run, read,
+ * billed.
  *
- * Whoever runs a network says what graph, what machine and how it is lowered, and from then on names
- * values of the graph; where they lie on which chip, and whether the program was compiled now or
- * long ago, is known here alone. A system has one stage so far: the whole graph on one chip.
+ * Whoever runs a network says what graph, what machine and how it is lowered, and from then on
+ * names values of the graph; where they lie on which chip, and whether the program was compiled now
+ * or long ago, is known here alone. A system has one stage so far: the whole graph on one chip.
  */
 #ifndef MODELS_SYSTEM_H
 #define MODELS_SYSTEM_H
@@ -21,19 +22,20 @@ struct system_options {
      * NULL: it is ready. */
     enum emu_status (*ready)(void *ctx);
     void *ctx;
-    struct progress *progress; /* of the caller, borrowed: compiling is no time of what it does; NULL */
+    struct progress
+        *progress; /* of the caller, borrowed: compiling is no time of what it does; NULL */
 };
 
 struct system {
     const struct op_graph *graph; /* borrowed */
     struct arch arch;
     struct system_options options;
-    struct net_cache cache;      /* all zero before system_find() */
-    struct net_entry kept;       /* owned, found there; all zero: the program was compiled */
-    struct op_program program;   /* owned; all zero as long as nothing was compiled */
-    struct session *session;     /* owned; NULL before system_start() */
-    struct layer_cycles layers;  /* owned; of a program that was found, or system_bill_layers() */
-    struct memory_facts memory;  /* owned; of a program that was found or compiled */
+    struct net_cache cache;     /* all zero before system_find() */
+    struct net_entry kept;      /* owned, found there; all zero: the program was compiled */
+    struct op_program program;  /* owned; all zero as long as nothing was compiled */
+    struct session *session;    /* owned; NULL before system_start() */
+    struct layer_cycles layers; /* owned; of a program that was found, or system_bill_layers() */
+    struct memory_facts memory; /* owned; of a program that was found or compiled */
 };
 
 /* ---- the program ---- */
@@ -58,39 +60,63 @@ uint64_t system_need_bytes(const struct system *s);
 const struct image *system_image(const struct system *s);
 /* Of a program that was compiled now; NULL: it was found, or given up. Borrowed. */
 struct compiled *system_compiled(const struct system *s);
-/* Fills s->layers, without cycles; of a program that was found they are there. Also for one that does
- * not fit. Errors: those of op_bill_init(). */
+/* Fills s->layers, without cycles; of a program that was found they are there. Also for one that
+ * does not fit. Errors: those of op_bill_init(). */
 enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
 /* Keeps a program that was compiled, under what system_find() looked for, before anything is filled
- * into its image. names: of the weights' tensors, NULL without a file. *kept 0: there is no cache, or
- * it is no program to be kept. EMU_IO, EMU_NO_MEMORY: it is not kept. */
+ * into its image. names: of the weights' tensors, NULL without a file. *kept 0: there is no cache,
+ * or it is no program to be kept. EMU_IO, EMU_NO_MEMORY: it is not kept. */
 enum emu_status system_keep(struct system *s, const char *names, int *kept) EMU_MUST_CHECK;
 /* Another machine for the same program: image_set_arch(). */
 enum emu_status system_set_arch(struct system *s, const struct arch *a) EMU_MUST_CHECK;
 
-/* ---- values in the image ---- */
+/* ---- values ---- */
 
-/* Numbers of an input, rounded to what the chip has, as part of the image. EMU_USAGE (a number beyond
- * the range), EMU_NO_MEMORY. */
+/* What an input, state or output is made of on the chip, */
+enum elem system_elem(const struct system *s, uint32_t value);
+/* whether it comes and goes by a stream, a transfer for each batch, */
+int system_is_streamed(const struct system *s, uint32_t value);
+/* and the bytes of such a transfer. */
+size_t system_transfer_bytes(const struct system *s, uint32_t value);
+/* Numbers as a transfer has them: fewer bytes where it is filled up. *out is owned by the caller.
+ * Errors: those of op_numbers_pack(). */
+enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
+                            uint8_t **out, uint64_t *bytes) EMU_MUST_CHECK;
+
+/* Numbers of an input, rounded to what the chip has, as part of the image. EMU_USAGE (a number
+ * beyond the range), EMU_NO_MEMORY. */
 enum emu_status system_fill(struct system *s, uint32_t value,
                             const struct op_tensor *t) EMU_MUST_CHECK;
 
 /* ---- runs ---- */
 
-/* Loads the program into a machine. Where an overflow or a range is looked for in a program that was
- * found, it is compiled after all when there is one. Errors: those of session_new(). */
+/* Loads the program into a machine. Where an overflow or a range is looked for in a program that
+ * was found, it is compiled after all when there is one. Errors: those of session_new(). */
 enum emu_status system_start(struct system *s, const struct session_options *o) EMU_MUST_CHECK;
 /* The machine is gone; another may be started. */
 void system_stop(struct system *s);
-/* Writes an input before a run, reads an output after it; values are those of the graph. Reading: free
- * with op_tensor_free. Errors: those of op_program_write() and op_program_read(). */
+/* Writes an input or a state before a run, reads an output or a state after it; values are those of
+ * the graph. Reading: free with op_tensor_free. Errors: those of op_program_write() and
+ * op_program_read(). */
 enum emu_status system_write(struct system *s, uint32_t value,
                              const struct op_tensor *t) EMU_MUST_CHECK;
-enum emu_status system_read(struct system *s, uint32_t value,
-                            struct op_tensor *out) EMU_MUST_CHECK;
+enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *out) EMU_MUST_CHECK;
 /* Zeros for all inputs that are no states and that no stream brings: a machine wants them written
  * even where nobody looks at numbers. */
 enum emu_status system_write_zeros(struct system *s) EMU_MUST_CHECK;
+/* The gradient of a state that was kept (lower_options.gradients), as the program has it. The same.
+ */
+enum emu_status system_read_gradient(struct system *s, uint32_t state,
+                                     struct op_tensor *out) EMU_MUST_CHECK;
+/* Connects the stream of an input or output of the graph (system_is_streamed()) to the caller,
+ * once, before the first run. Data are the elements as system_pack() and op_numbers_unpack() have
+ * them. Errors: those of session_connect(). */
+enum emu_status system_connect(struct system *s, uint32_t value,
+                               const struct session_calls *c) EMU_MUST_CHECK;
+/* The first transfer of a streamed input for IO tiles that look ahead: they ask for the second one
+ * while it is computed. Data as in a transfer. */
+enum emu_status system_write_ahead(struct system *s, uint32_t value,
+                                   const void *data) EMU_MUST_CHECK;
 /* Runs the program once: session_run(). */
 enum emu_status system_run(struct system *s) EMU_MUST_CHECK;
 /* Adds the cycles of the runs to s->layers. Errors: those of layer_cycles_bill(). */

@@ -78,7 +78,8 @@ static enum emu_status compile(struct evaluating *e)
     const struct network_choice choice = network_choice_of(e->q);
     struct op_graph *g = e->source.graph;
     struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
-                                                 .compile = compile_options_of(e->q) } };
+                                                 .compile = compile_options_of(e->q) },
+                                    .folder = e->tries ? "" : choice.cache };
     struct train_step step;
 
     o.program.lower.real = e->q->format == F32_F32 ? ELEM_F32 : ELEM_F16;
@@ -220,7 +221,7 @@ static enum emu_status print_json(const struct evaluating *e, FILE *f)
         "pictures", (json_int_t)r->pictures, "right", (json_int_t)r->right, "left_out",
         (json_int_t)e->batches.bads, "loss", r->loss, "accuracy", evaluation_accuracy(r),
         "cycles_per_batch", cycles_of_batch(r), "pictures_per_second", chip_rate(e), "confusion",
-        confusion_json(r), "memory", compiled_report_json(e->chip.program.compiled));
+        confusion_json(r), "memory", memory_facts_json(&e->chip.system.memory));
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
@@ -241,7 +242,7 @@ static enum emu_status report(const struct evaluating *e, int *code)
     if (e->q->json)
         return print_json(e, stdout);
     if (e->q->report)
-        compiled_report(e->chip.program.compiled, stdout);
+        memory_facts_print(&e->chip.system.memory, stdout);
     print_text(e, stdout);
     return EMU_OK;
 }
@@ -258,8 +259,8 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
 
     if (s == EMU_OK)
         s = compile(&u);
-    *fits = s == EMU_OK && u.chip.program.compiled && compiled_fits(u.chip.program.compiled);
-    *need = s == EMU_OK ? u.chip.program.need_bytes : 0;
+    *fits = s == EMU_OK && system_fits(&u.chip.system);
+    *need = s == EMU_OK ? system_need_bytes(&u.chip.system) : 0;
     u.data = NULL;
     evaluating_free(&u);
     return s;
@@ -270,14 +271,14 @@ static enum emu_status report_unfit(struct evaluating *e, int *code)
     const struct train_source *s = &e->source;
     const struct fit_subject subject = { .q = e->q,
                                          .arch = &e->arch,
-                                         .need_bytes = e->chip.program.need_bytes,
+                                         .need_bytes = system_need_bytes(&e->chip.system),
                                          .batch = train_source_batch(s),
                                          .compile = compile_changed,
                                          .ctx = e };
     struct fit_findings found;
 
     fit_search(&subject, &found);
-    return fit_report(e->q, e->chip.program.compiled, &found, stdout, code);
+    return fit_report(e->q, system_compiled(&e->chip.system), &found, stdout, code);
 }
 
 static enum emu_status evaluate(struct evaluating *e, int *code)
@@ -287,7 +288,7 @@ static enum emu_status evaluate(struct evaluating *e, int *code)
     TRY(open_data(e));
     TRY(open_network(e));
     TRY(compile(e));
-    if (!compiled_fits(e->chip.program.compiled))
+    if (!system_fits(&e->chip.system))
         return report_unfit(e, code);
     TRY(score(e));
     interrupt_release();

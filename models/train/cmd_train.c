@@ -287,6 +287,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
                                     .loss_scale = t->loss_scale,
                                     .dynamic_scale = t->dynamic_scale,
                                     .seed = t->at.seed,
+                                    .folder = t->tries ? "" : choice.cache,
                                     .batches = chip == &t->chip ? t->accumulate : 1 };
 
     o.program.lower.real = t->real;
@@ -309,7 +310,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
 
 static int chip_fits(const struct train_chip *chip)
 {
-    return chip->program.compiled && compiled_fits(chip->program.compiled);
+    return system_fits(&chip->system);
 }
 
 static enum emu_status recompute(struct training *t, const char *names)
@@ -346,7 +347,7 @@ static enum emu_status compile_recomputing(struct training *t, const struct trai
         TRY(compile_one(t, t->source.graph, step, &t->chip));
         if (!is_auto || chip_fits(&t->chip))
             return EMU_OK;
-        t->unfit.plain = t->chip.program.need_bytes;
+        t->unfit.plain = system_need_bytes(&t->chip.system);
         train_chip_free(&t->chip);
     }
     TRY(recompute_blocks(t));
@@ -358,7 +359,7 @@ static enum emu_status compile_recomputing(struct training *t, const struct trai
 static int io_tiles_matter(const struct training *t)
 {
     enum { UNEVEN = 8 /* a share of it that other tiles may take as well */ };
-    uint64_t need = t->chip.program.need_bytes;
+    uint64_t need = system_need_bytes(&t->chip.system);
 
     need -= need / UNEVEN;
     return need * (t->arch.tiles - t->link.io_tiles) <= (uint64_t)t->arch.mem_bytes * t->arch.tiles;
@@ -375,7 +376,7 @@ static enum emu_status compile_step(struct training *t)
         TRY(compile_recomputing(t, &step));
         if (!may_go || chip_fits(&t->chip) || !io_tiles_matter(t))
             return EMU_OK;
-        t->unfit.beside_io = t->chip.program.need_bytes;
+        t->unfit.beside_io = system_need_bytes(&t->chip.system);
         train_chip_free(&t->chip);
     } else {
         TRY(recompute_blocks(t));
@@ -418,7 +419,7 @@ static enum emu_status write_image(struct training *t)
     if (s == EMU_OK)
         s = train_chip_image(&t->chip, train_rate(&t->schedule, 0));
     if (s == EMU_OK)
-        s = image_write_to(compiled_image(t->chip.program.compiled), t->image);
+        s = image_write_to(system_image(&t->chip.system), t->image);
     train_chip_end(&t->chip);
     return output_finish(&t->image, s);
 }
@@ -497,11 +498,11 @@ static void tell_findings(struct training *t)
     uint64_t all = 0;
 
     for (size_t k = 0; k < EMU_COUNT_OF(chip); k++) {
-        if (!chip[k]->session)
+        if (!chip[k]->system.session)
             continue;
-        if (request_findings(t->q, session_run_image(chip[k]->session), 0))
+        if (request_findings(t->q, system_machine(&chip[k]->system), 0))
             t->code = EXIT_FAULTED;
-        all += run_check_findings(session_run_image(chip[k]->session));
+        all += run_check_findings(system_machine(&chip[k]->system));
     }
     if (t->q->check)
         progress_report(&t->progress, "check", "%s findings", count_text(all).at);
@@ -527,19 +528,19 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
     if (s == EMU_OK)
         s = compile(&u);
     *fits = s == EMU_OK && chip_fits(&u.chip) && (!u.test_data || chip_fits(&u.test_chip));
-    *need = s != EMU_OK ? 0 : u.chip.program.need_bytes;
-    if (*need <= a->mem_bytes && u.test_chip.program.need_bytes > *need)
-        *need = u.test_chip.program.need_bytes;
+    *need = s != EMU_OK ? 0 : system_need_bytes(&u.chip.system);
+    if (*need <= a->mem_bytes && system_need_bytes(&u.test_chip.system) > *need)
+        *need = system_need_bytes(&u.test_chip.system);
     u.data = u.test_data = NULL;
     training_free(&u);
     return s;
 }
 
-static enum emu_status report_unfit(struct training *t, const struct op_program *p)
+static enum emu_status report_unfit(struct training *t, const struct system *s)
 {
     const struct fit_subject subject = { .q = t->q,
                                          .arch = &t->arch,
-                                         .need_bytes = p->need_bytes,
+                                         .need_bytes = system_need_bytes(s),
                                          .batch = train_source_batch(&t->source),
                                          .trains = 1,
                                          .compile = compile_changed,
@@ -547,13 +548,14 @@ static enum emu_status report_unfit(struct training *t, const struct op_program 
     struct fit_findings found;
 
     fit_search(&subject, &found);
-    TRY(fit_report(t->q, p->compiled, &found, stdout, &t->code));
-    return program_profile_unfit(t->q, p->compiled, NULL, NULL, &t->profile);
+    TRY(fit_report(t->q, system_compiled(s), &found, stdout, &t->code));
+    return program_profile_unfit(t->q, system_compiled(s), NULL, NULL, &t->profile);
 }
 
 static enum emu_status write_profile(struct training *t)
 {
-    return program_profile(t->q, t->chip.program.compiled, t->chip.session, &t->profile);
+    return program_profile(t->q, system_compiled(&t->chip.system), t->chip.system.session,
+                           &t->profile);
 }
 
 static enum emu_status train(struct training *t)
@@ -561,9 +563,9 @@ static enum emu_status train(struct training *t)
     enum emu_status s;
 
     if (!chip_fits(&t->chip))
-        return report_unfit(t, &t->chip.program);
+        return report_unfit(t, &t->chip.system);
     if (t->test_data && !chip_fits(&t->test_chip))
-        return report_unfit(t, &t->test_chip.program);
+        return report_unfit(t, &t->test_chip.system);
     TRY(write_image(t));
     TRY(begin_machines(t));
     if (t->q->engine) {

@@ -46,8 +46,8 @@ static enum emu_status passes_of_scopes(const struct train_chip *t, uint8_t **ou
     } named[] = { { "weights", PASS_WEIGHTS },
                   { "accumulate", PASS_ACCUMULATE },
                   { "host", PASS_HOST } };
-    const struct lowered_network *n = t->program.network;
-    const struct graph *g = compiled_graph(t->program.compiled);
+    const struct lowered_network *n = t->system.program.network;
+    const struct graph *g = compiled_graph(t->system.program.compiled);
     uint32_t scopes = graph_scopes(g);
     uint8_t *pass = emu_alloc(scopes + 1, sizeof(*pass)), *is_node = emu_alloc(scopes + 1, 1);
 
@@ -114,7 +114,7 @@ enum emu_status train_bill_supersteps(const struct train_chip *t, size_t *out)
 {
     struct trace_step *step;
     size_t steps;
-    enum emu_status s = compiled_trace_of_zeros(t->program.compiled, &step, &steps);
+    enum emu_status s = compiled_trace_of_zeros(t->system.program.compiled, &step, &steps);
 
     *out = s == EMU_OK ? supersteps_of(step, steps) : 0;
     emu_free(step);
@@ -144,14 +144,14 @@ static void add_rest(const struct record *r, size_t last, struct train_bill *out
 
 enum emu_status train_bill_of(const struct train_chip *t, struct train_bill *out)
 {
-    const struct record *r = session_record(t->session);
+    const struct record *r = session_record(t->system.session);
     struct trace_step *step = NULL;
     uint8_t *pass = NULL;
     size_t steps, supersteps, at = 0;
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    s = compiled_trace_of_zeros(t->program.compiled, &step, &steps);
+    s = compiled_trace_of_zeros(t->system.program.compiled, &step, &steps);
     if (s != EMU_OK)
         return s == EMU_USAGE ? EMU_OK : s;
     supersteps = supersteps_of(step, steps);

@@ -230,7 +230,7 @@ enum emu_status train_parameters_write(struct train_chip *chip, const struct tra
 
 static enum emu_status add_gradients(struct train_chip *chip, struct written *w)
 {
-    const struct lowered_network *n = chip->program.network;
+    const struct lowered_network *n = chip->system.program.network;
 
     w->tensor = emu_alloc(n->gradients + 1, sizeof(*w->tensor));
     if (!w->tensor)
@@ -239,7 +239,7 @@ static enum emu_status add_gradients(struct train_chip *chip, struct written *w)
         struct op_tensor numbers;
 
         TRY(add_tensor(&chip->g->value[n->gradient[k].value], 0, w));
-        TRY(train_chip_gradient(chip, &n->gradient[k], &numbers));
+        TRY(train_chip_gradient(chip, n->gradient[k].value, &numbers));
         put_numbers(&w->tensor[k], &numbers);
     }
     return EMU_OK;

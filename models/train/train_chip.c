@@ -8,32 +8,34 @@
 
 struct train_chip_options train_chip_usual(void)
 {
-    return (
-        struct train_chip_options){ .program.lower.real = ELEM_F16, .loss_scale = 128, .seed = 1 };
+    return (struct train_chip_options){
+        .program.lower.real = ELEM_F16, .folder = "", .loss_scale = 128, .seed = 1
+    };
 }
 
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out)
 {
-    struct op_program_options with = o->program;
+    struct system_options with = { .program = o->program, .folder = o->folder };
+    struct lower_options *lower = &with.program.lower;
 
     *out = (struct train_chip){ .g = g,
                                 .step = *step,
                                 .batches = o->batches ? o->batches : 1,
-                                .looks_ahead = o->program.lower.io_tiles && !o->program.lower.watch,
+                                .looks_ahead = lower->io_tiles && !lower->watch,
                                 .loss_scale = { .now = o->loss_scale, .dynamic = o->dynamic_scale },
                                 .seed = o->seed };
-    with.lower.batches = with.lower.watch ? 1 : out->batches;
-    with.lower.io_tiles = with.lower.watch ? 0 : with.lower.io_tiles;
-    return op_program_new(a, g, &with, &out->program);
+    lower->batches = lower->watch ? 1 : out->batches;
+    lower->io_tiles = lower->watch ? 0 : lower->io_tiles;
+    system_init(&out->system, a, g, &with);
+    return system_build(&out->system);
 }
 
 void train_chip_end(struct train_chip *t)
 {
-    session_free(t->session);
+    system_stop(&t->system);
     emu_free(t->stream);
-    t->session = NULL;
     t->stream = NULL;
     t->results = 0;
     t->scale = 0;
@@ -45,7 +47,7 @@ void train_chip_free(struct train_chip *t)
     train_chip_end(t);
     op_tensor_free(&t->loss);
     op_tensor_free(&t->scores);
-    op_program_free(&t->program);
+    system_free(&t->system);
     memset(t, 0, sizeof(*t));
 }
 
@@ -53,19 +55,18 @@ void train_chip_free(struct train_chip *t)
 
 enum elem train_chip_elem(const struct train_chip *t, uint32_t state)
 {
-    return t->program.network->in[op_graph_input_index(t->g, state)].elem;
+    return system_elem(&t->system, state);
 }
 
 enum emu_status train_chip_write(struct train_chip *t, uint32_t state,
                                  const struct op_tensor *numbers)
 {
-    return op_program_write(&t->program, t->session, op_graph_input_index(t->g, state), numbers);
+    return system_write(&t->system, state, numbers);
 }
 
 enum emu_status train_chip_read(struct train_chip *t, uint32_t state, struct op_tensor *out)
 {
-    return op_program_read_value(&t->program, t->session,
-                                 &t->program.network->in[op_graph_input_index(t->g, state)], out);
+    return system_read(&t->system, state, out);
 }
 
 static enum emu_status write_state(struct train_chip *t, uint32_t state)
@@ -82,7 +83,7 @@ static enum emu_status write_state(struct train_chip *t, uint32_t state)
 
 enum emu_status train_chip_begin(struct train_chip *t, const struct session_options *o)
 {
-    TRY(session_new(t->program.compiled, o, &t->session));
+    TRY(system_start(&t->system, o));
     for (uint32_t k = 0; k < t->g->inputs; k++) {
         if (t->g->value[t->g->input[k]].kind == OP_STATE)
             TRY(write_state(t, t->g->input[k]));
@@ -104,7 +105,7 @@ static enum emu_status write_number(struct train_chip *t, uint32_t value, double
 {
     const struct op_tensor one = { .shape = t->g->value[value].shape, .f = &number };
 
-    return op_program_write(&t->program, t->session, op_graph_input_index(t->g, value), &one);
+    return system_write(&t->system, value, &one);
 }
 
 static enum emu_status write_seed(struct train_chip *t, uint32_t value, enum train_draw what,
@@ -114,7 +115,7 @@ static enum emu_status write_seed(struct train_chip *t, uint32_t value, enum tra
     const struct op_tensor seed = { .shape = t->g->value[value].shape, .i = word };
 
     train_seed(t->seed, what, number, word);
-    return op_program_write(&t->program, t->session, op_graph_input_index(t->g, value), &seed);
+    return system_write(&t->system, value, &seed);
 }
 
 /* The loss scale of the next step. */
@@ -142,8 +143,7 @@ static enum emu_status count_step(struct train_chip *t)
 
         if (t->step.sum[k] == OP_NONE)
             continue;
-        TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.sum[k]),
-                            &one));
+        TRY(system_read(&t->system, t->step.sum[k], &one));
         sum[k] = one.f[0];
         op_tensor_free(&one);
     }
@@ -170,20 +170,17 @@ enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *da
 {
     struct op_tensor one;
 
-    TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.data), data));
-    TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.targets),
-                         targets));
+    TRY(system_write(&t->system, t->step.data, data));
+    TRY(system_write(&t->system, t->step.targets, targets));
     TRY(write_step(t, rate));
     if (t->step.masks != OP_NONE)
         TRY(write_seed(t, t->step.masks, MASKS, t->steps * t->batches + t->asked));
-    TRY(session_run(t->session));
-    TRY(op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.loss), &one));
+    TRY(system_run(&t->system));
+    TRY(system_read(&t->system, t->step.loss, &one));
     *loss = one.f[0];
     op_tensor_free(&one);
     TRY(count_step(t));
-    return scores ? op_program_read(&t->program, t->session,
-                                    op_graph_output_index(t->g, t->step.scores), scores)
-                  : EMU_OK;
+    return scores ? system_read(&t->system, t->step.scores, scores) : EMU_OK;
 }
 
 /* A step of one batch. */
@@ -210,7 +207,7 @@ static enum emu_status update_by_streams(struct train_chip *t, double rate)
     if (t->dry)
         return EMU_OK;
     TRY(write_step(t, rate));
-    TRY(session_run(t->session));
+    TRY(system_run(&t->system));
     return t->dry ? EMU_OK : count_step(t);
 }
 
@@ -230,55 +227,36 @@ enum emu_status train_chip_update(struct train_chip *t, const struct train_feed 
     return s;
 }
 
-enum emu_status train_chip_gradient(struct train_chip *t, const struct lowered_value *v,
-                                    struct op_tensor *out)
+enum emu_status train_chip_gradient(struct train_chip *t, uint32_t parameter, struct op_tensor *out)
 {
-    TRY(op_program_read_value(&t->program, t->session, v, out));
+    TRY(system_read_gradient(&t->system, parameter, out));
     for (uint64_t k = 0; k < op_shape_count(&out->shape); k++)
         out->f[k] *= t->scale;
     return EMU_OK;
 }
 
-/* Zeros for all that the host writes before a step and that is no state. */
-static enum emu_status write_zeros(struct train_chip *t)
-{
-    for (uint32_t k = 0; k < t->g->inputs; k++) {
-        struct op_tensor zeros;
-        enum emu_status s;
-
-        if (t->g->value[t->g->input[k]].kind == OP_STATE || t->program.network->in[k].is_streamed)
-            continue;
-        TRY(op_tensor_new(&t->g->value[t->g->input[k]].shape, &zeros));
-        s = op_program_write(&t->program, t->session, k, &zeros);
-        op_tensor_free(&zeros);
-        TRY(s);
-    }
-    return EMU_OK;
-}
-
 enum emu_status train_chip_time(struct train_chip *t)
 {
-    TRY(write_zeros(t));
+    TRY(system_write_zeros(&t->system));
     t->steps++;
-    return session_run(t->session);
+    return system_run(&t->system);
 }
 
 enum emu_status train_chip_image(struct train_chip *t, double rate)
 {
-    TRY(write_zeros(t));
+    TRY(system_write_zeros(&t->system));
     if (t->looks_ahead)
         TRY(train_chip_first(t));
     TRY(write_step(t, rate));
-    return session_image_inputs(t->session, t->program.compiled);
+    return session_image_inputs(t->system.session, system_compiled(&t->system));
 }
 
 enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,
                                   struct op_tensor *scores)
 {
-    TRY(op_program_write(&t->program, t->session, op_graph_input_index(t->g, t->step.data), data));
-    TRY(session_run(t->session));
-    return op_program_read(&t->program, t->session, op_graph_output_index(t->g, t->step.scores),
-                           scores);
+    TRY(system_write(&t->system, t->step.data, data));
+    TRY(system_run(&t->system));
+    return system_read(&t->system, t->step.scores, scores);
 }
 
 enum emu_status train_chip_copy_states(struct train_chip *from, struct train_chip *to)

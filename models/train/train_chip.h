@@ -2,15 +2,16 @@
 #ifndef MODELS_TRAIN_CHIP_H
 #define MODELS_TRAIN_CHIP_H
 
-#include "models/lower/op_program.h"
+#include "models/system/system.h"
 #include "models/train/train_step.h"
 
 struct train_chip_options {
     struct op_program_options program;
-    double loss_scale; /* what the loss is multiplied with before its gradients are made */
-    int dynamic_scale; /* it is the first one */
-    uint64_t seed;     /* of everything that is drawn */
-    uint32_t batches;  /* micro batches of a step, in a loop on the chip; 0: one */
+    const char *folder; /* of what is kept between runs, as in struct system_options */
+    double loss_scale;  /* what the loss is multiplied with before its gradients are made */
+    int dynamic_scale;  /* it is the first one */
+    uint64_t seed;      /* of everything that is drawn */
+    uint32_t batches;   /* micro batches of a step, in a loop on the chip; 0: one */
     /* program.lower.io_tiles: what is of a micro batch goes through so many tiles;
      * program.lower.pixels: with bytes as pictures, of which the feed gives the numbers 0 to 255.
      */
@@ -49,23 +50,22 @@ struct train_feed {
 /* The host's end of a stream of micro batches; private to train_chip_stream.c. */
 struct chip_stream {
     struct train_chip *chip;
-    const struct lowered_value *value;
+    uint32_t value;
 };
 
 struct train_chip {
     const struct op_graph *g; /* borrowed: made by train_step_make(), states with numbers */
     struct train_step step;
     struct loss_scale loss_scale;
-    double scale;              /* of the last step: what its gradients are multiplied with */
-    uint64_t seed;             /* of the rounding of states: with the step's number */
-    struct op_program program; /* owned, like the session */
-    struct session *session;
-    uint32_t batches; /* micro batches of a step */
-    int looks_ahead;  /* IO tiles fetch a micro batch before it is needed */
-    uint64_t steps;   /* done: the next one is step steps + 1 */
-    uint64_t skipped; /* of them: a gradient was no number, and no state has changed */
-    int has_next;     /* the first micro batch of the next step is on the IO tiles */
-    uint64_t sent;    /* micro batches that have been asked for by streams, in all steps */
+    double scale;         /* of the last step: what its gradients are multiplied with */
+    uint64_t seed;        /* of the rounding of states: with the step's number */
+    struct system system; /* owned */
+    uint32_t batches;     /* micro batches of a step */
+    int looks_ahead;      /* IO tiles fetch a micro batch before it is needed */
+    uint64_t steps;       /* done: the next one is step steps + 1 */
+    uint64_t skipped;     /* of them: a gradient was no number, and no state has changed */
+    int has_next;         /* the first micro batch of the next step is on the IO tiles */
+    uint64_t sent;        /* micro batches that have been asked for by streams, in all steps */
     /* While a step runs: */
     uint32_t asked;                         /* micro batches of it that are or were on the chip */
     uint32_t parts;                         /* results that have come of the one in hand */
@@ -78,7 +78,7 @@ struct train_chip {
 };
 
 /* Plans and compiles a step; train_chip_begin() makes a machine of it. EMU_OK also for a program
- * that does not fit (compiled_fits(), program.compiled). Errors: those of op_program_new(). Free
+ * that does not fit (system_fits()). Errors: those of system_build(). Free
  * with train_chip_free. */
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
@@ -114,10 +114,10 @@ enum emu_status train_chip_image(struct train_chip *t, double rate) EMU_MUST_CHE
 /* The scores of a batch, of a graph made by train_eval_make(). */
 enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,
                                   struct op_tensor *scores) EMU_MUST_CHECK;
-/* The gradient of the last step's mean loss by a parameter: v of program.network->gradient, in its
- * shape, without the loss scale; as the update has taken it, before decay. program.lower.gradients
- * must have been set. Free with op_tensor_free. Errors: those of op_program_read_value(). */
-enum emu_status train_chip_gradient(struct train_chip *t, const struct lowered_value *v,
+/* The gradient of the last step's mean loss by a parameter, a state, in its shape, without the loss
+ * scale; as the update has taken it, before decay. program.lower.gradients must have been set. Free
+ * with op_tensor_free. Errors: those of system_read_gradient(). */
+enum emu_status train_chip_gradient(struct train_chip *t, uint32_t parameter,
                                     struct op_tensor *out) EMU_MUST_CHECK;
 /* Gives the states of one chip those of the same name of another, which has them all. */
 enum emu_status train_chip_copy_states(struct train_chip *from,

@@ -7,7 +7,7 @@
 
 int train_chip_streams(const struct train_chip *t)
 {
-    return t->program.network->in[op_graph_input_index(t->g, t->step.data)].is_streamed;
+    return system_is_streamed(&t->system, t->step.data);
 }
 
 /* ---- to the chip ---- */
@@ -29,33 +29,32 @@ static enum emu_status begin_batch(struct train_chip *t, uint64_t n)
     return EMU_OK;
 }
 
-static enum emu_status pack(const struct train_chip *t, const struct lowered_value *v,
-                            uint8_t **out, uint64_t *bytes)
+static enum emu_status pack(const struct train_chip *t, uint32_t value, uint8_t **out,
+                            uint64_t *bytes)
 {
     int64_t word[2];
-    const struct op_tensor seed = { .shape = t->g->value[v->value].shape, .i = word };
+    const struct op_tensor seed = { .shape = t->g->value[value].shape, .i = word };
 
-    if (v->value == t->step.masks)
+    if (value == t->step.masks)
         train_seed(t->seed, MASKS, t->steps * t->batches + t->asked - 1, word);
-    return op_numbers_pack(v->elem, v->lanes, v->name,
-                           v->value == t->step.data      ? t->data
-                           : v->value == t->step.targets ? t->targets
-                                                         : &seed,
-                           out, bytes);
+    return system_pack(&t->system, value,
+                       value == t->step.data      ? t->data
+                       : value == t->step.targets ? t->targets
+                                                  : &seed,
+                       out, bytes);
 }
 
 /* The bytes of a transfer: of a micro batch; zeros when there is none; or no numbers, of which no
  * state becomes anything, when a step has begun and there is none. */
-static enum emu_status fill(const struct train_chip *t, const struct lowered_value *v, void *data)
+static enum emu_status fill(const struct train_chip *t, uint32_t value, void *data)
 {
-    size_t whole = (size_t)(tensor_elements(t->program.graph, v->raw) * elem_bytes(v->elem));
     uint8_t *packed;
     uint64_t bytes;
 
-    memset(data, t->feed && t->dry ? 0xff : 0, whole);
+    memset(data, t->feed && t->dry ? 0xff : 0, system_transfer_bytes(&t->system, value));
     if (!t->feed || t->dry || !t->data)
         return EMU_OK;
-    TRY(pack(t, v, &packed, &bytes));
+    TRY(pack(t, value, &packed, &bytes));
     memcpy(data, packed, (size_t)bytes);
     emu_free(packed);
     return EMU_OK;
@@ -69,22 +68,20 @@ static enum emu_status send(void *ctx, uint64_t n, void *data)
     return fill(s->chip, s->value, data);
 }
 
-static enum emu_status write_first(struct train_chip *t, const struct lowered_value *v)
+static enum emu_status write_first(struct train_chip *t, uint32_t value)
 {
-    uint64_t n = tensor_elements(t->program.graph, v->raw);
-    uint8_t *data = emu_alloc(n + 1, elem_bytes(v->elem));
-    enum emu_status s = data ? fill(t, v, data) : FAIL(NO_MEMORY, "%s", v->name);
+    uint8_t *data = emu_alloc(system_transfer_bytes(&t->system, value) + 1, 1);
+    enum emu_status s =
+        data ? fill(t, value, data) : FAIL(NO_MEMORY, "%s", t->g->value[value].name);
 
     if (s == EMU_OK)
-        s = session_write(t->session, v->raw, data);
+        s = system_write_ahead(&t->system, value, data);
     emu_free(data);
     return s;
 }
 
 enum emu_status train_chip_first(struct train_chip *t)
 {
-    const struct lowered_network *n = t->program.network;
-
     t->asked = 1;
     if (t->has_next) {
         t->has_next = 0;
@@ -95,8 +92,8 @@ enum emu_status train_chip_first(struct train_chip *t)
         t->dry = !t->data;
     }
     for (uint32_t k = 0; !t->dry && k < t->g->inputs; k++) {
-        if (n->in[k].is_streamed)
-            TRY(write_first(t, &n->in[k]));
+        if (system_is_streamed(&t->system, t->g->input[k]))
+            TRY(write_first(t, t->g->input[k]));
     }
     return EMU_OK;
 }
@@ -108,42 +105,40 @@ static enum emu_status receive(void *ctx, uint64_t n, void *data)
 {
     struct chip_stream *s = ctx;
     struct train_chip *t = s->chip;
-    const struct lowered_value *v = s->value;
-    struct op_tensor *to = v->value == t->step.scores ? &t->scores : &t->loss;
+    struct op_tensor *to = s->value == t->step.scores ? &t->scores : &t->loss;
 
     (void)n;
     if (!t->feed || t->dry)
         return EMU_OK;
     op_tensor_free(to);
-    TRY(op_numbers_unpack(v->elem, data, &t->g->value[v->value].shape, to));
+    TRY(op_numbers_unpack(system_elem(&t->system, s->value), data, &t->g->value[s->value].shape,
+                          to));
     t->parts = (t->parts + 1) % t->results;
     return t->parts ? EMU_OK : t->feed->done(t->feed->ctx, t->loss.f[0], &t->scores);
 }
 
 /* ---- all ---- */
 
-static enum emu_status connect(struct train_chip *t, const struct lowered_value *v,
-                               struct chip_stream *s, int is_out)
+static enum emu_status connect(struct train_chip *t, uint32_t value, struct chip_stream *s,
+                               int is_out)
 {
     const struct session_calls c = { .ctx = s, .transfer = is_out ? receive : send };
 
-    *s = (struct chip_stream){ .chip = t, .value = v };
-    if (!v->is_streamed)
+    *s = (struct chip_stream){ .chip = t, .value = value };
+    if (!system_is_streamed(&t->system, value))
         return EMU_OK;
     t->results += (uint32_t)is_out;
-    return session_connect(t->session, v->stream, &c);
+    return system_connect(&t->system, value, &c);
 }
 
 enum emu_status train_chip_connect(struct train_chip *t)
 {
-    const struct lowered_network *n = t->program.network;
-
     t->stream = emu_alloc(t->g->inputs + t->g->outputs + 1, sizeof(*t->stream));
     if (!t->stream)
         return FAIL(NO_MEMORY, "streams of a step");
     for (uint32_t k = 0; k < t->g->inputs; k++)
-        TRY(connect(t, &n->in[k], &t->stream[k], 0));
+        TRY(connect(t, t->g->input[k], &t->stream[k], 0));
     for (uint32_t k = 0; k < t->g->outputs; k++)
-        TRY(connect(t, &n->out[k], &t->stream[t->g->inputs + k], 1));
+        TRY(connect(t, t->g->output[k], &t->stream[t->g->inputs + k], 1));
     return EMU_OK;
 }

@@ -59,11 +59,11 @@ static void room_free(struct batch_room *r)
 static enum emu_status score_batch(struct train_chip *chip, const struct batch_room *r,
                                    uint32_t count, struct evaluation *out)
 {
-    uint64_t before = session_cycles(chip->session);
+    uint64_t before = session_cycles(chip->system.session);
     struct op_tensor scores;
 
     TRY(train_chip_scores(chip, &r->pictures, &scores));
-    out->cycles += session_cycles(chip->session) - before;
+    out->cycles += session_cycles(chip->system.session) - before;
     out->batches++;
     out->pictures += count;
     for (uint32_t k = 0; k < count; k++) {

@@ -21,7 +21,7 @@ static double per_step(const struct training *t)
 
 static double cycles_of_step(const struct training *t)
 {
-    return t->steps_run ? (double)session_cycles(t->chip.session) / (double)t->steps_run : 0;
+    return t->steps_run ? (double)session_cycles(t->chip.system.session) / (double)t->steps_run : 0;
 }
 
 /* Pictures a second of the chip. */
@@ -139,7 +139,7 @@ static uint64_t number(const json_t *o, const char *key)
 
 static void print_memory(const struct training *t, FILE *f)
 {
-    json_t *o = compiled_report_json(t->chip.program.compiled);
+    json_t *o = memory_facts_json(&t->chip.system.memory);
     uint64_t most = number(o, "max_tile_bytes");
 
     fprintf(f,
@@ -233,7 +233,7 @@ static void print_text(const struct training *t, FILE *f)
                 "get them wrong\n",
                 t->source.precision.nodes);
     print_memory(t, f);
-    run_engine_text(session_run_image(t->chip.session), engine);
+    run_engine_text(system_machine(&t->chip.system), engine);
     fprintf(f, "engine      %s\n", engine);
     if (t->steps_run)
         fprintf(f, "a step      %s cycles, %.3f ms: %.0f pictures/s; host: %.3f s\n",
@@ -283,7 +283,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
         chip_rate(t), "host_seconds_per_step", per_step(t));
     int bad = !o || !epochs;
 
-    run_engine_text(session_run_image(t->chip.session), engine);
+    run_engine_text(system_machine(&t->chip.system), engine);
     for (double e = 1; !bad && e <= (double)t->epochs; e++) {
         if (train_log_epoch(&t->log, e, 0).pictures > 0)
             bad = json_array_append_new(epochs, json_pack("{s:i, s:o, s:o}", "epoch", (int)e,
@@ -300,7 +300,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||
           json_object_set_new(o, "input_type", json_string(elem_name(t->link.pixels.elem))) ||
-          json_object_set_new(o, "memory", compiled_report_json(t->chip.program.compiled));
+          json_object_set_new(o, "memory", memory_facts_json(&t->chip.system.memory));
     if (!bad)
         run_print_json(o, f);
     json_decref(epochs);
@@ -317,7 +317,7 @@ enum emu_status training_report(struct training *t, FILE *f)
     if (t->q->json)
         return print_json(t, f);
     if (t->q->report)
-        compiled_report(t->chip.program.compiled, f);
+        memory_facts_print(&t->chip.system.memory, f);
     print_text(t, f);
     return EMU_OK;
 }

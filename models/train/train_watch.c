@@ -6,12 +6,12 @@
 /* The first sum that is no number. */
 static enum emu_status find_first(const struct train_chip *w, char where[256])
 {
-    const struct lowered_network *n = w->program.network;
+    const struct lowered_network *n = w->system.program.network;
 
     for (uint32_t k = 0; k < n->watches; k++) {
         float sum;
 
-        TRY(session_read(w->session, n->watched[k].sum, &sum));
+        TRY(session_read(w->system.session, n->watched[k].sum, &sum));
         if (isfinite(sum))
             continue;
         snprintf(where, 256, "%s (%s)", n->watched[k].node, isnan(sum) ? "NaN" : "infinity");
@@ -61,7 +61,7 @@ enum emu_status train_watch(const struct arch *a, struct train_chip *chip,
     with.program.lower.watch = 1;
     with.program.lower.share_blocks = SHARE_NONE; /* every group has sums of its own */
     s = train_chip_new(a, chip->g, &chip->step, &with, &w);
-    if (s == EMU_OK && compiled_fits(w.program.compiled)) {
+    if (s == EMU_OK && system_fits(&w.system)) {
         s = train_chip_begin(&w, so);
         if (s == EMU_OK)
             s = set_as(chip, &w);

@@ -157,7 +157,7 @@ static void check_bill(const struct train_chip *t, unsigned passes)
                      (unsigned long long)b.pass[k].cycles);
     }
     assert_int_equal(sum, b.cycles);
-    assert_int_equal(sum, session_cycles(t->session));
+    assert_int_equal(sum, session_cycles(t->system.session));
 }
 
 static void one_timing(const struct arch *a, void (*network)(void), const char *method,
@@ -190,9 +190,11 @@ static void one_timing(const struct arch *a, void (*network)(void), const char *
             train_chip_step(&values.chip, &values.data, &values.targets, 0.05, &loss, NULL),
             EMU_OK);
     }
-    assert_int_equal(run_engine(session_run_image(values.chip.session), &why), ENGINE_VALUES);
-    assert_int_equal(run_engine(session_run_image(times.chip.session), &why), ENGINE_TIMING);
-    same_record(session_record(values.chip.session), session_record(times.chip.session));
+    assert_int_equal(run_engine(session_run_image(values.chip.system.session), &why),
+                     ENGINE_VALUES);
+    assert_int_equal(run_engine(session_run_image(times.chip.system.session), &why), ENGINE_TIMING);
+    same_record(session_record(values.chip.system.session),
+                session_record(times.chip.system.session));
     check_bill(&values.chip, passes);
     check_bill(&times.chip, passes);
     trial_end(&times);

@@ -100,7 +100,7 @@ static void compare_gradient(struct pair *p, const struct lowered_value *v, cons
     double *after = state_copy(p, v->value, ".momentum"), most = little, error = 0;
     struct op_tensor is;
 
-    if (train_chip_gradient(&p->chip, v, &is) != EMU_OK)
+    if (train_chip_gradient(&p->chip, v->value, &is) != EMU_OK)
         fail_msg("%s", emu_error());
     assert_true(op_shape_equal(&is.shape, &p->g->value[v->value].shape));
     for (uint64_t k = 0; k < op_shape_count(&is.shape); k++) {
@@ -126,7 +126,7 @@ static void gradients_like_reference(const struct arch *a, void (*network)(void)
     struct pair p;
 
     trial_begin(&p, a, network, "sgd", real);
-    n = p.chip.program.network;
+    n = p.chip.system.program.network;
     assert_in_range(n->gradients, 2, MOST);
     for (unsigned step = 0; step < 2; step++) {
         trial_draw(&p);
@@ -167,8 +167,8 @@ static void two_steps(const struct arch *a, struct pair *p, uint32_t calls, uint
     double loss;
 
     trial_begin(p, a, four_blocks_with_group_norms, "sgd", ELEM_F16);
-    assert_int_equal(p->chip.program.network->calls, calls);
-    assert_int_equal(p->chip.program.network->functions, functions);
+    assert_int_equal(p->chip.system.program.network->calls, calls);
+    assert_int_equal(p->chip.system.program.network->functions, functions);
     for (unsigned k = 0; k < 2; k++) {
         trial_draw(p);
         if (train_chip_step(&p->chip, &p->data, &p->targets, 0.05, &loss, NULL) != EMU_OK)

@@ -346,7 +346,7 @@ static void ran_by(const struct linked *l, enum run_engine engine)
 {
     const char *why;
 
-    assert_int_equal(run_engine(session_run_image(l->chip.session), &why), engine);
+    assert_int_equal(run_engine(session_run_image(l->chip.system.session), &why), engine);
 }
 
 /* The timing engine gives the cycles of a step exactly; passes add up to them; what crosses the
@@ -367,11 +367,13 @@ static void cycles(void **state)
     ran_by(&values, ENGINE_VALUES);
     ran_by(&times, ENGINE_TIMING);
     ran_by(&direct, ENGINE_TIMING);
-    same_record(session_record(values.chip.session), session_record(times.chip.session));
+    same_record(session_record(values.chip.system.session),
+                session_record(times.chip.system.session));
     assert_int_equal(train_bill_of(&values.chip, &b), EMU_OK);
     assert_int_equal(train_bill_of(&direct.chip, &d), EMU_OK);
-    assert_int_equal(b.cycles, session_cycles(values.chip.session));
-    assert_int_equal(session_cycles(values.chip.session), session_cycles(times.chip.session));
+    assert_int_equal(b.cycles, session_cycles(values.chip.system.session));
+    assert_int_equal(session_cycles(values.chip.system.session),
+                     session_cycles(times.chip.system.session));
     assert_true(b.pass[PASS_HOST].cycles > 0);
     if (b.pass[PASS_HOST].cycles * 3 > d.pass[PASS_HOST].cycles)
         fail_msg("host: %llu cycles, %llu without IO tiles",
