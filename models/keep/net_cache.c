@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "models/lower/lower_options.h"
+#include "models/operators/op_hash.h"
+
 #define KIND "network"
 
 /* ---- keys ---- */
@@ -78,6 +81,26 @@ static int print_weights(const struct network_choice *c, FILE *f)
     return 1;
 }
 
+/* Returns 0 when there is no memory for it. */
+static int print_graph(const struct net_cache_input *in, FILE *f)
+{
+    struct hash128 hash;
+    char digits[33];
+
+    if (op_graph_hash(in->graph, &hash) != EMU_OK)
+        return 0;
+    hash128_text(hash, digits);
+    fprintf(f, "graph %s exchange %d\n", digits, (int)in->exchange);
+    lower_options_print(in->lower, f);
+    return 1;
+}
+
+static int print_request(const struct net_cache_input *in, FILE *f)
+{
+    print_network(in, f);
+    return print_weights(in->choice, f);
+}
+
 static int make_key(const struct net_cache_input *in, struct hash128 *key)
 {
     struct hash128 part[2];
@@ -91,9 +114,8 @@ static int make_key(const struct net_cache_input *in, struct hash128 *key)
     f = open_memstream(&text, &bytes);
     if (!f)
         return 0;
-    print_network(in, f);
     print_machine(in->arch, f);
-    good = print_weights(in->choice, f);
+    good = in->graph ? print_graph(in, f) : print_request(in, f);
     good = !fclose(f) && good;
     part[1] = hash128(text, bytes);
     free(text); /* allocated by open_memstream */
@@ -133,6 +155,8 @@ static void print_label(const struct net_cache_input *in, FILE *f)
     const struct request *q = in->request;
     const struct net *n = in->net;
 
+    if (in->what)
+        fprintf(f, "%s ", in->what);
     if (n)
         fprintf(f, "%s, %ux%u, batch %u, ", n->name, n->resolution, n->resolution, n->batch);
     else
@@ -193,7 +217,7 @@ int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *
 }
 
 enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
-                               const struct layer_cycles *k, const char *names)
+                               const struct layer_cycles *k, const char *names, json_t *more)
 {
     struct disk_cache_writer w;
     char label[DISK_CACHE_LABEL_MAX];
@@ -204,5 +228,5 @@ enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled 
         return FAIL(IO, "the weights changed meanwhile");
     net_cache_label(&c->in, label, sizeof(label));
     TRY(disk_cache_begin(&c->disk, c->key, KIND, label, &w));
-    return disk_cache_end(&c->disk, &w, net_entry_write(program, k, names, w.out));
+    return disk_cache_end(&c->disk, &w, net_entry_write(program, k, names, more, w.out));
 }

@@ -1,11 +1,13 @@
 /* net_cache.h - compiled networks in the cache on disk: what makes two of them the same, finding
  * one, keeping one.
  *
- * The key holds all that the compiler reads: the network with its options, or the contents of an
- * ONNX file and of those beside it with the sizes and outputs that were asked for; where parameters
- * come from (of a file its contents); the options of the compiler, the fields of the machine that
- * compiling reads (arch_fields.def), and the program's own file. Pictures and all other fields are
- * inputs of the run.
+ * A key holds all that the compiler reads: the options of the compiler, the fields of the machine
+ * that compiling reads (arch_fields.def), the program's own file, and
+ *   - of a request: the network by name with its options, or the contents of an ONNX file and of
+ * those beside it with the sizes and outputs that were asked for, and where parameters come from
+ * (of a file its contents). So a network that was kept need not be made to be found;
+ *   - or of a graph that is ready: op_graph_hash().
+ * Pictures and all other fields are inputs of the run.
  */
 #ifndef MODELS_NET_CACHE_H
 #define MODELS_NET_CACHE_H
@@ -17,6 +19,11 @@
 
 /* What is to be compiled; all borrowed. */
 struct net_cache_input {
+    /* Not NULL: the graph is the key, not where it is from, with how it is lowered; `what` is made
+     * of it, "a stream of". */
+    const struct op_graph *graph;
+    const struct lower_options *lower;
+    const char *what;
     const struct network_choice *choice;
     const struct net *net;          /* NULL: a file */
     const struct onnx_model *model; /* of the file, read as the request says */
@@ -38,9 +45,11 @@ void net_cache_open(const struct net_cache_input *in, struct net_cache *out);
  * for_timing: only the timing engine is to run it (image_read_for_timing()). */
 int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *out);
 /* Keeps a network that fits; its image must have no pictures. names: of the weights' tensors, NULL
- * without a file. Errors: EMU_IO, EMU_NO_MEMORY: it is not kept. */
+ * without a file; more: net_entry.more, or NULL. Errors: EMU_IO, EMU_NO_MEMORY: it is not
+ * kept. */
 enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
-                               const struct layer_cycles *k, const char *names) EMU_MUST_CHECK;
+                               const struct layer_cycles *k, const char *names,
+                               json_t *more) EMU_MUST_CHECK;
 /* One line: "efficientnet-b4, 380x380, batch 1, on mk2, seed 1"; "FILE.onnx, on mk2, parameters of
  * the file". */
 void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes);

@@ -4,7 +4,7 @@
  * name, block, operators] each held    the most that a tile holds of all rows plans   [row, method,
  * cuts of pictures, rows, columns, outputs, inputs, bytes of a tile] each steps   [superstep,
  * computes, row, cycles, then row and bytes of each share] each memory  memory_facts_pack() names
- * of the file of the weights; missing: there was none
+ * of the file of the weights; missing: there was none; more: of the command that kept it
  */
 #include "models/keep/net_entry.h"
 
@@ -98,11 +98,13 @@ static json_t *steps_json(const struct layer_cycles *k)
     return list;
 }
 
-static char *object_text(const struct compiled *c, const struct layer_cycles *k, const char *names)
+static char *object_text(const struct compiled *c, const struct layer_cycles *k, const char *names,
+                         json_t *more)
 {
-    json_t *o = json_pack("{s:o, s:I, s:o, s:o, s:o, s:s?}", "rows", rows_json(k), "held",
-                          (json_int_t)k->total.held_tile_bytes, "plans", plans_json(k), "steps",
-                          steps_json(k), "memory", memory_facts_pack(c), "names", names);
+    json_t *o =
+        json_pack("{s:o, s:I, s:o, s:o, s:o, s:s?, s:O?}", "rows", rows_json(k), "held",
+                  (json_int_t)k->total.held_tile_bytes, "plans", plans_json(k), "steps",
+                  steps_json(k), "memory", memory_facts_pack(c), "names", names, "more", more);
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 
     json_decref(o);
@@ -110,9 +112,9 @@ static char *object_text(const struct compiled *c, const struct layer_cycles *k,
 }
 
 enum emu_status net_entry_write(const struct compiled *c, const struct layer_cycles *k,
-                                const char *names, const struct output_file *out)
+                                const char *names, json_t *more, const struct output_file *out)
 {
-    char *text = object_text(c, k, names);
+    char *text = object_text(c, k, names, more);
     uint64_t bytes[2] = { text ? strlen(text) : 0, 0 };
     FILE *f = output_stream(out);
     void *profile = NULL;
@@ -257,6 +259,7 @@ static int take_object(json_t *o, const struct arch *a, struct net_entry *e)
     int good;
 
     e->rows = json_incref(json_object_get(o, "rows"));
+    e->more = json_incref(json_object_get(o, "more"));
     good = json_is_integer(held) && json_integer_value(held) >= 0 &&
            take_rows(e->rows, &e->layers) && take_plans(json_object_get(o, "plans"), &e->layers) &&
            take_steps(json_object_get(o, "steps"), &e->layers) &&
@@ -325,5 +328,6 @@ void net_entry_free(struct net_entry *e)
     emu_free(e->names);
     emu_free(e->profile);
     json_decref(e->rows);
+    json_decref(e->more);
     memset(e, 0, sizeof(*e));
 }

@@ -23,13 +23,15 @@ struct net_entry { /* all owned */
     void *profile; /* for program_profile_unpack(), which trusts nothing in it */
     size_t profile_bytes;
     json_t *rows; /* holds the texts of layers */
+    json_t *more; /* what the command that kept it wants to know again; NULL: nothing */
     char *names;  /* struct weights: of the tensors in the file; NULL: there is no file */
 };
 
 /* Writes the body of an entry. c is a program that fits, with the image as it is to be kept; k as
- * layer_cycles_init() made it, names may be NULL. Errors: EMU_IO, EMU_NO_MEMORY. */
+ * layer_cycles_init() made it; names and more may be NULL. Errors: EMU_IO, EMU_NO_MEMORY. */
 enum emu_status net_entry_write(const struct compiled *c, const struct layer_cycles *k,
-                                const char *names, const struct output_file *out) EMU_MUST_CHECK;
+                                const char *names, json_t *more,
+                                const struct output_file *out) EMU_MUST_CHECK;
 /* Reads the body of an entry for a machine; for_timing: its image as
  * image_read_for_timing() does. Nothing in it is trusted: EMU_BAD_IMAGE, EMU_NO_MEMORY. Free with
  * net_entry_free(), which takes what is all zero. */

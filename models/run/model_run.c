@@ -496,7 +496,7 @@ static void keep_program(struct model_run *m)
         return;
     fflush(stdout); /* people read the answer meanwhile */
     progress_skip(&m->progress);
-    s = system_keep(&m->system, m->source.weights ? m->source.weights->names : NULL, &kept);
+    s = system_keep(&m->system, m->source.weights ? m->source.weights->names : NULL, NULL, &kept);
     if (kept)
         progress_report(&m->progress, "cache", "kept for the next run");
     else if (s != EMU_OK)

@@ -19,6 +19,7 @@ void system_init(struct system *s, const struct arch *a, const struct op_graph *
 void system_free(struct system *s)
 {
     system_stop(s);
+    system_ends_free(&s->ends);
     layer_cycles_free(&s->layers);
     memory_facts_free(&s->memory);
     net_entry_free(&s->kept);
@@ -31,11 +32,34 @@ int system_find(struct system *s, const struct net_cache_input *in, int for_timi
     net_cache_open(in, &s->cache);
     if (!net_cache_find(&s->cache, for_timing, &s->kept))
         return 0;
+    if (!system_ends_take(json_object_get(s->kept.more, "ends"), s->graph, &s->ends)) {
+        system_ends_free(&s->ends);
+        net_entry_free(&s->kept);
+        return 0;
+    }
     s->layers = s->kept.layers;
     s->memory = s->kept.memory;
     s->kept.layers = (struct layer_cycles){ .row = NULL };
     s->kept.memory = (struct memory_facts){ .compiled = NULL };
     return 1;
+}
+
+int system_find_ready(struct system *s, const struct net_cache_input *in, const char *what,
+                      int for_timing)
+{
+    struct net_cache_input ready = *in;
+
+    ready.graph = s->graph;
+    ready.lower = &s->options.program.lower;
+    ready.what = what;
+    ready.arch = &s->arch;
+    ready.exchange = s->options.program.compile.exchange;
+    return system_find(s, &ready, for_timing);
+}
+
+const json_t *system_more(const struct system *s)
+{
+    return json_object_get(s->kept.more, "of");
 }
 
 /* With the schedules of the folder. */
@@ -68,6 +92,7 @@ enum emu_status system_build(struct system *s)
 {
     TRY(compile(s));
     s->memory.compiled = s->program.compiled;
+    TRY(system_ends_of(s->program.network, s->program.graph, &s->ends));
     if (!system_fits(s) || s->options.program.outlook || s->graph->updates)
         return EMU_OK;
     return op_program_describe(&s->program);
@@ -100,15 +125,20 @@ enum emu_status system_bill_layers(struct system *s)
                : op_bill_init(s->program.network, s->program.compiled, &s->arch, &s->layers);
 }
 
-enum emu_status system_keep(struct system *s, const char *names, int *kept)
+enum emu_status system_keep(struct system *s, const char *names, json_t *more, int *kept)
 {
     enum emu_status st;
+    json_t *o;
 
     *kept = 0;
     if (!s->cache.disk.folder[0] || !s->program.compiled ||
         op_plans_hopeless(&s->program.network->plans, &s->arch))
         return EMU_OK;
-    st = net_cache_keep(&s->cache, s->program.compiled, &s->layers, names);
+    o = json_pack("{s:o, s:O?}", "ends", system_ends_json(&s->ends), "of", more);
+    if (!o)
+        return FAIL(NO_MEMORY, "an entry of the cache");
+    st = net_cache_keep(&s->cache, s->program.compiled, &s->layers, names, o);
+    json_decref(o);
     *kept = st == EMU_OK;
     return st;
 }
@@ -128,38 +158,37 @@ static int is_input(const struct op_graph *g, uint32_t value)
     return g->value[value].kind == OP_INPUT || g->value[value].kind == OP_STATE;
 }
 
-/* Where an input, state or output is on the chip. */
-static const struct lowered_value *lowered_of(const struct system *s, uint32_t value)
+static const struct system_end *end_of(const struct system *s, uint32_t value)
 {
     const struct op_graph *g = s->graph;
 
-    return is_input(g, value) ? &s->program.network->in[op_graph_input_index(g, value)]
-                              : &s->program.network->out[op_graph_output_index(g, value)];
+    return is_input(g, value) ? &s->ends.in[op_graph_input_index(g, value)]
+                              : &s->ends.out[op_graph_output_index(g, value)];
 }
 
 enum elem system_elem(const struct system *s, uint32_t value)
 {
-    return lowered_of(s, value)->elem;
+    return end_of(s, value)->elem;
 }
 
 int system_is_streamed(const struct system *s, uint32_t value)
 {
-    return !s->kept.image && lowered_of(s, value)->is_streamed;
+    return end_of(s, value)->is_streamed;
 }
 
 size_t system_transfer_bytes(const struct system *s, uint32_t value)
 {
-    const struct lowered_value *v = lowered_of(s, value);
+    const struct system_end *e = end_of(s, value);
 
-    return (size_t)(tensor_elements(s->program.graph, v->raw) * elem_bytes(v->elem));
+    return (size_t)(e->elements * elem_bytes(e->elem));
 }
 
 enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
                             uint8_t **out, uint64_t *bytes)
 {
-    const struct lowered_value *v = lowered_of(s, value);
+    const struct system_end *e = end_of(s, value);
 
-    return op_numbers_pack(v->elem, v->lanes, v->name, t, out, bytes);
+    return op_numbers_pack(e->elem, e->lanes, s->graph->value[value].name, t, out, bytes);
 }
 
 enum emu_status system_fill(struct system *s, uint32_t value, const struct op_tensor *t)
@@ -210,7 +239,11 @@ enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *
     if (s->kept.image)
         return kept_output_read(s->graph, op_graph_output_index(s->graph, value), s->kept.image,
                                 session_run_image(s->session), out);
-    return op_program_read_value(&s->program, s->session, lowered_of(s, value), out);
+    if (s->graph->value[value].kind == OP_STATE)
+        return op_program_read_value(&s->program, s->session,
+                                     &s->program.network->in[op_graph_input_index(s->graph, value)],
+                                     out);
+    return op_program_read(&s->program, s->session, op_graph_output_index(s->graph, value), out);
 }
 
 enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op_tensor *out)
@@ -226,12 +259,14 @@ enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op
 
 enum emu_status system_connect(struct system *s, uint32_t value, const struct session_calls *c)
 {
-    return session_connect(s->session, lowered_of(s, value)->stream, c);
+    return session_connect(s->session, end_of(s, value)->stream, c);
 }
 
 enum emu_status system_write_ahead(struct system *s, uint32_t value, const void *data)
 {
-    return session_write(s->session, lowered_of(s, value)->raw, data);
+    const struct lowered_network *n = s->program.network;
+
+    return session_write(s->session, n->in[op_graph_input_index(s->graph, value)].raw, data);
 }
 
 static enum emu_status write_zeros(struct system *s, uint32_t value)

@@ -13,6 +13,7 @@
 #include "models/answer/memory_facts.h"
 #include "models/keep/net_cache.h"
 #include "models/lower/op_program.h"
+#include "models/system/system_ends.h"
 
 struct system_options {
     /* schedules NULL: those of the folder, which gets those that are new. */
@@ -33,6 +34,7 @@ struct system {
     struct net_cache cache;     /* all zero before system_find() */
     struct net_entry kept;      /* owned, found there; all zero: the program was compiled */
     struct op_program program;  /* owned; all zero as long as nothing was compiled */
+    struct system_ends ends;    /* owned; of the program */
     struct session *session;    /* owned; NULL before system_start() */
     struct layer_cycles layers; /* owned; of a program that was found, or system_bill_layers() */
     struct memory_facts memory; /* owned; of a program that was found or compiled */
@@ -46,9 +48,14 @@ void system_init(struct system *s, const struct arch *a, const struct op_graph *
                  const struct system_options *o);
 void system_free(struct system *s);
 
-/* Takes the program from the cache. in: what it is there by; borrowed until system_keep().
- * for_timing: only the timing engine is to run it. Returns 0 when it is not there, or not whole. */
+/* Takes the program from the cache. in: what it is there by; what it points to is borrowed until
+ * system_keep(). for_timing: only the timing engine is to run it. Returns 0 when it is not there,
+ * or not whole. */
 int system_find(struct system *s, const struct net_cache_input *in, int for_timing);
+/* The same by the graph itself, which is ready, and the options; of `in` choice, net, model and
+ * request name the entry for people, with `what` before them. */
+int system_find_ready(struct system *s, const struct net_cache_input *in, const char *what,
+                      int for_timing);
 /* Makes the graph ready, plans and compiles. EMU_OK also for a network that does not fit
  * (system_fits()). Errors: those of ready() and op_program_new(). */
 enum emu_status system_build(struct system *s) EMU_MUST_CHECK;
@@ -65,8 +72,12 @@ struct compiled *system_compiled(const struct system *s);
 enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
 /* Keeps a program that was compiled, under what system_find() looked for, before anything is filled
  * into its image. names: of the weights' tensors, NULL without a file. *kept 0: there is no cache,
- * or it is no program to be kept. EMU_IO, EMU_NO_MEMORY: it is not kept. */
-enum emu_status system_keep(struct system *s, const char *names, int *kept) EMU_MUST_CHECK;
+ * or it is no program to be kept. more: what else the caller wants to know of it (system_more()),
+ * or NULL; borrowed. EMU_IO, EMU_NO_MEMORY: it is not kept. */
+enum emu_status system_keep(struct system *s, const char *names, json_t *more,
+                            int *kept) EMU_MUST_CHECK;
+/* What was kept with a program that was found; borrowed. NULL: nothing, or it was compiled. */
+const json_t *system_more(const struct system *s);
 /* Another machine for the same program: image_set_arch(). */
 enum emu_status system_set_arch(struct system *s, const struct arch *a) EMU_MUST_CHECK;
 

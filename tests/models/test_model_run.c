@@ -481,7 +481,7 @@ static uint8_t *entry_of(struct compiled_net *r, size_t *bytes)
 
     close(mkstemp(path));
     must(output_open(path, &out));
-    must(output_end(out, net_entry_write(r->p.compiled, &r->layers, "timm", out)));
+    must(output_end(out, net_entry_write(r->p.compiled, &r->layers, "timm", NULL, out)));
     f = fopen(path, "rb");
     assert_true(f && !fseek(f, 0, SEEK_END));
     *bytes = (size_t)ftell(f);

@@ -1,0 +1,30 @@
+/* lower_options.c - every member of struct lower_options, which a key must not miss. */
+#include "models/lower/lower_options.h"
+
+#include <inttypes.h>
+
+#include "emu/base/hash.h"
+
+/* The tables say all: how a byte or a number becomes a number. */
+static void print_pixels(const struct pixel_format *p, FILE *f)
+{
+    char digits[33];
+
+    if (!p)
+        return;
+    hash128_text(hash128(p->number, sizeof(p->number)), digits);
+    fprintf(f, " pixels %d %s", (int)p->elem, digits);
+}
+
+void lower_options_print(const struct lower_options *o, FILE *f)
+{
+    fprintf(f, "real %d memory %a parameters %a states %d reserve %" PRIu64 " least %d", (int)o->real,
+            o->memory_proportion, o->parameter_proportion, (int)o->states, o->reserve_bytes,
+            o->least_memory);
+    fprintf(f, " depthwise %d partials %d keep %u %u blocks %d watch %d gradients %d",
+            (int)o->depthwise, (int)o->partials, o->keep_begin, o->keep_end, (int)o->share_blocks,
+            o->watch, o->gradients);
+    fprintf(f, " batches %u io %u body %d", o->batches, o->io_tiles, o->is_body);
+    print_pixels(o->pixels, f);
+    fprintf(f, "\n");
+}
