@@ -18,9 +18,9 @@ static void print_pixels(const struct pixel_format *p, FILE *f)
 
 void lower_options_print(const struct lower_options *o, FILE *f)
 {
-    fprintf(f, "real %d memory %a parameters %a states %d reserve %" PRIu64 " least %d", (int)o->real,
-            o->memory_proportion, o->parameter_proportion, (int)o->states, o->reserve_bytes,
-            o->least_memory);
+    fprintf(f, "real %d memory %a parameters %a states %d reserve %" PRIu64 " least %d",
+            (int)o->real, o->memory_proportion, o->parameter_proportion, (int)o->states,
+            o->reserve_bytes, o->least_memory);
     fprintf(f, " depthwise %d partials %d keep %u %u blocks %d watch %d gradients %d",
             (int)o->depthwise, (int)o->partials, o->keep_begin, o->keep_end, (int)o->share_blocks,
             o->watch, o->gradients);

@@ -1,4 +1,5 @@
-/* op_hash.c - a graph as a list of bytes, of which the hash is taken; numbers as hashes of their own.
+/* op_hash.c - a graph as a list of bytes, of which the hash is taken; numbers as hashes of their
+ * own.
  */
 #include "models/operators/op_hash.h"
 
