@@ -1,4 +1,4 @@
-/* lower_batches.c - the loop over micro batches: what is there when it begins, what the host sends
+/* lower_batches.c - the loop over batches: what is there when it begins, what the host sends
  * and gets, what is left when it ends. */
 #include "models/lower/lower_batches.h"
 
@@ -23,7 +23,13 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
     return 1;
 }
 
-/* A value that goes through IO tiles. */
+/* Whether what is of a batch is a transfer of op_prefetch(). Else, in a step of training without IO
+ * tiles, each is a stream of its own where the network needs it. */
+static int has_transfers(const struct lowering *l)
+{
+    return l->options->loop.is_open || l->options->loop.link.tiles;
+}
+
 static void add_transfer(struct prefetch_transfer *list, uint32_t *count, struct tensor at,
                          const char *name)
 {
@@ -33,6 +39,7 @@ static void add_transfer(struct prefetch_transfer *list, uint32_t *count, struct
 void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor raw,
                   struct program first)
 {
+    struct prefetch *loop = &l->out->loop;
     uint64_t n = op_shape_count(lower_shape(l, in->value));
 
     in->elem = tensor_elem(l->g, raw);
@@ -40,12 +47,10 @@ void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor ra
     if (in->elem == ELEM_U8) /* without what fills it up */
         in->view = tensor_slice(l->g, raw, 0, 0, (uint32_t)n);
     in->is_streamed = lower_is_of_batch(l, in->value);
-    if (l->options->is_body)
-        return;
     if (!in->is_streamed) {
         graph_input(l->g, raw);
-    } else if (l->options->io_tiles) {
-        add_transfer(l->link.in, &l->link.ins, raw, in->name);
+    } else if (has_transfers(l)) {
+        add_transfer(loop->in, &loop->ins, raw, in->name);
     } else {
         graph_push(l->g, "host");
         in->stream =
@@ -55,14 +60,31 @@ void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor ra
     }
 }
 
+/* Whether a value is made once for a step, by an update, not for every micro batch. */
+static int is_of_update(const struct lowering *l, uint32_t value)
+{
+    uint32_t node = l->og->value[value].node;
+
+    return node != OP_NONE && op_node_is(&l->og->node[node], OP_ParameterUpdate);
+}
+
+int lower_leaves(const struct lowering *l, uint32_t output)
+{
+    uint32_t results = l->options->loop.results;
+
+    return lower_has_streams(l) && (!results || output < results) &&
+           !is_of_update(l, l->og->output[output]);
+}
+
 void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value *out)
 {
     enum { GRAIN = 16, LEAST = 64 };
+    struct prefetch *loop = &l->out->loop;
     uint32_t n = (uint32_t)tensor_elements(l->g, t);
 
     out->is_streamed = 1;
-    if (l->options->io_tiles) {
-        add_transfer(l->link.out, &l->link.outs, t, out->name);
+    if (has_transfers(l)) {
+        add_transfer(loop->out, &loop->outs, t, out->name);
         return;
     }
     graph_push(l->g, "host");
@@ -74,7 +96,7 @@ void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value 
     graph_pop(l->g);
 }
 
-/* Where the transfers of what goes through IO tiles are, in order. */
+/* Where the transfers of op_prefetch() are, in order. */
 static void find_transfers(struct lowered_value *v, uint32_t count,
                            const struct prefetch_transfer *t)
 {
@@ -82,7 +104,7 @@ static void find_transfers(struct lowered_value *v, uint32_t count,
         if (!v[k].is_streamed)
             continue;
         v[k].stream = t->stream;
-        v[k].raw = t->buffer;
+        v[k].raw = t->buffer[0];
         t++;
     }
 }
@@ -112,7 +134,7 @@ static void copy_statistics(struct lowering *l)
         work = graph_variable(l->g, tensor_elem(l->g, p->state_row), 1, &n, "running");
         graph_map_like(l->g, work, p->state_row);
         program_add(l->g, l->seq, program_copy(l->g, p->state_row, work));
-        l->statistic[k] = p->state_row;
+        p->running = p->state_row;
         p->state_row = work;
         p->state = state_view(l, u->state, work);
     }
@@ -122,29 +144,26 @@ void lower_keep_statistics(struct lowering *l, struct program seq)
 {
     for (uint32_t k = 0; k < l->og->updates; k++) {
         const struct op_update *u = &l->og->update[k];
+        const struct placed *p = &l->at[u->state];
 
         if (is_statistic(l, u))
-            program_add(l->g, seq, program_copy(l->g, l->at[u->state].state_row, l->statistic[k]));
+            program_add(l->g, seq, program_copy(l->g, p->state_row, p->running));
     }
 }
 
 /* ---- the loop ---- */
 
-static enum emu_status make_lists(struct lowering *l)
+static enum emu_status begin_loop(struct lowering *l)
 {
-    l->statistic = emu_alloc(l->og->updates + 1, sizeof(*l->statistic));
-    l->link.in = emu_alloc(l->og->inputs + 1, sizeof(*l->link.in));
-    l->link.out = emu_alloc(l->og->outputs + 1, sizeof(*l->link.out));
-    return l->statistic && l->link.in && l->link.out
-               ? EMU_OK
-               : FAIL(NO_MEMORY, "a step of %u states", l->og->updates);
-}
+    const struct lower_loop *o = &l->options->loop;
+    struct prefetch *loop = &l->out->loop;
 
-void lower_batches_free(struct lowering *l)
-{
-    emu_free(l->statistic);
-    emu_free(l->link.in);
-    emu_free(l->link.out);
+    loop->link = o->link;
+    loop->times = o->is_open ? 0 : o->batches > 1 ? o->batches : 1;
+    loop->before = l->seq;
+    loop->in = emu_alloc(l->og->inputs + 1, sizeof(*loop->in));
+    loop->out = emu_alloc(l->og->outputs + 1, sizeof(*loop->out));
+    return loop->in && loop->out ? EMU_OK : FAIL(NO_MEMORY, "a loop over batches");
 }
 
 enum emu_status lower_batches_begin(struct lowering *l)
@@ -152,8 +171,7 @@ enum emu_status lower_batches_begin(struct lowering *l)
     l->after = l->seq;
     if (!lower_has_streams(l))
         return EMU_OK;
-    TRY(make_lists(l));
-    l->before = l->seq;
+    TRY(begin_loop(l));
     if (lower_has_batches(l)) {
         graph_push(l->g, "accumulate");
         lower_clear_gradients(l);
@@ -170,9 +188,9 @@ void lower_batches_end(struct lowering *l)
 {
     if (!lower_has_streams(l))
         return;
-    l->body = l->seq;
+    l->out->loop.body = l->seq;
     if (lower_has_batches(l))
-        lower_copy_updates(l, l->body);
+        lower_copy_updates(l, l->seq);
     else
         l->after = program_sequence(l->g);
     l->seq = l->after;
@@ -181,20 +199,15 @@ void lower_batches_end(struct lowering *l)
 
 enum emu_status lower_batches_close(struct lowering *l)
 {
+    struct prefetch *loop = &l->out->loop;
+
     if (!lower_has_streams(l))
         return EMU_OK;
-    l->link.before = l->before;
-    l->link.body = l->body;
-    l->link.after = l->after;
-    l->link.times = l->options->batches > 1 ? l->options->batches : 1;
-    if (!l->options->io_tiles) {
-        l->seq = l->before;
-        program_add(l->g, l->seq, program_repeat(l->g, l->link.times, l->body));
-        program_add(l->g, l->seq, l->after);
-        return graph_status(l->g);
+    loop->after = l->after;
+    TRY(op_prefetch(l->g, loop, &l->seq));
+    if (has_transfers(l)) {
+        find_transfers(l->out->in, l->og->inputs, loop->in);
+        find_transfers(l->out->out, l->og->outputs, loop->out);
     }
-    TRY(op_prefetch_run(l->g, l->options->io_tiles, &l->link, &l->seq));
-    find_transfers(l->out->in, l->og->inputs, l->link.in);
-    find_transfers(l->out->out, l->og->outputs, l->link.out);
     return EMU_OK;
 }

@@ -16,6 +16,13 @@ static void print_pixels(const struct pixel_format *p, FILE *f)
     fprintf(f, " pixels %d %s", (int)p->elem, digits);
 }
 
+static void print_loop(const struct lower_loop *o, FILE *f)
+{
+    fprintf(f, " batches %u open %d results %u link %u %u", o->batches, o->is_open, o->results,
+            o->link.tiles, o->link.depth);
+    print_pixels(o->pixels, f);
+}
+
 void lower_options_print(const struct lower_options *o, FILE *f)
 {
     fprintf(f, "real %d memory %a parameters %a states %d reserve %" PRIu64 " least %d",
@@ -24,7 +31,6 @@ void lower_options_print(const struct lower_options *o, FILE *f)
     fprintf(f, " depthwise %d partials %d keep %u %u blocks %d watch %d gradients %d",
             (int)o->depthwise, (int)o->partials, o->keep_begin, o->keep_end, (int)o->share_blocks,
             o->watch, o->gradients);
-    fprintf(f, " batches %u io %u body %d", o->batches, o->io_tiles, o->is_body);
-    print_pixels(o->pixels, f);
+    print_loop(&o->loop, f);
     fprintf(f, "\n");
 }

@@ -30,7 +30,8 @@ struct placed {
      * elements that fill it up, flat. */
     struct tensor state, state_row;
     int has_state;
-    struct tensor home; /* of a state: memory that lies where it is to lie, flat */
+    struct tensor running; /* of a running statistic in a loop: state_row itself, now a copy */
+    struct tensor home;    /* of a state: memory that lies where it is to lie, flat */
     int has_home;
     /* Of a parameter: what an update takes as its gradient, with the elements that fill it up, flat
      * and where the parameter lies. Of a gradient within a function: the same. */
@@ -53,12 +54,8 @@ struct lowering {
     struct graph *g;
     struct nn *nn;
     struct program seq;
-    /* A loop over micro batches (lower_batches.h): seq is its body, and what stands before and
-     * after it. Without one, after is seq. */
-    struct program before, after, body;
-    struct prefetch_run link; /* what goes through IO tiles; its lists are owned */
-    struct tensor *statistic; /* by update: the state of which the loop has a copy */
-    enum elem real;           /* of floats, where the lowering is now */
+    struct program after; /* what follows the batches of a loop (lower_batches.h); else seq */
+    enum elem real;       /* of floats, where the lowering is now */
     struct lowered_network *out;
     struct placed *at;      /* by value */
     struct placed *outer;   /* the same outside of functions, where states are */

@@ -140,7 +140,7 @@ static struct activation formatted_picture(struct lowering *l, const struct op_s
     struct program first = place(l);
     struct tensor raw;
     struct activation x =
-        op_pixels(l->nn, s->dim[0], s->dim[2], s->dim[3], l->options->pixels, &raw, in->name);
+        op_pixels(l->nn, s->dim[0], s->dim[2], s->dim[3], l->options->loop.pixels, &raw, in->name);
 
     in->lanes = x.c;
     lower_arrive(l, in, raw, first);
@@ -161,10 +161,10 @@ static struct activation streamed_picture(struct lowering *l, const struct op_sh
     return x;
 }
 
-/* Whether an input is what lower_options.pixels is the format of. */
+/* Whether an input is what lower_loop.pixels is the format of. */
 static int is_formatted(const struct lowering *l, uint32_t value)
 {
-    return l->options->pixels && value == l->og->input[0];
+    return l->options->loop.pixels && value == l->og->input[0];
 }
 
 static void add_picture(struct lowering *l, uint32_t value, struct lowered_value *in)
@@ -199,10 +199,10 @@ static struct tensor arriving(struct lowering *l, uint32_t value, enum elem elem
     uint32_t channels = s->rank == 4 ? s->dim[1] : 1;
     struct tensor t, raw;
 
-    if (is_formatted(l, value) && l->options->pixels->elem == ELEM_U8) {
+    if (is_formatted(l, value) && l->options->loop.pixels->elem == ELEM_U8) {
         t = op_bytes(l->nn, elem, s->rank, s->dim, channels,
-                     (uint32_t)op_shape_count(s) / s->dim[0] / channels, l->options->pixels, &raw,
-                     in->name);
+                     (uint32_t)op_shape_count(s) / s->dim[0] / channels, l->options->loop.pixels,
+                     &raw, in->name);
     } else {
         raw = t = graph_variable(l->g, elem, s->rank, s->dim, in->name);
         graph_map_linear(l->g, t, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
@@ -310,17 +310,12 @@ static uint32_t state_of(const struct op_graph *g, uint32_t value)
     return OP_NONE;
 }
 
-/* Whether a value is made once for a step, by an update, not for every micro batch. */
-static int is_of_update(const struct lowering *l, uint32_t value)
+/* Outputs are copied where they cannot be read after the run, or lie in pieces; of an open loop
+ * those of the last batch can. */
+static void add_output(struct lowering *l, uint32_t k)
 {
-    uint32_t node = l->og->value[value].node;
-
-    return node != OP_NONE && op_node_is(&l->og->node[node], OP_ParameterUpdate);
-}
-
-/* Outputs are copied where they cannot be read after the run, or lie in pieces. */
-static void add_output(struct lowering *l, uint32_t value, struct lowered_value *out)
-{
+    uint32_t value = l->og->output[k];
+    struct lowered_value *out = &l->out->out[k];
     const struct op_value *v = &l->og->value[value];
     uint32_t state = state_of(l->og, value);
     struct tensor t;
@@ -334,7 +329,7 @@ static void add_output(struct lowering *l, uint32_t value, struct lowered_value 
     }
     t = lower_view(l, value);
     out->elem = tensor_elem(l->g, t);
-    if (lower_has_streams(l) && !is_of_update(l, value)) {
+    if (lower_leaves(l, k) && !l->options->loop.is_open) {
         out->view = t;
         lower_stream_out(l, t, out);
         return;
@@ -347,6 +342,8 @@ static void add_output(struct lowering *l, uint32_t value, struct lowered_value 
         program_add(l->g, l->seq, program_copy(l->g, t, out->view));
     }
     graph_keep(l->g, out->view);
+    if (lower_leaves(l, k))
+        lower_stream_out(l, out->view, out);
 }
 
 /* ---- what is kept ---- */
@@ -571,16 +568,14 @@ static enum emu_status lower_all(struct lowering *l)
     TRY(graph_status(l->g));
     TRY(lower_groups(l));
     for (uint32_t k = 0; k < og->outputs; k++)
-        add_output(l, og->output[k], &l->out->out[k]);
+        add_output(l, k);
     lower_batches_end(l);
     lower_update_states(l);
     TRY(lower_batches_close(l));
     if (l->options->gradients)
         lower_list_gradients(l);
     l->out->functions = l->blocks->classes;
-    l->out->program = l->seq;
-    if (!l->options->is_body)
-        graph_set_program(l->g, l->seq);
+    graph_set_program(l->g, l->seq);
     return graph_status(l->g);
 }
 
@@ -713,7 +708,6 @@ static void lowering_end(struct lowering *l, struct equal_blocks *blocks)
     emu_free(l->conv_of);
     emu_free(l->gradient_of);
     emu_free(l->load);
-    lower_batches_free(l);
 }
 
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
@@ -754,5 +748,7 @@ void op_lower_free(struct lowered_network *n)
     emu_free(n->kept);
     emu_free(n->watched);
     emu_free(n->gradient);
+    emu_free(n->loop.in);
+    emu_free(n->loop.out);
     emu_free(n);
 }

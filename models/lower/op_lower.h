@@ -18,6 +18,20 @@ enum lower_sharing {
     SHARE_AUTO   /* SHARE_ALIKE where code does not fit otherwise */
 };
 
+/* How batches come to the chip, and their results leave it. In a loop, what is of a batch
+ * (lowered_value.is_streamed) comes and goes by streams while the program runs. */
+struct lower_loop {
+    /* Of a run. 0 and 1: one; it is a loop if there are IO tiles. More, of a step of training:
+     * micro batches whose gradients add up before parameters are updated. */
+    uint32_t batches;
+    int is_open;                  /* 1: as many as the host says come (struct prefetch) */
+    uint32_t results;             /* outputs that go to the host, the first ones; 0: all */
+    struct prefetch_options link; /* IO tiles, which are reserved, and what they hold */
+    /* NULL: pictures come as numbers. Else the first input is pictures in this format, which the
+     * network turns into numbers. */
+    const struct pixel_format *pixels;
+};
+
 struct lower_options {
     enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16:
                        pass_spell_windows() */
@@ -37,19 +51,7 @@ struct lower_options {
      */
     int watch;
     int gradients; /* 1: those of parameters can be read after a run: lowered_network.gradient */
-    /* Of a step of training: micro batches whose gradients add up before parameters are updated. 0
-     * and 1: the host writes all inputs before a run. More: the program is a loop over them, and
-     * what is of a micro batch (lowered_value.is_streamed) comes and goes by streams. */
-    uint32_t batches;
-    /* Of a step of training: not 0: what is of a micro batch goes through so many tiles, the last
-     * of the chip, which fetch the next one meanwhile (op_prefetch_run()). They are reserved. */
-    uint32_t io_tiles;
-    /* NULL: the host writes pictures as numbers. Else the first input is pictures in this format,
-     * which the network turns into numbers. */
-    const struct pixel_format *pixels;
-    /* 1: the caller makes the graph's program out of lowered_network.program, and brings pictures
-     * to lowered_value.raw. */
-    int is_body;
+    struct lower_loop loop; /* all zero: inputs are written before a run, outputs read after it */
 };
 
 /* An input or output of the program, or a value that is kept. */
@@ -60,8 +62,8 @@ struct lowered_value {
     enum elem elem;
     unsigned lanes; /* not 0: an input that lies as [n][h][w][lanes], though its shape is
                        [n][c][h][w] */
-    /* 1: of a micro batch. It is a transfer of a stream for each of them; raw: what the transfer
-     * goes to or comes from, maybe filled up. */
+    /* 1: of a batch of a loop, a transfer of `stream` for each of them. raw: what the transfer goes
+     * to or comes from, maybe filled up; of several that IO tiles hold the first. */
     int is_streamed;
     uint32_t stream;
     struct tensor raw;
@@ -102,7 +104,7 @@ struct lowered_network {
     struct lowered_value *gradient;
     uint32_t gradients;
     struct conv_plans plans; /* by convolution, in the order of groups */
-    struct program program;  /* computes one batch */
+    struct prefetch loop;    /* if the options say so; its lists are owned */
 };
 
 /* Whether every node can be lowered; those that cannot are collected in g as problems (op_graph.h).

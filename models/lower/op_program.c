@@ -17,16 +17,6 @@
  * takes them or not, which are no reason to give up. */
 enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64, ALLOWED_BYTES = 64 * 1024 };
 
-static enum emu_status add_loop(struct op_program *p, const struct prefetch_options *o)
-{
-    const struct lowered_network *n = p->network;
-    struct program loop;
-
-    TRY(op_prefetch(p->graph, o, n->in[0].raw, n->program, n->out[0].view, &loop, &p->prefetch));
-    graph_set_program(p->graph, loop);
-    return EMU_OK;
-}
-
 int op_plans_hopeless(const struct conv_plans *p, const struct arch *a)
 {
     return !p->fits && p->peak_bytes >= OP_HOPELESS * (uint64_t)a->mem_bytes + ALLOWED_BYTES;
@@ -64,17 +54,13 @@ static enum emu_status lower_program(const struct fitting *f, const struct lower
                                      struct op_program *p)
 {
     const struct op_program_options *o = f->o;
-    const struct prefetch_options ahead = { .tiles = o->lower.io_tiles,
-                                            .depth = o->lower.io_tiles != 0 };
     struct lower_options lower = o->lower;
 
-    lower.is_body = o->prefetch != NULL;
     lower.reserve_bytes += t->reserve;
     lower.least_memory = t->room == ROOM_MOST;
     TRY(graph_new(f->a, &kernel_library, &p->graph));
-    TRY(prefetch_reserve(p->graph, o->prefetch ? o->prefetch : &ahead));
-    TRY(op_lower(p->graph, f->og, &lower, &p->network));
-    return o->prefetch ? add_loop(p, o->prefetch) : EMU_OK;
+    TRY(prefetch_reserve(p->graph, &lower.loop.link));
+    return op_lower(p->graph, f->og, &lower, &p->network);
 }
 
 static void report_plans(const struct op_program *p, struct progress *progress)

@@ -10,8 +10,6 @@
 
 struct op_program_options {
     struct lower_options lower;
-    /* Not NULL: the program is a loop over batches; lower.pixels must be set. NULL: one run. */
-    const struct prefetch_options *prefetch; /* borrowed */
     struct compile_options compile;
     struct schedule_store *schedules; /* borrowed; NULL: attempts share one of their own */
     /* 1: do not compile a network that is expected to need OP_HOPELESS times the memory. */
@@ -30,7 +28,6 @@ struct op_program {         /* all owned */
                                states; shares all but its values */
     struct graph *graph;
     struct lowered_network *network;
-    struct prefetch prefetch;
     struct compiled *compiled; /* may not fit: compiled_fits(); NULL: given up, plans say why */
     uint64_t need_bytes;       /* of the tile that needs most; what is expected if compiled is NULL,
                                   an estimate where it was given up */

@@ -40,8 +40,7 @@ static enum emu_status build(struct picture_stream *s)
                    .memory_proportion = s->o.memory_proportion,
                    .parameter_proportion = s->o.parameter_proportion,
                    .depthwise = s->o.depthwise,
-                   .pixels = &c },
-        .prefetch = &s->o.prefetch,
+                   .loop = { .is_open = 1, .results = 1, .link = s->o.prefetch, .pixels = &c } },
         .compile = s->o.compile,
         .schedules = s->o.schedules,
         .outlook = s->o.outlook,
@@ -103,7 +102,7 @@ uint64_t stream_need_bytes(const struct picture_stream *s)
 
 const struct prefetch *stream_prefetch(const struct picture_stream *s)
 {
-    return &s->p.prefetch;
+    return &s->p.network->loop;
 }
 
 struct session *stream_session(struct picture_stream *s)
@@ -207,23 +206,25 @@ static enum emu_status connect(struct picture_stream *s)
     const struct session_calls control = { .ctx = s, .transfer = send_control };
     const struct session_calls in = { s, send_batch, batch_arrived };
     const struct session_calls out = { s, take_scores, results_left };
+    const struct lowered_network *n = s->p.network;
 
     if (s->o.prefetch.depth)
-        TRY(session_connect(s->session, s->p.prefetch.begin, &begin));
-    TRY(session_connect(s->session, s->p.prefetch.control, &control));
-    TRY(session_connect(s->session, s->p.prefetch.in, &in));
-    return session_connect(s->session, s->p.prefetch.out, &out);
+        TRY(session_connect(s->session, n->loop.begin, &begin));
+    TRY(session_connect(s->session, n->loop.control, &control));
+    TRY(session_connect(s->session, n->in[0].stream, &in));
+    return session_connect(s->session, n->out[0].stream, &out);
 }
 
 static void close_record(struct picture_stream *s)
 {
     const struct host *h = session_run_image(s->session)->host;
+    const struct lowered_network *n = s->p.network;
 
     s->record.cycles = session_cycles(s->session);
-    s->record.bytes_in = host_record(h, s->p.prefetch.in)->bytes;
-    s->record.packets_in = host_record(h, s->p.prefetch.in)->packets;
-    s->record.link_cycles = host_record(h, s->p.prefetch.in)->busy_cycles;
-    s->record.bytes_out = host_record(h, s->p.prefetch.out)->bytes;
+    s->record.bytes_in = host_record(h, n->in[0].stream)->bytes;
+    s->record.packets_in = host_record(h, n->in[0].stream)->packets;
+    s->record.link_cycles = host_record(h, n->in[0].stream)->busy_cycles;
+    s->record.bytes_out = host_record(h, n->out[0].stream)->bytes;
     stream_times_sum(&s->times);
 }
 

@@ -295,8 +295,9 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     o.program.lower.share_blocks = t->q->share_blocks ? SHARE_NONE : SHARE_EQUAL;
     o.program.lower.gradients = t->q->gradients != NULL && chip == &t->chip;
     if (chip == &t->chip) {
-        o.program.lower.io_tiles = t->link.io_tiles;
-        o.program.lower.pixels = t->link.pixels.elem == ELEM_U8 ? &t->link.pixels : NULL;
+        o.program.lower.loop.link =
+            (struct prefetch_options){ t->link.io_tiles, t->link.io_tiles != 0 };
+        o.program.lower.loop.pixels = t->link.pixels.elem == ELEM_U8 ? &t->link.pixels : NULL;
     }
     TRY(check_nodes(g, t->q->json));
     TRY(op_lower_check_machine(&t->arch, g));

@@ -23,11 +23,13 @@ enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
     *out = (struct train_chip){ .g = g,
                                 .step = *step,
                                 .batches = o->batches ? o->batches : 1,
-                                .looks_ahead = lower->io_tiles && !lower->watch,
+                                .looks_ahead = lower->loop.link.tiles && !lower->watch,
                                 .loss_scale = { .now = o->loss_scale, .dynamic = o->dynamic_scale },
                                 .seed = o->seed };
-    lower->batches = lower->watch ? 1 : out->batches;
-    lower->io_tiles = lower->watch ? 0 : lower->io_tiles;
+    if (lower->watch)
+        lower->loop = (struct lower_loop){ .pixels = lower->loop.pixels };
+    else
+        lower->loop.batches = out->batches;
     system_init(&out->system, a, g, &with);
     return system_build(&out->system);
 }

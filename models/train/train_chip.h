@@ -12,9 +12,9 @@ struct train_chip_options {
     int dynamic_scale;  /* it is the first one */
     uint64_t seed;      /* of everything that is drawn */
     uint32_t batches;   /* micro batches of a step, in a loop on the chip; 0: one */
-    /* program.lower.io_tiles: what is of a micro batch goes through so many tiles;
-     * program.lower.pixels: with bytes as pictures, of which the feed gives the numbers 0 to 255.
-     */
+    /* program.lower.loop.link: what is of a micro batch goes through its IO tiles;
+     * program.lower.loop.pixels: with bytes as pictures, of which the feed gives the numbers 0 to
+     * 255. */
 };
 /* f16 with f32 states, loss scale 128, seed 1. */
 struct train_chip_options train_chip_usual(void);

@@ -20,6 +20,7 @@ struct prefetch_trial {
     struct graph *g;
     struct tensor in, out;
     struct prefetch p;
+    struct prefetch_transfer t[2]; /* of p: in, out */
     struct compiled *c;
     struct session *s;
     float data[BATCHES * ELEMENTS];
@@ -52,6 +53,22 @@ static struct program body(struct prefetch_trial *x, uint32_t tiles, uint32_t ro
     return all;
 }
 
+/* A loop, open unless p->times, around a body that makes one tensor of another. */
+static enum emu_status loop_of(struct graph *g, struct prefetch *p, struct prefetch_transfer t[2],
+                               struct program body, struct program *loop)
+{
+    *p = (struct prefetch){ .link = p->link,
+                            .times = p->times,
+                            .before = program_sequence(g),
+                            .body = body,
+                            .after = program_sequence(g),
+                            .in = &t[0],
+                            .out = &t[1],
+                            .ins = 1,
+                            .outs = 1 };
+    return op_prefetch(g, p, loop);
+}
+
 /* What the host says with batches 0 .. n - 1. */
 static void fill_control(struct prefetch_trial *x, uint32_t n)
 {
@@ -81,7 +98,10 @@ static void prefetch_trial_new(struct prefetch_trial *x, const char *machine, ui
     assert_int_equal(graph_new(&x->arch, &kernel_library, &x->g), EMU_OK);
     assert_int_equal(prefetch_reserve(x->g, &x->o), EMU_OK);
     loop = body(x, graph_arch(x->g)->tiles - io, rounds);
-    if (op_prefetch(x->g, &x->o, x->in, loop, x->out, &loop, &x->p) != EMU_OK)
+    x->t[0] = (struct prefetch_transfer){ .at = x->in, .name = "in" };
+    x->t[1] = (struct prefetch_transfer){ .at = x->out, .name = "out" };
+    x->p.link = x->o;
+    if (loop_of(x->g, &x->p, x->t, loop, &loop) != EMU_OK)
         fail_msg("%s", emu_error());
     graph_set_program(x->g, loop);
     if (graph_compile(x->g, &co, &x->c) != EMU_OK)
@@ -106,13 +126,14 @@ static void prefetch_trial_run(struct prefetch_trial *x, uint32_t n, uint32_t ro
     json_t *report;
 
     fill_control(x, n);
-    if (x->o.depth)
+    if (!x->p.times && x->o.depth)
         assert_int_equal(session_feed(x->s, x->p.begin, x->begin, 1), EMU_OK);
-    assert_int_equal(session_feed(x->s, x->p.control, x->control, n + !x->o.depth), EMU_OK);
-    assert_int_equal(session_feed(x->s, x->p.in, x->data, n), EMU_OK);
+    if (!x->p.times)
+        assert_int_equal(session_feed(x->s, x->p.control, x->control, n + !x->o.depth), EMU_OK);
+    assert_int_equal(session_feed(x->s, x->t[0].stream, x->data, n), EMU_OK);
     if (session_run(x->s) != EMU_OK)
         fail_msg("%s", emu_error());
-    assert_int_equal(session_output(x->s, x->p.out, &got, &transfers), EMU_OK);
+    assert_int_equal(session_output(x->s, x->t[1].stream, &got, &transfers), EMU_OK);
     assert_int_equal(transfers, x->done + n);
     for (uint32_t i = 0; i < n * ELEMENTS; i++) {
         if (((float *)got)[x->done * ELEMENTS + i] != x->data[i] + (float)rounds)
@@ -134,13 +155,14 @@ static void prefetch_trial_interpret(struct prefetch_trial *x, uint32_t n, uint3
 
     fill_control(x, n);
     assert_int_equal(interpreter_new(x->g, &p), EMU_OK);
-    if (x->o.depth)
+    if (!x->p.times && x->o.depth)
         assert_int_equal(interpreter_feed(p, x->p.begin, x->begin, 1), EMU_OK);
-    assert_int_equal(interpreter_feed(p, x->p.control, x->control, n + 1), EMU_OK);
-    assert_int_equal(interpreter_feed(p, x->p.in, x->data, n), EMU_OK);
+    if (!x->p.times)
+        assert_int_equal(interpreter_feed(p, x->p.control, x->control, n + 1), EMU_OK);
+    assert_int_equal(interpreter_feed(p, x->t[0].stream, x->data, n), EMU_OK);
     if (interpreter_run(p, 1000000) != EMU_OK)
         fail_msg("%s", emu_error());
-    got = interpreter_output(p, x->p.out, &transfers);
+    got = interpreter_output(p, x->t[1].stream, &transfers);
     assert_int_equal(transfers, n);
     for (uint32_t i = 0; i < n * ELEMENTS; i++)
         assert_true(got[i] == x->data[i] + (float)rounds);
@@ -162,6 +184,25 @@ static void any_depth_and_number_of_batches(void **state)
             prefetch_trial_new(&x, "toy16", how[k].io, how[k].depth, 3);
             prefetch_trial_run(&x, n, 3);
             prefetch_trial_run(&x, n > 1 ? n - 1 : 2, 3); /* the program starts over */
+            prefetch_trial_interpret(&x, n, 3);
+            prefetch_trial_free(&x);
+        }
+    }
+}
+
+/* Fetch, then compute; with a number of batches that the program knows there are no control words.
+ */
+static void a_fixed_number_in_turn(void **state)
+{
+    (void)state;
+    for (uint32_t io = 0; io <= 3; io++) {
+        for (uint32_t n = 1; n <= 3; n += 2) {
+            struct prefetch_trial x = { .p = { .times = n } };
+
+            prefetch_trial_new(&x, "toy16", io, 0, 3);
+            assert_int_equal(x.p.control, UINT32_MAX);
+            prefetch_trial_run(&x, n, 3);
+            prefetch_trial_run(&x, n, 3);
             prefetch_trial_interpret(&x, n, 3);
             prefetch_trial_free(&x);
         }
@@ -282,9 +323,9 @@ static void calls_answer_transfers(void **state)
         fill_control(&x, BATCHES);
         assert_int_equal(session_connect(x.s, x.p.begin, &begin), EMU_OK);
         assert_int_equal(session_connect(x.s, x.p.control, &say), EMU_OK);
-        assert_int_equal(session_connect(x.s, x.p.in, &in), EMU_OK);
-        assert_int_equal(session_connect(x.s, x.p.in, &in), EMU_USAGE);
-        assert_int_equal(session_connect(x.s, x.p.out, &out), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.t[0].stream, &in), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.t[0].stream, &in), EMU_USAGE);
+        assert_int_equal(session_connect(x.s, x.t[1].stream, &out), EMU_OK);
         assert_int_equal(session_run(x.s), fail_at ? EMU_FAULT : EMU_OK);
         assert_int_equal(c.sent, fail_at ? fail_at : BATCHES);
         assert_int_equal(c.arrived, c.sent);
@@ -298,6 +339,7 @@ static void calls_answer_transfers(void **state)
 static enum emu_status try_size(uint32_t io, uint32_t depth, uint32_t elements, struct prefetch *p)
 {
     const struct prefetch_options o = { io, depth };
+    struct prefetch_transfer x[2];
     struct graph *g;
     struct tensor t, r;
     struct program loop;
@@ -310,7 +352,10 @@ static enum emu_status try_size(uint32_t io, uint32_t depth, uint32_t elements, 
         r = graph_variable(g, ELEM_F32, 0, NULL, "out");
         graph_map_linear(g, t, 4, 4, 0, 16 - io);
         graph_map(g, r, 0);
-        s = op_prefetch(g, &o, t, program_sequence(g), r, &loop, p);
+        x[0] = (struct prefetch_transfer){ .at = t, .name = "in" };
+        x[1] = (struct prefetch_transfer){ .at = r, .name = "out" };
+        *p = (struct prefetch){ .link = o };
+        s = loop_of(g, p, x, program_sequence(g), &loop);
     }
     graph_free(g);
     return s;
@@ -339,7 +384,7 @@ enum { SMALL = 5, RUNS = 3 };
 
 /* Two tensors a batch; the body makes two others of them. */
 struct run_trial {
-    struct prefetch_run r;
+    struct prefetch r;
     struct prefetch_transfer in[2], out[2];
     float large[ELEMENTS];
     uint64_t asked[2], told[2];
@@ -382,41 +427,56 @@ static enum emu_status take_small(void *ctx, uint64_t n, void *data)
     return EMU_OK;
 }
 
-/* Buffers are full from run to run: of the first the host writes them. */
-static void runs_begin_with_what_is_there(void **state)
+/* The loop, compiled and loaded; t->r says what it is. */
+static void run_trial_new(struct prefetch_trial *x, struct run_trial *t)
 {
     const struct compile_options co = { .threads = 1 };
-    const struct session_options so = { .threads = 2, .check = 1 };
-    const uint32_t small = SMALL, times = 3, tiles = 16 - IO_TILES;
-    const struct prefetch_options reserve = { IO_TILES, 1 };
-    struct prefetch_trial x = { .arch = *arch_preset("toy16") };
-    struct run_trial t = { .r = { .times = times, .ins = 2, .outs = 2 } };
-    uint8_t zeros[8] = { 0 };
+    const struct session_options so = { .threads = 2, .check = 1, .record = 1 };
+    const uint32_t small = SMALL, tiles = 16 - t->r.link.tiles;
     struct program loop;
     struct tensor given, got;
 
+    x->arch = *arch_preset("toy16");
+    assert_int_equal(graph_new(&x->arch, &kernel_library, &x->g), EMU_OK);
+    assert_int_equal(prefetch_reserve(x->g, &t->r.link), EMU_OK);
+    t->r.before = program_sequence(x->g);
+    t->r.after = program_sequence(x->g);
+    t->r.body = body(x, tiles, 3);
+    given = graph_variable(x->g, ELEM_U8, 1, &small, "given");
+    got = graph_variable(x->g, ELEM_U8, 1, &small, "got");
+    graph_map(x->g, given, 1);
+    graph_map(x->g, got, 2);
+    program_add(x->g, t->r.body, program_copy(x->g, given, got));
+    t->in[0] = (struct prefetch_transfer){ .at = x->in, .name = "large" };
+    t->in[1] = (struct prefetch_transfer){ .at = given, .name = "small" };
+    t->out[0] = (struct prefetch_transfer){ .at = x->out, .name = "large" };
+    t->out[1] = (struct prefetch_transfer){ .at = got, .name = "small" };
+    t->r.in = t->in;
+    t->r.out = t->out;
+    t->r.ins = t->r.outs = 2;
+    if (op_prefetch(x->g, &t->r, &loop) != EMU_OK)
+        fail_msg("%s", emu_error());
+    graph_set_program(x->g, loop);
+    if (graph_compile(x->g, &co, &x->c) != EMU_OK || session_new(x->c, &so, &x->s) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+static void run_trial_free(struct prefetch_trial *x)
+{
+    session_free(x->s);
+    compiled_free(x->c);
+    graph_free(x->g);
+}
+
+/* Buffers are full from run to run: of the first the host writes them. */
+static void runs_begin_with_what_is_there(void **state)
+{
+    struct run_trial t = { .r = { .link = { IO_TILES, 1 }, .times = 3 } };
+    struct prefetch_trial x = { 0 };
+    uint8_t zeros[8] = { 0 };
+
     (void)state;
-    assert_int_equal(graph_new(&x.arch, &kernel_library, &x.g), EMU_OK);
-    assert_int_equal(prefetch_reserve(x.g, &reserve), EMU_OK);
-    t.r.before = program_sequence(x.g);
-    t.r.after = program_sequence(x.g);
-    t.r.body = body(&x, tiles, 3);
-    given = graph_variable(x.g, ELEM_U8, 1, &small, "given");
-    got = graph_variable(x.g, ELEM_U8, 1, &small, "got");
-    graph_map(x.g, given, 1);
-    graph_map(x.g, got, 2);
-    program_add(x.g, t.r.body, program_copy(x.g, given, got));
-    t.in[0] = (struct prefetch_transfer){ .at = x.in, .name = "large" };
-    t.in[1] = (struct prefetch_transfer){ .at = given, .name = "small" };
-    t.out[0] = (struct prefetch_transfer){ .at = x.out, .name = "large" };
-    t.out[1] = (struct prefetch_transfer){ .at = got, .name = "small" };
-    t.r.in = t.in;
-    t.r.out = t.out;
-    if (op_prefetch_run(x.g, IO_TILES, &t.r, &loop) != EMU_OK)
-        fail_msg("%s", emu_error());
-    graph_set_program(x.g, loop);
-    if (graph_compile(x.g, &co, &x.c) != EMU_OK || session_new(x.c, &so, &x.s) != EMU_OK)
-        fail_msg("%s", emu_error());
+    run_trial_new(&x, &t);
     for (unsigned k = 0; k < 2; k++) {
         const struct session_calls in = { &t, k ? send_small : send_large, NULL };
         const struct session_calls out = { &t, k ? take_small : take_large, NULL };
@@ -426,19 +486,74 @@ static void runs_begin_with_what_is_there(void **state)
     }
     for (uint32_t i = 0; i < ELEMENTS; i++)
         t.large[i] = of_batch(0, i);
-    assert_int_equal(session_write(x.s, t.in[0].buffer, t.large), EMU_OK);
-    assert_int_equal(session_write(x.s, t.in[1].buffer, zeros), EMU_OK);
+    assert_int_equal(session_write(x.s, t.in[0].buffer[0], t.large), EMU_OK);
+    assert_int_equal(session_write(x.s, t.in[1].buffer[0], zeros), EMU_OK);
     for (unsigned k = 1; k <= RUNS; k++) {
         if (session_run(x.s) != EMU_OK)
             fail_msg("%s", emu_error());
         for (unsigned i = 0; i < 2; i++) {
-            assert_int_equal(t.asked[i], k * times);
-            assert_int_equal(t.told[i], k * times);
+            assert_int_equal(t.asked[i], k * t.r.times);
+            assert_int_equal(t.told[i], k * t.r.times);
         }
     }
-    session_free(x.s);
-    compiled_free(x.c);
-    graph_free(x.g);
+    run_trial_free(&x);
+}
+
+/* An open loop takes as many tensors with a batch as there are; the last bytes of a small one share
+ * their word with none. */
+static void several_tensors_through_an_open_loop(void **state)
+{
+    static const struct prefetch_options link[] = { { 0, 0 }, { 3, 0 }, { 3, 1 }, { 7, 3 } };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(link); k++) {
+        struct run_trial t = { .r = { .link = link[k] } };
+        struct prefetch_trial x = { .o = link[k] };
+        uint32_t fed = link[k].tiles ? 8 : SMALL; /* filled up where IO tiles share it */
+        uint8_t small[BATCHES * 8], *got_small;
+        uint64_t transfers;
+        float *got;
+
+        run_trial_new(&x, &t);
+        fill_control(&x, BATCHES);
+        for (uint32_t i = 0; i < BATCHES * fed; i++)
+            small[i] = (uint8_t)(3 * i);
+        if (link[k].depth)
+            assert_int_equal(session_feed(x.s, t.r.begin, x.begin, 1), EMU_OK);
+        assert_int_equal(session_feed(x.s, t.r.control, x.control, BATCHES + !link[k].depth),
+                         EMU_OK);
+        assert_int_equal(session_feed(x.s, t.in[0].stream, x.data, BATCHES), EMU_OK);
+        assert_int_equal(session_feed(x.s, t.in[1].stream, small, BATCHES), EMU_OK);
+        if (session_run(x.s) != EMU_OK)
+            fail_msg("%s", emu_error());
+        assert_int_equal(session_output(x.s, t.out[0].stream, (void **)&got, &transfers), EMU_OK);
+        assert_int_equal(transfers, BATCHES);
+        assert_int_equal(session_output(x.s, t.out[1].stream, (void **)&got_small, &transfers),
+                         EMU_OK);
+        assert_int_equal(transfers, BATCHES);
+        for (uint32_t b = 0; b < BATCHES; b++) {
+            assert_true(got[b * ELEMENTS + b] == x.data[b * ELEMENTS + b] + 3);
+            assert_memory_equal(&got_small[b * SMALL], &small[b * fed], SMALL);
+        }
+        emu_free(got);
+        emu_free(got_small);
+        run_trial_free(&x);
+    }
+}
+
+/* Only an open loop asks for several batches before it needs them. */
+static void a_fixed_number_is_held_once(void **state)
+{
+    struct prefetch p = { .link = { 4, 2 }, .times = 3 };
+    struct program loop;
+    struct graph *g;
+
+    (void)state;
+    assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
+    assert_int_equal(prefetch_reserve(g, &p.link), EMU_OK);
+    assert_int_equal(op_prefetch(g, &p, &loop), EMU_USAGE);
+    assert_non_null(strstr(emu_error(), "a prefetch depth of 2 for 3 batches a run"));
+    graph_free(g);
 }
 
 /* A batch of 90,000 bytes, with IO tiles that have room for 60 KiB each. */
@@ -453,13 +568,15 @@ static void too_little_room_for_a_run(void **state)
     (void)state;
     for (unsigned k = 0; k < EMU_COUNT_OF(trial); k++) {
         struct prefetch_transfer in = { .name = "in" }, out = { .name = "out" };
-        struct prefetch_run r = { .times = 1, .in = &in, .out = &out, .ins = 1, .outs = 1 };
+        struct prefetch r = {
+            .link = { trial[k].io, 1 }, .times = 1, .in = &in, .out = &out, .ins = 1, .outs = 1
+        };
         struct graph *g;
         struct program loop;
         enum emu_status s;
 
         assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
-        assert_int_equal(prefetch_reserve(g, &(struct prefetch_options){ trial[k].io, 1 }), EMU_OK);
+        assert_int_equal(prefetch_reserve(g, &r.link), EMU_OK);
         in.at = graph_variable(g, ELEM_U8, 1, &n, "in");
         out.at = graph_variable(g, ELEM_F32, 1, &one, "out");
         graph_map_linear(g, in.at, 4, 4, 0, 14);
@@ -467,7 +584,7 @@ static void too_little_room_for_a_run(void **state)
         r.before = program_sequence(g);
         r.body = program_sequence(g);
         r.after = program_sequence(g);
-        s = op_prefetch_run(g, trial[k].io, &r, &loop);
+        s = op_prefetch(g, &r, &loop);
         assert_int_equal(s, trial[k].fits ? EMU_OK : EMU_USAGE);
         if (!trial[k].fits)
             assert_non_null(strstr(emu_error(), "2 IO tiles are needed"));
@@ -480,10 +597,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 
         cmocka_unit_test(any_depth_and_number_of_batches),
+        cmocka_unit_test(a_fixed_number_in_turn),
         cmocka_unit_test(the_period_is_the_longer_of_both),
         cmocka_unit_test(calls_answer_transfers),
         cmocka_unit_test(too_little_room_is_said),
         cmocka_unit_test(runs_begin_with_what_is_there),
+        cmocka_unit_test(several_tensors_through_an_open_loop),
+        cmocka_unit_test(a_fixed_number_is_held_once),
         cmocka_unit_test(too_little_room_for_a_run),
     };
 

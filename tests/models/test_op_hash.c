@@ -126,7 +126,8 @@ static void values_count(void **unused)
     assert_true(counts(&g->f32_nodes));
 }
 
-/* Numbers that a run begins with are written by the host; of a state that is no input they are not. */
+/* Numbers that a run begins with are written by the host; of a state that is no input they are not.
+ */
 static void first_numbers(void **unused)
 {
     (void)unused;
@@ -192,8 +193,8 @@ static void options_count(void **unused)
         const struct pixel_format *pixels;
 
         ((uint8_t *)&o)[at] ^= 1;
-        pixels = o.pixels;
-        o.pixels = NULL;
+        pixels = o.loop.pixels;
+        o.loop.pixels = NULL;
         if (!pixels)
             silent += hash128_equal(hash_options(&none), hash_options(&o));
     }
@@ -203,7 +204,7 @@ static void options_count(void **unused)
 static void pixels_count(void **unused)
 {
     struct pixel_format format = { .elem = ELEM_U8 };
-    struct lower_options o = { .real = ELEM_F16, .pixels = &format };
+    struct lower_options o = { .real = ELEM_F16, .loop.pixels = &format };
     struct hash128 first = hash_options(&o);
 
     (void)unused;
@@ -212,7 +213,7 @@ static void pixels_count(void **unused)
     format.number[2][255] = 0;
     format.elem = ELEM_F16;
     assert_false(hash128_equal(first, hash_options(&o)));
-    o.pixels = NULL;
+    o.loop.pixels = NULL;
     assert_false(hash128_equal(first, hash_options(&o)));
 }
 

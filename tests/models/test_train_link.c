@@ -150,8 +150,8 @@ static void linked_begin(struct linked *x, const struct link_case *c, uint32_t i
     x->pixels = picture_pixels(mean, std, input);
     o.program.lower.real = c->real;
     o.program.lower.states = c->states;
-    o.program.lower.io_tiles = io_tiles;
-    o.program.lower.pixels = x->bytes ? &x->pixels : NULL;
+    o.program.lower.loop.link = (struct prefetch_options){ io_tiles, io_tiles != 0 };
+    o.program.lower.loop.pixels = x->bytes ? &x->pixels : NULL;
     o.batches = c->batches;
     if (train_chip_new(&a, graph, &step, &o, &x->chip) != EMU_OK ||
         train_chip_begin(&x->chip, &so) != EMU_OK)
@@ -388,7 +388,7 @@ static void cycles(void **state)
 static void refused(void **state)
 {
     const struct arch *a = arch_preset("toy16");
-    struct op_program_options o = { .lower = { .real = ELEM_F16, .io_tiles = 16 } };
+    struct op_program_options o = { .lower = { .real = ELEM_F16, .loop.link = { 16, 1 } } };
     struct train_optimiser opt;
     struct train_step step;
     struct op_program p;

@@ -1,5 +1,5 @@
-/* prefetch_parts.h - what the loops of IO tiles have in common: buffers, room, parts of a group;
- * private to programs/library/prefetch.
+/* prefetch_parts.h - buffers on IO tiles, what goes into them and comes out, and parts of a sync
+ * group; private to programs/library/prefetch.
  */
 #ifndef PROGRAMS_PREFETCH_PARTS_H
 #define PROGRAMS_PREFETCH_PARTS_H
@@ -7,24 +7,40 @@
 #include "emu/emu.h"
 #include "programs/library/prefetch/prefetch.h"
 
-/* Parts of a batch on an IO tile are multiples of so many bytes, which are whole words of every
- * type, so that a request can write straight into the buffer. */
-enum { PREFETCH_GRAIN_BYTES = 64 };
 enum { GROUP_COMPUTE, GROUP_IO };
+enum { GO, ASK, CONTROL_WORDS };
 
-/* The tiles of IO: the first of so many. */
-static inline uint32_t prefetch_first(const struct graph *g, uint32_t io_tiles)
+struct prefetching {
+    struct graph *g;
+    struct prefetch *p;
+    struct tensor control[PREFETCH_MAX_DEPTH]; /* of an open loop: of the batch in the buffer */
+    uint32_t body;                             /* of an open loop: a function */
+};
+
+/* Batches that the buffers hold. */
+static inline uint32_t prefetch_buffers(const struct prefetch *p)
 {
-    return graph_arch(g)->tiles - io_tiles;
+    return p->link.depth ? p->link.depth : 1;
 }
 
-/* Bytes of the fullest of `tiles` tiles that hold so many. */
-uint64_t prefetch_part_bytes(uint64_t bytes, uint32_t tiles);
-/* Bytes of an IO tile that buffers may take. */
-uint64_t prefetch_room(const struct graph *g);
-/* n elements on IO tiles first, first + 1, .. */
-struct tensor prefetch_buffer(struct graph *g, enum elem e, uint32_t n, uint32_t first,
-                              uint32_t tiles, const char *name);
+static inline int prefetch_is_open(const struct prefetch *p)
+{
+    return !p->times;
+}
+
+/* Makes buffers, control words and streams. EMU_USAGE when buffers do not fit. */
+enum emu_status prefetch_make(struct prefetching *x) EMU_MUST_CHECK;
+
+/* What is done with a buffer in the program of IO tiles, or without them of those that compute:
+ * transfers in or out, whole or in halves. */
+typedef struct program prefetch_transfer_part(struct graph *g, uint32_t stream, struct tensor t);
+void prefetch_add_in(struct prefetching *x, struct program seq, uint32_t buffer,
+                     prefetch_transfer_part *part);
+void prefetch_add_out(struct prefetching *x, struct program seq, uint32_t buffer,
+                      prefetch_transfer_part *part);
+/* Between a buffer and what the body reads or makes: an exchange of all tiles. */
+void prefetch_hand_over(struct prefetching *x, struct program seq, uint32_t buffer);
+void prefetch_take_results(struct prefetching *x, struct program seq, uint32_t buffer);
 
 static inline struct program prefetch_for_group(struct graph *g, unsigned group,
                                                 struct program part)
