@@ -40,7 +40,7 @@ UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
 FIXTURES := $(O)/tests/fixtures.a
 # What a link takes of its prerequisites: headers are there, too, once a .d file names them.
-LINKED    = $(filter-out %.h %.def,$^)
+LINKED    = $(filter-out %.h %.def %.inc,$^)
 
 # gcc's OpenMP inside the program: then main.c can say how its threads wait before it asks. clang's asks later.
 GOMP     := $(if $(findstring clang,$(CC)),,$(wildcard $(shell $(CC) -print-file-name=libgomp.a)))

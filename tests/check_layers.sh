@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fails when a file includes across the layers of tests/layers.txt, or when a word of a higher floor leaks into a lower one.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files -co --exclude-standard -- '*.c' '*.h' | awk -v rules=tests/layers.txt '
+# What the assembler includes (programs/library/*/*.inc) is no part of a C file.
+git ls-files -co --exclude-standard -- '*.c' '*.h' '*.def' '*/cli/*.inc' | awk -v rules=tests/layers.txt '
     BEGIN {
         while ((getline line < rules) > 0) {
             n = split(line, f, " ")
@@ -36,14 +37,23 @@ if [ -n "$twice" ]; then
     exit 1
 fi
 # The machine knows nothing about networks.
-if git ls-files -co --exclude-standard -- 'emu/*.c' 'emu/*.h' |
+if git ls-files -co --exclude-standard -- 'emu/*.c' 'emu/*.h' 'emu/*.def' 'emu/*.inc' |
     xargs grep -niwE 'tensors?|graphs?|neural' /dev/null; then
     echo "words of a higher floor in emu/"
     exit 1
 fi
+# Nor do its options, its commands and its other tables. A layer is something a profile has, and the stepper goes to one; a compiled
+# program has neither networks nor training.
+if git ls-files -co --exclude-standard -- 'emu/*.def' 'emu/*.inc' 'emu/cli/*.[ch]' 'programs/cli/*.def' |
+    xargs grep -niE '\b(networks?|epochs?|loss|onnx)(\b|_)' /dev/null ||
+    git ls-files -co --exclude-standard -- 'emu/cli/*.def' 'emu/cli/*.inc' 'emu/cli/options*.[ch]' emu/cli/request.h 'programs/cli/*.def' |
+    xargs grep -niE '\blayers?(\b|_)' /dev/null; then
+    echo "words of a higher floor in tables"
+    exit 1
+fi
 # Numbers of a chip stand in emu/arch only.
-if git ls-files -co --exclude-standard -- 'emu/*.[ch]' 'programs/*.[ch]' 'models/*.[ch]' | grep -v '^emu/arch/' |
-    xargs grep -nE '\b(1472|638976|0x4c000|212992)\b' /dev/null | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)'; then
+if git ls-files -co --exclude-standard -- 'emu/*.[ch]' 'programs/*.[ch]' 'models/*.[ch]' 'emu/*.def' 'programs/*.def' 'models/*.def' '*.inc' |
+    grep -v '^emu/arch/' | xargs grep -nE '\b(1472|638976|0x4c000|212992)\b' /dev/null | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)'; then
     echo "numbers of a chip outside emu/arch/"
     exit 1
 fi
@@ -53,7 +63,7 @@ if [ -z "$names" ]; then
     echo "no kernels in programs/library/*/*.def"
     exit 1
 fi
-if git ls-files -co --exclude-standard -- 'programs/compiler/*.[ch]' | xargs grep -nwF "$names" /dev/null; then
+if git ls-files -co --exclude-standard -- 'programs/compiler/*.[ch]' 'programs/compiler/*.def' 'programs/compiler/*.inc' | xargs grep -nwF "$names" /dev/null; then
     echo "names of kernels in programs/compiler/"
     exit 1
 fi

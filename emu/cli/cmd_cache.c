@@ -49,7 +49,7 @@ static const char *kind_of(const struct disk_cache_item *item)
     return strchr(item->name, '.') + 1;
 }
 
-/* Hundreds of schedules of exchanges belong to one network: they share a line, at the last used. */
+/* Hundreds of schedules of exchanges belong to one program: they share a line, at the last used. */
 static int is_schedule(const struct disk_cache_item *item)
 {
     return !strcmp(kind_of(item), "schedule");

@@ -13,15 +13,16 @@
 #include "emu/cli/docs_folder.h"
 #include "emu/cli/request_store.h"
 
-enum { NAME_MAX_BYTES = 64, KEY_HELP = 'h', KEY_ROW = 0x100, OPTIONS_MAX = 2 * OPTION_COUNT + 64 };
+enum { NAME_MAX_BYTES = 64, KEY_HELP = 'h', KEY_ROW = 0x100, TITLE_BYTES = 160 };
 
 /* What is at work while a command line is read. */
 struct command_line {
     struct request *q; /* borrowed */
     FILE *complaints;
-    int hinted;                             /* argp's hint began */
-    struct argp_option option[OPTIONS_MAX]; /* of the command, with titles of groups */
-    char title[OPTION_COUNT][160];
+    int hinted;                 /* argp's hint began */
+    size_t rows;                /* of the table */
+    struct argp_option *option; /* owned: of the command, with titles of groups */
+    char (*title)[TITLE_BYTES]; /* owned */
     size_t options, titles;
     char **argv; /* owned list of owned texts: parameters as --define */
     int argc;
@@ -34,7 +35,7 @@ static void add_title(struct command_line *c, use_set uses, int group)
     char *title = c->title[c->titles++], things[128];
 
     uses_print(uses, things, sizeof(things));
-    snprintf(title, sizeof(c->title[0]), "For %s:", things);
+    snprintf(title, TITLE_BYTES, "For %s:", things);
     c->option[c->options++] = (struct argp_option){ .doc = title, .group = group };
 }
 
@@ -47,7 +48,7 @@ static void add_option(struct command_line *c, const struct option_row *o, int g
 
     c->option[c->options++] =
         (struct argp_option){ .name = o->name,
-                              .key = o->letter ? o->letter : KEY_ROW + (int)(o - option_rows),
+                              .key = o->letter ? o->letter : KEY_ROW + (int)(o - option_rows()),
                               .arg = optional ? "LIST" : o->arg,
                               .flags = (optional ? OPTION_ARG_OPTIONAL : 0) |
                                        (is_shown ? 0 : OPTION_HIDDEN),
@@ -65,7 +66,7 @@ static int is_another_here(const struct command_line *c, const struct option_row
 
 static void add_group(struct command_line *c, use_set uses, int group)
 {
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         if (uses && (o->uses & c->q->command->uses) == uses && !is_another_here(c, o))
             add_option(c, o, group);
     }
@@ -80,8 +81,8 @@ static void list_options(struct command_line *c)
     int group = 0;
 
     add_group(c, all, 0);
-    for (const struct option_row *o = option_rows; o->name; o++) {
-        const struct option_row *first = option_rows;
+    for (const struct option_row *o = option_rows(); o->name; o++) {
+        const struct option_row *first = option_rows();
         use_set uses = o->uses & all;
 
         while (first < o && (first->uses & all) != uses)
@@ -92,7 +93,7 @@ static void list_options(struct command_line *c)
             add_title(c, uses & ~USE_STEP, ++group);
         add_group(c, uses, uses == USE_STEP ? 0 : group);
     }
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         if (!(o->uses & all) && o->uses & q->command->others)
             add_option(c, o, group);
     }
@@ -121,7 +122,7 @@ static void add_argument(struct command_line *c, const char *arg, struct argp_st
     item[q->argument.count++] = arg;
     if (q->argument.count <= command->max)
         return;
-    for (const struct option_row *o = option_rows; o->name && command->is_parameter; o++) {
+    for (const struct option_row *o = option_rows(); o->name && command->is_parameter; o++) {
         if (q->given[o->number] && q->known && command->is_parameter(q, o->name, strlen(o->name)))
             argp_error(state,
                        "'%s' is one too many: --%s is an option; -D %s=%s sets the parameter of %s",
@@ -148,7 +149,7 @@ static void finish(struct command_line *c, struct argp_state *state)
 
 static const struct option_row *row_of(const struct command_line *c, int key)
 {
-    return key >= KEY_ROW ? &option_rows[key - KEY_ROW]
+    return key >= KEY_ROW ? &option_rows()[key - KEY_ROW]
                           : option_find_letter((char)key, known_uses(c->q));
 }
 
@@ -171,7 +172,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     default:
-        if (key <= 0 || key >= KEY_ROW + OPTION_COUNT * 2 || !row_of(c, key))
+        if (key <= 0 || key >= KEY_ROW + (int)c->rows || !row_of(c, key))
             return ARGP_ERR_UNKNOWN;
         if (request_store(c->q, row_of(c, key), arg) != EMU_OK)
             argp_error(state, "%s", emu_error());
@@ -364,12 +365,21 @@ static int parse(struct command_line *c)
     return bad;
 }
 
+/* Each row once, a title before each, and the end. */
+static enum emu_status make_room(struct command_line *c)
+{
+    while (option_rows()[c->rows].name)
+        c->rows++;
+    c->option = emu_alloc(2 * c->rows + 2, sizeof(*c->option));
+    c->title = emu_alloc(c->rows + 1, sizeof(*c->title));
+    return c->option && c->title ? EMU_OK : FAIL(NO_MEMORY, "the command line");
+}
+
 static int answer(struct command_line *c, int argc, char **argv)
 {
     struct request *q = c->q;
 
-    q->given = emu_alloc(OPTION_COUNT, 1);
-    if ((q->given ? look(q, argc, argv) : FAIL(NO_MEMORY, "the command line")) != EMU_OK ||
+    if (make_room(c) != EMU_OK || look(q, argc, argv) != EMU_OK ||
         name_parameters(c, argc, argv) != EMU_OK)
         return request_failed(q, NULL);
     list_options(c);
@@ -380,13 +390,19 @@ static int answer(struct command_line *c, int argc, char **argv)
 
 int command_main(const struct command *command, int argc, char **argv)
 {
-    struct request q = { .command = command };
-    struct command_line c = { .q = &q };
-    int code = answer(&c, argc, argv);
+    struct command_line c = { .q = request_new(command) };
+    int code;
 
+    if (!c.q) {
+        fprintf(stderr, "superstep %s: out of host memory: the command line\n", command->name);
+        return EXIT_BAD;
+    }
+    code = answer(&c, argc, argv);
     for (int i = 0; i < c.argc; i++)
         emu_free(c.argv[i]);
     emu_free(c.argv);
-    request_free(&q);
+    emu_free(c.option);
+    emu_free(c.title);
+    request_free(c.q);
     return code;
 }

@@ -115,17 +115,6 @@ const struct command emu_commands[] = {
           "and source.\vA machine file is a JSON object: {\"base\": \"mk2\", \"name\": \"half\", "
           "\"tiles\": 736}. Write one with --json, edit it, and pass it wherever a machine is "
           "expected." },
-    { .name = "cache",
-      .help = "list what is kept between runs, or clear it",
-      .uses = USE_CACHE,
-      .run = cmd_cache,
-      .examples = "  superstep cache\n"
-                  "  superstep cache --clear\n",
-      .doc = "List what is kept between runs: compiled networks, and statistics of seeded weights. "
-             "The folder is that of --cache, $SUPERSTEP_CACHE, $XDG_CACHE_HOME/superstep or "
-             "$HOME/.cache/superstep, in this order.\v"
-             "It holds at most $SUPERSTEP_CACHE_MB million bytes (default 4000): what was not used "
-             "for the longest time goes first. All of it may be removed at any time." },
     { .name = NULL },
 };
 

@@ -13,7 +13,7 @@
 
 enum { EXIT_RAN = 0, EXIT_FAULTED = 1, EXIT_BAD = 2, EXIT_PARTIAL = 3 };
 
-enum { NAMES_NETWORKS = 1, NAMES_PROGRAMS = 2, NAMES_MACHINES = 4 };
+enum { NAMES_MACHINES = 1 }; /* bits from 1 on are those of floors above */
 
 struct command {
     const char *name;

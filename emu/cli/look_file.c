@@ -23,14 +23,6 @@ static int ends_with(const char *path, const char *end)
     return n > m && !strcmp(path + n - m, end);
 }
 
-/* A protocol buffer that begins as an ONNX model does: with the version, then the producer or the
- * model itself. */
-static int is_onnx(const char *path, const char *head, size_t n)
-{
-    return ends_with(path, ".onnx") || (n > 3 && head[0] == 8 && head[1] > 0 && head[1] < 32 &&
-                                        (head[2] == 0x12 || head[2] == 0x3a));
-}
-
 /* What others take. An empty file may be a source. */
 static enum emu_status refuse_others(const struct request *q, const char *head, size_t n)
 {
@@ -41,15 +33,18 @@ static enum emu_status refuse_others(const struct request *q, const char *head, 
 
 /* A manifest begins with a brace, an object with its own letters; what is text without one is
  * assembly when it comes through a pipe or is called so. */
-static enum emu_status kind_of(const struct request *q, const char *head, size_t n, use_set *thing)
+static enum emu_status kind_of(const struct request *q, const struct look_kind *above,
+                               const char *head, size_t n, use_set *thing)
 {
     size_t at = 0;
 
     TRY(refuse_others(q, head, n));
     while (at < n && strchr(" \t\r\n", head[at]) && head[at])
         at++;
-    if (is_onnx(q->what, head, n))
-        *thing = THING_ONNX;
+    while (above->is && !above->is(q->what, head, n))
+        above++;
+    if (above->is)
+        *thing = above->thing;
     else if (n && head[0] == '\x89')
         *thing = THING_IMAGE;
     else if (!q->bytes && asm_is_object(head, n))
@@ -94,7 +89,8 @@ static int is_file(FILE *f)
     return f != stdin && (fstat(fileno(f), &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
-static enum emu_status look_open(struct request *q, FILE *f, use_set *thing)
+static enum emu_status look_open(struct request *q, const struct look_kind *above, FILE *f,
+                                 use_set *thing)
 {
     char head[HEAD_BYTES];
     size_t n;
@@ -109,7 +105,7 @@ static enum emu_status look_open(struct request *q, FILE *f, use_set *thing)
     }
     if (ferror(f))
         return FAIL(IO, "%s: %s", look_file_name(q), strerror(errno));
-    return kind_of(q, head, n, thing);
+    return kind_of(q, above, head, n, thing);
 }
 
 /* A case is told from a manifest by its keys, anywhere in the file. What is no JSON is left to the
@@ -133,7 +129,8 @@ static enum emu_status tell_case(const struct request *q, use_set *thing)
     return EMU_OK;
 }
 
-enum emu_status look_file(struct request *q, const char *path, use_set *thing)
+enum emu_status look_file(struct request *q, const char *path, const struct look_kind *above,
+                          use_set *thing)
 {
     int is_input = !strcmp(path, "-");
     FILE *f = is_input ? stdin : embedded_fopen(path);
@@ -142,7 +139,7 @@ enum emu_status look_file(struct request *q, const char *path, use_set *thing)
     q->what = path;
     if (!f)
         return FAIL(IO, "%s: %s", path, strerror(errno));
-    s = look_open(q, f, thing);
+    s = look_open(q, above, f, thing);
     if (!is_input)
         fclose(f);
     return s == EMU_OK && *thing == THING_MANIFEST ? tell_case(q, thing) : s;

@@ -15,9 +15,9 @@
 #include "emu/cli/options.h"
 #include "emu/cli/request_store.h"
 
-int request_has(const struct request *q, enum option_id o)
+int request_has(const struct request *q, unsigned option)
 {
-    return q->given && q->given[o];
+    return q->given && q->given[option];
 }
 
 int request_failed(const struct request *q, const char *subject)
@@ -132,6 +132,9 @@ enum emu_status request_store(struct request *q, const struct option_row *o, con
         return store_word(o, arg, field);
     case KIND_LIST:
         return store_item(o, arg, field);
+    case KIND_TAKES:
+    case KIND_AFTER:
+        break;
     }
     return EMU_OK;
 }
@@ -139,11 +142,11 @@ enum emu_status request_store(struct request *q, const struct option_row *o, con
 /* ---- the whole ---- */
 
 /* All uses of an option, whatever its rows. */
-static use_set uses_of(enum option_id number)
+static use_set uses_of(unsigned number)
 {
     use_set uses = 0;
 
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         if (o->number == number)
             uses |= o->uses;
     }
@@ -151,7 +154,7 @@ static use_set uses_of(enum option_id number)
 }
 
 /* Refuses an option that is not for what the request is about. */
-static enum emu_status check_uses(const struct request *q, enum option_id number)
+static enum emu_status check_uses(const struct request *q, unsigned number)
 {
     use_set uses = uses_of(number), here = uses & q->command->uses;
     int taken = option_is_of(uses, q->command->uses);
@@ -172,9 +175,9 @@ static enum emu_status check_uses(const struct request *q, enum option_id number
 
 enum emu_status request_check(const struct request *q)
 {
-    for (unsigned o = 0; o < OPTION_COUNT; o++) {
-        if (q->given[o])
-            TRY(check_uses(q, (enum option_id)o));
+    for (const struct option_row *o = option_rows(); o->name; o++) {
+        if (q->given[o->number])
+            TRY(check_uses(q, o->number));
     }
     for (const struct option_rule *r = option_either; r->uses; r++) {
         if (r->uses & q->use && q->given[r->a] && q->given[r->b])
@@ -194,9 +197,25 @@ enum emu_status request_check(const struct request *q)
     return EMU_OK;
 }
 
+struct request *request_new(const struct command *c)
+{
+    struct request *q = emu_alloc(option_request_bytes, 1);
+
+    if (!q)
+        return NULL;
+    q->command = c;
+    q->given = emu_alloc(option_count, 1);
+    if (q->given)
+        return q;
+    emu_free(q);
+    return NULL;
+}
+
 void request_free(struct request *q)
 {
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    if (!q)
+        return;
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         struct option_list *list = (struct option_list *)((char *)q + o->offset);
 
         if (o->kind != KIND_LIST)
@@ -208,4 +227,5 @@ void request_free(struct request *q)
     emu_free(q->given);
     emu_free(q->path);
     emu_free(q->bytes);
+    emu_free(q);
 }

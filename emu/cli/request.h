@@ -1,5 +1,5 @@
-/* request.h - what a command was asked for: the one struct that the command line becomes, on every
- * floor. Its fields are the rows of options.def.
+/* request.h - what a command was asked for: the struct that the command line becomes. Its fields
+ * are the rows of options_emu.def; the requests of the floors above begin with it and have theirs.
  *
  *   commands.h           a command: its name, what it takes, the function that answers a request
  *   request.c            the command line to a request
@@ -19,40 +19,32 @@
 typedef uint64_t use_set;
 #define USE_BIT(n) ((use_set)1 << (n))
 
-/* What `run`, `compile` and `sweep` take: bits 0 to 7. */
+/* What `run`, `compile` and `sweep` take: bits 0 to 7, 3 to 7 those of floors above. */
 #define THING_MANIFEST USE_BIT(0) /* FILE.bsp.json */
 #define THING_SOURCE   USE_BIT(1) /* FILE.S: runs on all tiles, from its label main on */
 #define THING_IMAGE    USE_BIT(2) /* FILE.img */
-#define THING_PROGRAM  USE_BIT(3) /* known by name, compiled */
-#define THING_NETWORK  USE_BIT(4) /* known by name */
-#define THING_ONNX     USE_BIT(5) /* FILE.onnx: a network, compiled */
 #define THING_FILES    (THING_MANIFEST | THING_SOURCE | THING_IMAGE)
-#define THING_ALL      (THING_FILES | THING_PROGRAM | THING_NETWORK | THING_ONNX)
+#define THING_ALL      (USE_BIT(8) - 1)
 
 /* Uses of things: those of `run` are the bits of the things. */
 enum { USE_COMPILE_SHIFT = 8, USE_SWEEP_SHIFT = 16 };
 #define USE_RUN     THING_ALL
 #define USE_COMPILE (THING_ALL << USE_COMPILE_SHIFT)
-#define USE_SWEEP   ((THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT)
+#define USE_SWEEP   (THING_ALL << USE_SWEEP_SHIFT)
 
-/* Other commands: 24 to 63. */
-#define USE_STEP      USE_BIT(24) /* with the use of `run` of the same thing; its options say both */
-#define USE_CASE      USE_BIT(25) /* `run` of a case, which is for one tile */
-#define USE_TILE      USE_BIT(26)
-#define USE_MACHINES  USE_BIT(27)
-#define USE_ASM       USE_BIT(28)
-#define USE_DIS       USE_BIT(29)
-#define USE_DIFF      USE_BIT(30)
-#define USE_CACHE     USE_BIT(31)
-#define USE_REPORT    USE_BIT(32)
-#define USE_COMPARE   USE_BIT(33)
-#define USE_LAB       USE_BIT(34) /* the list; a program of the lab is run */
-#define USE_MODELS    USE_BIT(35)
-#define USE_OPERATORS USE_BIT(36)
-#define USE_STREAM    USE_BIT(37)
-#define USE_TRAIN     USE_BIT(38)
-#define USE_EVALUATE  USE_BIT(39)
-#define USE_VALIDATE  USE_BIT(40)
+/* Other commands: 24 to 39; from 40 on those of floors above. */
+#define USE_STEP     USE_BIT(24) /* with the use of `run` of the same thing; its options say both */
+#define USE_CASE     USE_BIT(25) /* `run` of a case, which is for one tile */
+#define USE_TILE     USE_BIT(26)
+#define USE_MACHINES USE_BIT(27)
+#define USE_ASM      USE_BIT(28)
+#define USE_DIS      USE_BIT(29)
+#define USE_DIFF     USE_BIT(30)
+#define USE_CACHE    USE_BIT(31)
+#define USE_REPORT   USE_BIT(32)
+#define USE_COMPARE  USE_BIT(33)
+
+#define USE_ANY (~(use_set)0)
 
 /* What was said with an option that may be repeated. */
 struct option_list {
@@ -79,17 +71,17 @@ struct request {
     struct option_list argument;   /* all of them, in order */
     unsigned char *given;          /* owned; by OPTION_x */
 #define OPTION(field, kind, letter, name, arg, low, high, uses, help) FIELD_##kind field;
-#include "emu/cli/options.def"
+#include "emu/cli/options_emu.def"
 };
 
 enum option_id {
 #define OPTION(field, kind, letter, name, arg, low, high, uses, help) OPTION_##field,
-#include "emu/cli/options.def"
-    OPTION_COUNT
+#include "emu/cli/options_emu.def"
+    OPTION_EMU_END
 };
 
 /* Whether the option was given. */
-int request_has(const struct request *q, enum option_id o);
+int request_has(const struct request *q, unsigned option);
 
 /* Writes "superstep COMMAND: " and emu_error() to stderr; with a subject "superstep COMMAND:
  * SUBJECT: ". Returns EXIT_BAD. */

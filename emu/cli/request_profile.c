@@ -39,6 +39,8 @@ static const char *value_text(const struct request *q, const struct option_row *
         snprintf(number, WORD_TEXT, "%.*s", (int)strcspn(word, "|"), word);
         return number;
     case KIND_FLAG:
+    case KIND_TAKES:
+    case KIND_AFTER:
         break;
     }
     return "";
@@ -56,15 +58,7 @@ static size_t times_given(const struct request *q, const struct option_row *o)
 /* What changes no result is part of the command, and no option of the run. */
 static int is_of_run(const struct option_row *o)
 {
-    static const enum option_id no[] = { OPTION_profile, OPTION_trace_out, OPTION_trace_tiles,
-                                         OPTION_html,    OPTION_quiet,     OPTION_threads,
-                                         OPTION_json,    OPTION_report };
-
-    for (size_t i = 0; i < EMU_COUNT_OF(no); i++) {
-        if (o->number == no[i])
-            return 0;
-    }
-    return 1;
+    return !option_in(option_shows, o->number);
 }
 
 static void add_options(struct profile *p, const struct request *q, FILE *command)
@@ -72,7 +66,7 @@ static void add_options(struct profile *p, const struct request *q, FILE *comman
     char number[WORD_TEXT];
 
     fprintf(command, "superstep %s %s", q->command->name, q->what ? q->what : "");
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         for (size_t i = 0; i < times_given(q, o); i++) {
             const char *value = value_text(q, o, i, number);
 
@@ -87,7 +81,7 @@ void request_visit_options(const struct request *q, option_visit *visit, void *c
 {
     char number[WORD_TEXT];
 
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         for (size_t i = 0; is_of_run(o) && i < times_given(q, o); i++)
             visit(ctx, o, value_text(q, o, i, number));
     }
@@ -111,11 +105,13 @@ static enum emu_status add_request(struct profile *p, const struct request *q)
     return EMU_OK;
 }
 
-static enum emu_status add_bsp(struct profile *p, const struct request *q, const struct run *r)
+static enum emu_status add_bsp(struct profile *p, const struct request *q, const struct run *r,
+                               const struct profile_extras *x)
 {
+    const char *cache = x && x->cache ? x->cache : q->cache;
     struct bsp_cost c;
 
-    TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, q->no_cache ? "" : q->cache, &c));
+    TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, cache, &c));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_g"), PROFILE_R(c.g));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_l"), PROFILE_R(c.l));
     return EMU_OK;
@@ -127,7 +123,7 @@ static enum emu_status fill(struct profile *p, const struct request *q, struct r
     if (x && x->first)
         TRY(x->first(x->ctx, p));
     TRY(add_request(p, q));
-    TRY(add_bsp(p, q, r));
+    TRY(add_bsp(p, q, r, x));
     TRY(run_profile(p, r, x ? x->layer : NULL, x ? x->layers : 0));
     return x && x->add ? x->add(x->ctx, p) : EMU_OK;
 }

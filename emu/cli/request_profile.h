@@ -13,7 +13,7 @@ struct option_row;
 struct run;
 
 /* Calls visit for every option that was given and is part of what is run, in the order of
- * options.def; value: as a user would write it, "" for a flag; borrowed for the call. */
+ * lists (option_rows()); value: as a user would write it, "" for a flag; borrowed for the call. */
 typedef void option_visit(void *ctx, const struct option_row *o, const char *value);
 void request_visit_options(const struct request *q, option_visit *visit, void *ctx);
 
@@ -26,6 +26,7 @@ struct profile_extras {
     enum emu_status (*first)(void *ctx, struct profile *p);
     enum emu_status (*add)(void *ctx, struct profile *p);
     void *ctx;
+    const char *cache; /* folder of what is kept between runs; NULL: that of --cache */
 };
 
 /* What a profile becomes: opened before the work; NULL: not wanted, or in its place. */

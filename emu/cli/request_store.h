@@ -5,12 +5,15 @@
 #include "emu/cli/options.h"
 
 /* Keeps the value of an option; arg NULL: it has none. EMU_USAGE with "--NAME: ..." for a value
- * that is none of its kind, EMU_NO_MEMORY. q->given: [OPTION_COUNT]. */
+ * that is none of its kind, EMU_NO_MEMORY. q: of request_new(). */
 enum emu_status request_store(struct request *q, const struct option_row *o,
                               const char *arg) EMU_MUST_CHECK;
 /* Whether everything that was given is for q->use and fits together. EMU_USAGE says what does not.
  */
 enum emu_status request_check(const struct request *q) EMU_MUST_CHECK;
-void request_free(struct request *q); /* what it owns */
+/* An empty request of all floors; NULL when out of memory. Free with request_free (NULL allowed).
+ */
+struct request *request_new(const struct command *c);
+void request_free(struct request *q);
 
 #endif

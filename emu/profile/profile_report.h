@@ -16,6 +16,8 @@ enum emu_status profile_report_json(struct profile *p, json_t **out) EMU_MUST_CH
  */
 enum emu_status profile_report_tile(struct profile *p, uint32_t tile, FILE *f) EMU_MUST_CHECK;
 
+/* What can be had as CSV, as --csv names it: of a run, then of a sweep (sweep_report.h). */
+#define PROFILE_TABLES "layers|steps|tiles|points|bytes"
 enum profile_csv { PROFILE_CSV_LAYERS, PROFILE_CSV_STEPS, PROFILE_CSV_TILES };
 enum emu_status profile_report_csv(struct profile *p, enum profile_csv which,
                                    FILE *f) EMU_MUST_CHECK;

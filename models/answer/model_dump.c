@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "models/ask/model_request.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/ask/model_source.h"
@@ -161,7 +162,7 @@ enum emu_status model_dump(const struct request *q)
     const char *pass;
     enum emu_status s;
 
-    TRY(find(q->stage, &pass, &later));
+    TRY(find(model_request(q)->stage, &pass, &later));
     source = (struct model_source){ .net = NULL };
     s = print_stage(q, pass, later, &source);
     model_source_free(&source);

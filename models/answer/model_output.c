@@ -2,6 +2,7 @@
 #include "models/answer/model_output.h"
 
 #include "emu/base/alloc.h"
+#include "models/ask/model_request.h"
 #include "models/graph/npy.h"
 #include "models/weights/safetensors.h"
 
@@ -14,16 +15,16 @@ static enum emu_status open_one(const struct request *q, const char *path, struc
 enum emu_status model_files_open(const struct request *q, const struct op_graph *g,
                                  struct model_files *out)
 {
-    *out = (struct model_files){ .saves = q->save.count };
+    *out = (struct model_files){ .saves = program_request(q)->save.count };
     TRY(open_one(q, q->output, &out->image));
     TRY(open_one(q, q->digests, &out->digests));
     TRY(open_one(q, q->chart, &out->chart));
-    TRY(open_one(q, q->logits, &out->logits));
+    TRY(open_one(q, model_request(q)->logits, &out->logits));
     TRY(model_output_check(q, q->profile));
     TRY(model_output_check(q, q->trace_out));
     TRY(model_output_check(q, q->html));
     TRY(profile_files_open(q, &out->profile));
-    out->save = emu_alloc(q->save.count + 1, sizeof(*out->save));
+    out->save = emu_alloc(program_request(q)->save.count + 1, sizeof(*out->save));
     return out->save ? model_saves_open(q, g, out->save) : FAIL(NO_MEMORY, "outputs");
 }
 

@@ -3,6 +3,7 @@
 #include "models/answer/model_profile.h"
 
 #include "emu/base/alloc.h"
+#include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
 static void add_layers(struct profile *p, const struct layer_cycles *k)
@@ -66,7 +67,10 @@ static enum emu_status add_unfit(void *ctx, struct profile *p)
 enum emu_status model_profile_write(const struct model_profile *m, struct profile_files *f)
 {
     struct network_rows rows = { .m = m };
-    struct profile_extras x = { .first = take_program, .add = add_network, .ctx = &rows };
+    struct profile_extras x = { .first = take_program,
+                                .add = add_network,
+                                .ctx = &rows,
+                                .cache = model_request(m->request)->no_cache ? "" : NULL };
     uint32_t *layer = NULL;
     enum emu_status s;
 

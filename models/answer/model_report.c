@@ -3,6 +3,7 @@
 #include "emu/job/run_image.h"
 #include "models/ask/network_choice.h"
 #include "models/answer/host_cost.h"
+#include "models/ask/model_request.h"
 #include "models/answer/model_report.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -130,7 +131,7 @@ static void print_cycles(const struct model_answer *m, FILE *f)
     fprintf(f, "  %s cycles of one %s, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
             count_text(cycles / m->facts.batch).at, model_input_word(&m->facts),
             count_text(t->supersteps).at, 100 * model_efficiency(m));
-    if (m->request->host) {
+    if (model_request(m->request)->host) {
         struct host_cost host = host_cost_of(&m->arch, &m->facts);
 
         fputs("  ", f);
@@ -288,7 +289,7 @@ void model_report(const struct model_answer *m, FILE *f)
     if (m->run)
         print_cycles(m, f);
     print_layers(m, f);
-    if (m->request->plan)
+    if (model_request(m->request)->plan)
         model_report_plans(m, f);
     else
         print_prediction(m, f);

@@ -8,6 +8,7 @@
 #include "emu/job/run_image.h"
 #include "models/answer/host_cost.h"
 #include "models/answer/model_report.h"
+#include "models/ask/model_request.h"
 
 static json_t *integer(uint64_t n)
 {
@@ -61,7 +62,7 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
     if (good && m->ranges)
         good = put(o, "largest", json_real(m->ranges[row].largest)) &&
                put(o, "saturated", integer(m->ranges[row].saturated));
-    if (good && m->request->plan && b->predicted)
+    if (good && model_request(m->request)->plan && b->predicted)
         good = put(o, "plan", plan_json(&m->layers->plan[row]));
     return or_nothing(o, good);
 }
@@ -198,7 +199,8 @@ static int put_run(const struct model_answer *m, json_t *o)
            put(o, "cycles_per_input", integer(model_cycles(m) / m->facts.batch)) &&
            put(o, "pictures_per_second", json_real(m->facts.batch / seconds)) &&
            put(o, "inputs_per_second", json_real(m->facts.batch / seconds)) &&
-           (!m->request->host || put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
+           (!model_request(m->request)->host ||
+            put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
            (!run_has_values(m->run) || put(o, "digest", json_string(digest))) &&

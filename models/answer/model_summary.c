@@ -9,6 +9,7 @@
 #include "models/ask/network_choice.h"
 #include "models/answer/host_cost.h"
 #include "models/answer/model_report.h"
+#include "models/ask/model_request.h"
 #include "programs/compiler/report/count_text.h"
 
 enum {
@@ -216,7 +217,7 @@ static void print_total(const struct model_answer *m, FILE *f)
     double seconds = model_seconds(m);
     char digest[33], engine[RUN_ENGINE_TEXT];
 
-    if (m->request->host) {
+    if (model_request(m->request)->host) {
         struct host_cost host = host_cost_of(&m->arch, &m->facts);
 
         host_cost_print(&host, &m->facts, seconds, f);

@@ -7,6 +7,7 @@
 
 #include "emu/base/hash.h"
 #include "emu/base/json_read.h"
+#include "models/ask/model_request.h"
 #include "models/graph/npy.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/onnx_map.h"
@@ -151,11 +152,11 @@ static int gets_pictures(const struct request *q, const struct op_graph *g, uint
 {
     struct picture_input p = picture_input_of(&g->value[g->input[k]].shape);
 
-    for (uint32_t i = 0; !p.usual && q->image.count && i < g->inputs; i++) {
+    for (uint32_t i = 0; !p.usual && model_request(q)->image.count && i < g->inputs; i++) {
         if (picture_input_of(&g->value[g->input[i]].shape).usual)
             return 0;
     }
-    return p.usual || (p.planes && q->image.count);
+    return p.usual || (p.planes && model_request(q)->image.count);
 }
 
 /* Nobody cuts the middle out of gray pictures, digits say, as is done for ImageNet: all of them, as
@@ -196,7 +197,7 @@ static enum emu_status read_pictures(const struct request *q, const struct op_gr
     enum emu_status st = picture_choose(q, &r);
 
     if (st == EMU_OK)
-        st = net_pictures_read(&r, s->dim[0], &q->image, how.last, &p);
+        st = net_pictures_read(&r, s->dim[0], &model_request(q)->image, how.last, &p);
     if (st == EMU_OK && r.bytes)
         st = to_bytes(s, &p.numbers);
     if (st != EMU_OK) {
@@ -208,7 +209,7 @@ static enum emu_status read_pictures(const struct request *q, const struct op_gr
     in->names = s->dim[0];
     picture_recipe_text(&r, in->recipe);
     snprintf(in->text, sizeof(in->text), "%.100s%s: %s", p.name[0],
-             s->dim[0] > 1 && q->image.count != 1 ? " and more" : "", in->recipe);
+             s->dim[0] > 1 && model_request(q)->image.count != 1 ? " and more" : "", in->recipe);
     return EMU_OK;
 }
 
@@ -249,7 +250,7 @@ static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct mode
 static enum emu_status refuse_preparation(const struct request *q)
 {
     static const struct {
-        enum option_id id;
+        unsigned id;
         const char *name;
     } preparing[] = { { OPTION_resize, "resize" },       { OPTION_crop, "crop" },
                       { OPTION_no_resize, "no-resize" }, { OPTION_whole, "whole" },
@@ -259,7 +260,7 @@ static enum emu_status refuse_preparation(const struct request *q)
     for (size_t k = 0; k < EMU_COUNT_OF(preparing); k++) {
         if (request_has(q, preparing[k].id))
             return FAIL(USAGE, "--%s: no input gets pictures%s", preparing[k].name,
-                        q->image.count ? "" : "; --image FILE");
+                        model_request(q)->image.count ? "" : "; --image FILE");
     }
     return EMU_OK;
 }
@@ -284,7 +285,7 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
     }
     if (!pictures)
         TRY(refuse_preparation(q));
-    if (q->image.count && pictures != 1)
+    if (model_request(q)->image.count && pictures != 1)
         return FAIL(USAGE,
                     "--image: %u inputs take pictures, which are [n][1 or 3][height][width] or "
                     "[n][height][width][1 or 3]",
@@ -297,10 +298,10 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
 enum emu_status model_output_check(const struct request *q, const char *path)
 {
     TRY(output_not_input(path, q->what));
-    TRY(output_not_input(path, q->labels));
-    TRY(output_not_input(path, q->weights));
-    for (size_t i = 0; i < q->image.count; i++)
-        TRY(output_not_input(path, q->image.item[i]));
+    TRY(output_not_input(path, model_request(q)->labels));
+    TRY(output_not_input(path, model_request(q)->weights));
+    for (size_t i = 0; i < model_request(q)->image.count; i++)
+        TRY(output_not_input(path, model_request(q)->image.item[i]));
     for (size_t i = 0; i < q->input.count; i++) {
         const char *equals = strchr(q->input.item[i], '=');
 
@@ -314,14 +315,14 @@ enum emu_status model_saves_open(const struct request *q, const struct op_graph 
 {
     char names[256];
 
-    for (size_t i = 0; i < q->save.count; i++) {
+    for (size_t i = 0; i < program_request(q)->save.count; i++) {
         const char *file;
 
-        save[i].output = named(g, g->output, g->outputs, q->save.item[i], &file);
+        save[i].output = named(g, g->output, g->outputs, program_request(q)->save.item[i], &file);
         names_text(g, g->output, g->outputs, names, sizeof(names));
         if (save[i].output == OP_NONE)
             return FAIL(USAGE, "--save %s: expected NAME=FILE.npy with the name of an output: %s",
-                        q->save.item[i], names);
+                        program_request(q)->save.item[i], names);
         TRY(model_output_check(q, file));
         TRY(output_open(file, &save[i].file));
     }

@@ -7,6 +7,7 @@
 #include "emu/base/json_text.h"
 #include "emu/base/output_file.h"
 #include "emu/job/run_image.h"
+#include "models/ask/model_request.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/ask/model_weights.h"
@@ -42,9 +43,9 @@ static enum emu_status read_file(const struct request *q, struct model_source *s
     TRY(onnx_request_read(q, 0, &s->replaced, &s->model));
     s->graph = s->model->graph;
     snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
-    if (q->weights)
+    if (model_request(q)->weights)
         snprintf(s->weights_text, sizeof(s->weights_text), "%u of %u initializers from %s",
-                 s->replaced.taken, s->model->parameters, q->weights);
+                 s->replaced.taken, s->model->parameters, model_request(q)->weights);
     return s->graph->nodes_wrong ? refuse(s) : EMU_OK;
 }
 
@@ -95,7 +96,8 @@ static enum emu_status find_name(const struct request *q, struct model_source *s
     TRY(net_new(s->choice.name, &s->choice.net, &s->net));
     s->graph = s->net->graph;
     s->parameters = net_params(s->net);
-    return q->logits ? op_graph_output(s->graph, op_value_find(s->graph, net_logits)) : EMU_OK;
+    return model_request(q)->logits ? op_graph_output(s->graph, op_value_find(s->graph, net_logits))
+                                    : EMU_OK;
 }
 
 enum emu_status model_source_attach(struct model_source *s, struct progress *progress)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "emu/base/alloc.h"
+#include "models/ask/model_request.h"
 #include "models/picture/picture.h"
 
 /* "0.5", or a number for each channel: "0.5,0.4,0.3". */
@@ -34,27 +35,28 @@ static enum emu_status take_numbers(const char *option, const char *text, unsign
 
 static enum emu_status choose_numbers(const struct request *q, struct picture_recipe *r)
 {
-    if ((q->mean || q->std) && r->bytes)
+    if ((model_request(q)->mean || model_request(q)->std) && r->bytes)
         return FAIL(USAGE, "--%s: the network reads bytes of pictures, which are not normalised",
-                    q->mean ? "mean" : "std");
+                    model_request(q)->mean ? "mean" : "std");
     if (request_has(q, OPTION_channels)) {
         double red = r->mean[0], deviation = r->std[0];
 
-        if (q->channels == PICTURE_BGR && r->channels != PICTURE_BGR) { /* they stay with colours */
+        if (model_request(q)->channels == PICTURE_BGR &&
+            r->channels != PICTURE_BGR) { /* they stay with colours */
             r->mean[0] = r->mean[2];
             r->mean[2] = red;
             r->std[0] = r->std[2];
             r->std[2] = deviation;
         }
-        r->channels = (enum picture_channels)q->channels;
+        r->channels = (enum picture_channels)model_request(q)->channels;
     }
-    if (q->mean)
-        TRY(take_numbers("mean", q->mean, r->planes, r->mean));
-    if (q->std)
-        TRY(take_numbers("std", q->std, r->planes, r->std));
+    if (model_request(q)->mean)
+        TRY(take_numbers("mean", model_request(q)->mean, r->planes, r->mean));
+    if (model_request(q)->std)
+        TRY(take_numbers("std", model_request(q)->std, r->planes, r->std));
     for (unsigned c = 0; c < 3; c++) {
         if (!(r->std[c] > 0))
-            return FAIL(USAGE, "--std: expected numbers above 0, got %s", q->std);
+            return FAIL(USAGE, "--std: expected numbers above 0, got %s", model_request(q)->std);
     }
     return EMU_OK;
 }
@@ -62,17 +64,18 @@ static enum emu_status choose_numbers(const struct request *q, struct picture_re
 enum emu_status picture_choose(const struct request *q, struct picture_recipe *r)
 {
     TRY(choose_numbers(q, r));
-    if (q->resize || q->no_resize || q->crop > 0 || q->whole)
+    if (model_request(q)->resize || model_request(q)->no_resize || model_request(q)->crop > 0 ||
+        model_request(q)->whole)
         r->whose = NULL;
-    if (q->resize || q->no_resize || q->crop > 0)
+    if (model_request(q)->resize || model_request(q)->no_resize || model_request(q)->crop > 0)
         r->whole = 0;
-    if (q->crop > 0) {
-        r->cover_width = (uint32_t)(r->width / q->crop);
-        r->cover_height = (uint32_t)(r->height / q->crop);
-    } else if (q->resize || q->no_resize) {
-        r->cover_width = r->cover_height = (uint32_t)q->resize; /* 0: not resized */
+    if (model_request(q)->crop > 0) {
+        r->cover_width = (uint32_t)(r->width / model_request(q)->crop);
+        r->cover_height = (uint32_t)(r->height / model_request(q)->crop);
+    } else if (model_request(q)->resize || model_request(q)->no_resize) {
+        r->cover_width = r->cover_height = (uint32_t)model_request(q)->resize; /* 0: not resized */
     }
-    r->whole |= q->whole;
+    r->whole |= model_request(q)->whole;
     return picture_recipe_check(r);
 }
 

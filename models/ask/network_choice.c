@@ -1,5 +1,6 @@
 /* network_choice.c - the options of a network. */
 #include "models/ask/network_choice.h"
+#include "models/ask/model_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,30 +11,30 @@ static enum lower_sharing sharing_of(const struct request *q)
 {
     static const enum lower_sharing words[] = { SHARE_AUTO, SHARE_NONE, SHARE_ALIKE };
 
-    return q->compare_layers ? SHARE_NONE : words[q->share_blocks];
+    return model_request(q)->compare_layers ? SHARE_NONE : words[model_request(q)->share_blocks];
 }
 
 struct network_choice network_choice_of(const struct request *q)
 {
     return (struct network_choice){
         .name = q->what,
-        .net = { .batch = (uint32_t)q->batch,
-                 .resolution = (uint32_t)q->resolution,
-                 .classes = (uint32_t)q->classes,
-                 .torch_padding = q->torch_padding || q->padding,
-                 .norm = q->norm },
-        .weights = q->weights,
-        .write_weights = q->write_weights,
-        .seed = request_has(q, OPTION_seed) ? q->seed : 1,
-        .uncalibrated = q->no_calibration,
-        .memory_proportion = q->memory_proportion,
-        .parameter_proportion = q->parameter_memory,
-        .depthwise = (enum conv_depthwise)q->depthwise,
-        .real = q->precision ? ELEM_F32 : ELEM_F16,
-        .f32_until = q->f32_until,
-        .partials = q->partials ? PARTIALS_F32 : PARTIALS_F16,
+        .net = { .batch = (uint32_t)model_request(q)->batch,
+                 .resolution = (uint32_t)model_request(q)->resolution,
+                 .classes = (uint32_t)model_request(q)->classes,
+                 .torch_padding = model_request(q)->torch_padding || model_request(q)->padding,
+                 .norm = model_request(q)->norm },
+        .weights = model_request(q)->weights,
+        .write_weights = model_request(q)->write_weights,
+        .seed = request_has(q, OPTION_seed) ? model_request(q)->seed : 1,
+        .uncalibrated = model_request(q)->no_calibration,
+        .memory_proportion = model_request(q)->memory_proportion,
+        .parameter_proportion = model_request(q)->parameter_memory,
+        .depthwise = (enum conv_depthwise)model_request(q)->depthwise,
+        .real = model_request(q)->precision ? ELEM_F32 : ELEM_F16,
+        .f32_until = model_request(q)->f32_until,
+        .partials = model_request(q)->partials ? PARTIALS_F32 : PARTIALS_F16,
         .share_blocks = sharing_of(q),
-        .cache = q->no_cache ? "" : q->cache,
+        .cache = model_request(q)->no_cache ? "" : q->cache,
     };
 }
 
@@ -51,10 +52,10 @@ struct precision_text precision_text(const struct request *q)
 {
     struct precision_text t;
 
-    if (q->f32_until)
-        snprintf(t.at, sizeof(t.at), "f32 up to %.96s, then f16", q->f32_until);
+    if (model_request(q)->f32_until)
+        snprintf(t.at, sizeof(t.at), "f32 up to %.96s, then f16", model_request(q)->f32_until);
     else
-        snprintf(t.at, sizeof(t.at), "%s", q->precision ? "f32" : "f16");
+        snprintf(t.at, sizeof(t.at), "%s", model_request(q)->precision ? "f32" : "f16");
     return t;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "models/ask/model_request.h"
 #include "models/ask/network_choice.h"
 
 int onnx_is_named(const char *path)
@@ -13,6 +14,15 @@ int onnx_is_named(const char *path)
     const char *dot = strrchr(path, '.');
 
     return dot && !strcmp(dot, ".onnx");
+}
+
+/* A protocol buffer that begins as an ONNX model does: with the version, then the producer or the
+ * model itself. */
+int onnx_is_file(const char *path, const char *head, size_t n)
+{
+    return (onnx_is_named(path) && strlen(path) > strlen(".onnx")) ||
+           (n > 3 && head[0] == 8 && head[1] > 0 && head[1] < 32 &&
+            (head[2] == 0x12 || head[2] == 0x3a));
 }
 
 int onnx_is_meant(const char *what)
@@ -26,7 +36,7 @@ int onnx_is_meant(const char *what)
 enum emu_status onnx_request_check(const struct request *q)
 {
     static const struct {
-        enum option_id id;
+        unsigned id;
         const char *name;
     } other[] = { { OPTION_resolution, "resolution" },
                   { OPTION_classes, "classes" },
@@ -48,8 +58,8 @@ enum emu_status onnx_request_check(const struct request *q)
 /* "NAME=N" of --dim. dim: one for each. names: owned copies, freed by the caller. */
 static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, char **names)
 {
-    for (size_t k = 0; k < q->dim.count; k++) {
-        const char *text = q->dim.item[k], *equals = strrchr(text, '=');
+    for (size_t k = 0; k < model_request(q)->dim.count; k++) {
+        const char *text = model_request(q)->dim.item[k], *equals = strrchr(text, '=');
         char *end = NULL;
         unsigned long long size = equals ? strtoull(equals + 1, &end, 10) : 0;
 
@@ -75,30 +85,32 @@ static enum emu_status check_batch(const struct request *q, const struct onnx_mo
     for (uint32_t k = 0; k < g->inputs; k++) {
         const struct op_value *v = &g->value[g->input[k]];
 
-        if (v->shape.rank && v->shape.dim[0] == q->batch)
+        if (v->shape.rank && v->shape.dim[0] == model_request(q)->batch)
             return EMU_OK;
     }
     if (!g->inputs)
-        return FAIL(USAGE, "--batch %" PRIu64 ": the network has no input", q->batch);
+        return FAIL(USAGE, "--batch %" PRIu64 ": the network has no input",
+                    model_request(q)->batch);
     return FAIL(USAGE,
                 "--batch %" PRIu64 ": the file fixes the batch: its input %s is %s; to choose it, "
                 "write the file with the first dimension left open (of torch.onnx.export: "
                 "dynamic_axes)",
-                q->batch, g->value[g->input[0]].name,
+                model_request(q)->batch, g->value[g->input[0]].name,
                 op_shape_text(&g->value[g->input[0]].shape, text));
 }
 
 enum emu_status onnx_request_read(const struct request *q, int trained, struct onnx_weights *w,
                                   struct onnx_model **out)
 {
-    struct onnx_dim *dim = emu_alloc(q->dim.count + 1, sizeof(*dim));
-    char **names = emu_alloc(q->dim.count + 1, sizeof(*names));
-    const struct onnx_options o = { .batch = (uint32_t)q->batch,
+    struct onnx_dim *dim = emu_alloc(model_request(q)->dim.count + 1, sizeof(*dim));
+    char **names = emu_alloc(model_request(q)->dim.count + 1, sizeof(*names));
+    const struct onnx_options o = { .batch = (uint32_t)model_request(q)->batch,
                                     .dim = dim,
-                                    .dims = (unsigned)q->dim.count,
-                                    .output = q->outputs.item,
-                                    .outputs = (unsigned)q->outputs.count,
-                                    .replace = q->weights ? onnx_weights_replace : NULL,
+                                    .dims = (unsigned)model_request(q)->dim.count,
+                                    .output = model_request(q)->outputs.item,
+                                    .outputs = (unsigned)model_request(q)->outputs.count,
+                                    .replace =
+                                        model_request(q)->weights ? onnx_weights_replace : NULL,
                                     .replace_ctx = w,
                                     .trained = trained };
     enum emu_status s = dim && names ? EMU_OK : FAIL(NO_MEMORY, "options");
@@ -106,7 +118,7 @@ enum emu_status onnx_request_read(const struct request *q, int trained, struct o
     *out = NULL;
     *w = (struct onnx_weights){ .path = NULL };
     if (s == EMU_OK)
-        s = onnx_weights_open(q->weights, w);
+        s = onnx_weights_open(model_request(q)->weights, w);
     if (s == EMU_OK)
         s = read_dims(q, dim, names);
     if (s == EMU_OK)
@@ -115,7 +127,7 @@ enum emu_status onnx_request_read(const struct request *q, int trained, struct o
         s = onnx_weights_check(w);
     if (s == EMU_OK)
         s = check_batch(q, *out);
-    for (size_t k = 0; names && k < q->dim.count; k++)
+    for (size_t k = 0; names && k < model_request(q)->dim.count; k++)
         emu_free(names[k]);
     emu_free(names);
     emu_free(dim);

@@ -8,6 +8,8 @@
 
 /* Whether a path ends in .onnx. */
 int onnx_is_named(const char *path);
+/* Whether a file with this path and these first n bytes is an ONNX model. */
+int onnx_is_file(const char *path, const char *head, size_t n);
 /* Whether what was named is to be read as a file: it is called so, or is there, and is no network
  * by name. */
 int onnx_is_meant(const char *what);

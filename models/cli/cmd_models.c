@@ -7,6 +7,8 @@
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 #include "emu/job/run_image.h"
+#include "emu/cli/emu_commands.h"
+#include "models/ask/model_request.h"
 #include "models/cli/commands_models.h"
 #include "models/cli/models_graph.h"
 #include "models/onnx/onnx.h"
@@ -72,13 +74,13 @@ static enum emu_status list_networks(const struct request *q)
     json_t *list = q->json ? json_array() : NULL;
     enum emu_status s;
 
-    if (q->output || q->weights)
+    if (q->output || model_request(q)->weights)
         return FAIL(USAGE, "weights of which network?");
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "dimensions or outputs of which file?");
     if (request_has(q, OPTION_precision))
         return FAIL(USAGE, "the precision of which network?");
-    if (q->stage)
+    if (model_request(q)->stage)
         return FAIL(USAGE, "a stage of which network?");
     if (!q->json)
         printf("%-20s %11s %12s %10s  %s\n", "network", "parameters", "M mult-adds", "resolution",
@@ -94,8 +96,8 @@ static enum emu_status list_networks(const struct request *q)
 
 static enum emu_status make_weights(const struct request *q, const struct net *n, struct weights *w)
 {
-    if (q->weights)
-        return weights_read(w, n, q->weights, stderr);
+    if (model_request(q)->weights)
+        return weights_read(w, n, model_request(q)->weights, stderr);
     weights_seed(w, n, network_choice_of(q).seed);
     fprintf(stderr, "measuring the statistics of %d pictures\n", CALIBRATION_PICTURES);
     return weights_calibrate(w, n, CALIBRATION_PICTURES);
@@ -115,14 +117,14 @@ static enum emu_status handle_weights(const struct request *q, struct net *n)
     struct weights *w;
     enum emu_status s;
 
-    TRY(output_not_input(q->output, q->weights));
+    TRY(output_not_input(q->output, model_request(q)->weights));
     TRY(weights_new(n, &w));
     s = output_open(q->output, &out);
     if (s == EMU_OK)
         s = make_weights(q, n, w);
     if (s == EMU_OK && w->names)
-        printf("%s: all %u tensors are there, named as %s names them\n", q->weights, w->params,
-               w->names);
+        printf("%s: all %u tensors are there, named as %s names them\n", model_request(q)->weights,
+               w->params, w->names);
     if (s == EMU_OK && out)
         s = onnx_is_named(q->output) ? write_onnx(n, w, out) : weights_write_to(w, out);
     s = output_end(out, s);
@@ -133,7 +135,7 @@ static enum emu_status handle_weights(const struct request *q, struct net *n)
 static enum emu_status one_network(const struct request *q)
 {
     const struct network_choice c = network_choice_of(q);
-    int weights = !q->stage && (q->weights || q->output);
+    int weights = !model_request(q)->stage && (model_request(q)->weights || q->output);
     enum emu_status s = EMU_OK;
     struct net *n;
 
@@ -168,6 +170,17 @@ static int cmd_operators(const struct request *q)
 enum { ANY = 1 << 30 };
 
 const struct command model_commands[] = {
+    { .name = "cache",
+      .help = "list what is kept between runs, or clear it",
+      .uses = USE_CACHE,
+      .run = cmd_cache,
+      .examples = "  superstep cache\n"
+                  "  superstep cache --clear\n",
+      .doc = "List what is kept between runs: compiled networks, and statistics of seeded weights. "
+             "The folder is that of --cache, $SUPERSTEP_CACHE, $XDG_CACHE_HOME/superstep or "
+             "$HOME/.cache/superstep, in this order.\v"
+             "It holds at most $SUPERSTEP_CACHE_MB million bytes (default 4000): what was not used "
+             "for the longest time goes first. All of it may be removed at any time." },
     { .name = "models",
       .help = "list the networks, print one or an ONNX file, check or write weights",
       .uses = USE_MODELS,

@@ -4,7 +4,10 @@
 #define MODELS_COMMANDS_MODELS_H
 
 #include "emu/cli/commands.h"
+#include "models/ask/model_request.h"
 #include "programs/programs.h"
+
+enum { NAMES_NETWORKS = 2, NAMES_PROGRAMS = 4 };
 
 /* Tables; the name of the last row is NULL. */
 extern const struct command front_commands[], model_commands[];

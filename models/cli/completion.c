@@ -36,7 +36,7 @@ static int takes(const struct command *c, const struct option_row *o)
 /* An option may have several rows, for different things: this one is the first of the command. */
 static int is_first(const struct command *c, const struct option_row *o)
 {
-    for (const struct option_row *before = option_rows; before < o; before++) {
+    for (const struct option_row *before = option_rows(); before < o; before++) {
         if (takes(c, before) && !strcmp(before->name, o->name))
             return 0;
     }
@@ -48,7 +48,7 @@ typedef void print_option(const struct command *c, const struct option_row *o, F
 
 static void each_option(const struct command *c, print_option *print, FILE *f)
 {
-    for (const struct option_row *o = option_rows; o->name; o++) {
+    for (const struct option_row *o = option_rows(); o->name; o++) {
         if (is_first(c, o))
             print(c, o, f);
     }

@@ -12,6 +12,7 @@
 #include "emu/base/output_file.h"
 #include "emu/cli/emu_commands.h"
 #include "emu/cli/look_file.h"
+#include "models/ask/model_request.h"
 #include "models/cli/commands_models.h"
 #include "models/run/model_run.h"
 #include "models/keep/net_image.h"
@@ -27,6 +28,9 @@
 const struct named_program *const *const front_programs[] = { lab_programs, NULL };
 
 /* ---- what it is ---- */
+
+/* All that run, compile and step take. */
+#define THINGS (THING_FILES | THING_PROGRAM | THING_NETWORK | THING_ONNX)
 
 static int is_compile(const struct request *q)
 {
@@ -84,6 +88,7 @@ static enum emu_status look_names(struct request *q, const struct option_list *c
 
 static enum emu_status look(struct request *q, const struct option_list *candidates)
 {
+    static const struct look_kind kinds[] = { { THING_ONNX, onnx_is_file }, { 0, NULL } };
     const char *first = candidates->count ? candidates->item[0] : NULL;
     use_set thing = 0;
 
@@ -95,7 +100,7 @@ static enum emu_status look(struct request *q, const struct option_list *candida
         return EMU_OK;
     if (strcmp(first, "-") && !strpbrk(first, "./") && access(first, F_OK))
         return refuse_name(first);
-    TRY(look_file(q, first, &thing));
+    TRY(look_file(q, first, kinds, &thing));
     if (graph_program_is(q)) {
         q->known = &graph_program;
         thing = THING_PROGRAM;
@@ -222,8 +227,8 @@ static int run(const struct request *q)
 const struct command front_commands[] = {
     { .name = "run",
       .help = "run a program: a manifest, a case, a source file, an image or a name",
-      .uses = USE_RUN | USE_CASE,
-      .others = USE_COMPILE,
+      .uses = THINGS | USE_CASE,
+      .others = THINGS << USE_COMPILE_SHIFT,
       .run = run,
       .examples = "  superstep run net.onnx\n"
                   "  superstep run resnet-50 --image cat.jpg --html resnet.html\n"
@@ -248,8 +253,8 @@ const struct command front_commands[] = {
       .print_parameters = print_parameters },
     { .name = "compile",
       .help = "write the image of a manifest, a source file or a name",
-      .uses = USE_COMPILE,
-      .others = USE_RUN,
+      .uses = THINGS << USE_COMPILE_SHIFT,
+      .others = THINGS,
       .run = run,
       .examples = "  superstep compile net.onnx -o net.img\n"
                   "  superstep compile resnet-50 --report -o resnet.img\n",
@@ -266,7 +271,7 @@ const struct command front_commands[] = {
       .print_parameters = print_parameters },
     { .name = "step",
       .help = "step through a program: supersteps, bundles, registers, memory; forwards and back",
-      .uses = USE_RUN | USE_STEP,
+      .uses = THINGS | USE_STEP,
       .run = run,
       .examples = "  superstep step ring\n"
                   "  superstep step net.onnx --script commands.txt\n",
@@ -287,7 +292,7 @@ const struct command front_commands[] = {
       .print_parameters = print_parameters },
     { .name = "lab",
       .help = "list the programs of the lab, run one by its name, or check an exercise",
-      .uses = USE_RUN | USE_LAB,
+      .uses = THINGS | USE_LAB,
       .run = run,
       .examples = "  superstep lab ring\n"
                   "  superstep lab exercise 1 -o send.S\n"
@@ -309,7 +314,7 @@ const struct command front_commands[] = {
       .print_parameters = print_parameters },
     { .name = "sweep",
       .help = "run a network or a program on many machines and with many options",
-      .uses = USE_SWEEP,
+      .uses = (THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT,
       .run = cmd_sweep,
       .examples = "  superstep sweep resnet-50 --vary batch=1,2,4 -o sweep.db\n"
                   "  superstep sweep matmul -D m=256 -D k=256 --vary n=64,128 -o m.db\n"

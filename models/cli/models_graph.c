@@ -10,6 +10,7 @@
 #include "emu/job/run_image.h"
 #include "models/answer/model_dump.h"
 #include "models/answer/model_report.h"
+#include "models/ask/model_request.h"
 #include "models/ask/model_source.h"
 #include "models/ask/onnx_request.h"
 #include "models/operators/op_print.h"
@@ -138,7 +139,7 @@ static enum emu_status write_file(const struct request *q, const struct op_graph
     enum emu_status s;
 
     TRY(output_not_input(q->output, q->what));
-    TRY(output_not_input(q->output, q->weights));
+    TRY(output_not_input(q->output, model_request(q)->weights));
     TRY(output_open(q->output, &out));
     s = onnx_write(g, output_stream(out));
     return output_end(out, s);
@@ -186,7 +187,7 @@ enum emu_status models_show(const struct request *q)
     enum emu_status st = onnx_is_meant(q->what) ? onnx_request_check(q) : EMU_OK;
 
     if (st == EMU_OK)
-        st = q->stage ? model_dump(q) : show(q, &s);
+        st = model_request(q)->stage ? model_dump(q) : show(q, &s);
     model_source_free(&s);
     return st;
 }

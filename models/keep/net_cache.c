@@ -1,5 +1,6 @@
 /* net_cache.c - keys, and entries of kind "network". */
 #include "models/keep/net_cache.h"
+#include "models/ask/model_request.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,11 +30,11 @@ static void print_file(const struct net_cache_input *in, FILE *f)
     char digits[33];
 
     hash128_text(onnx_model_hash(in->model), digits);
-    fprintf(f, "onnx %s batch %" PRIu64 "\n", digits, (uint64_t)q->batch);
-    for (size_t k = 0; k < q->dim.count; k++)
-        fprintf(f, "dim %s\n", q->dim.item[k]);
-    for (size_t k = 0; k < q->outputs.count; k++)
-        fprintf(f, "output %s\n", q->outputs.item[k]);
+    fprintf(f, "onnx %s batch %" PRIu64 "\n", digits, (uint64_t)model_request(q)->batch);
+    for (size_t k = 0; k < model_request(q)->dim.count; k++)
+        fprintf(f, "dim %s\n", model_request(q)->dim.item[k]);
+    for (size_t k = 0; k < model_request(q)->outputs.count; k++)
+        fprintf(f, "output %s\n", model_request(q)->outputs.item[k]);
 }
 
 static void print_name(const struct net_cache_input *in, FILE *f)
@@ -145,8 +146,8 @@ static void print_choices(const struct net_cache_input *in, FILE *f)
         fprintf(f, ", memory proportion %g", c->memory_proportion);
     if (c->parameter_proportion > 0)
         fprintf(f, ", parameter memory %g", c->parameter_proportion);
-    for (size_t k = 0; k < q->outputs.count; k++)
-        fprintf(f, ", output %s", q->outputs.item[k]);
+    for (size_t k = 0; k < model_request(q)->outputs.count; k++)
+        fprintf(f, ", output %s", model_request(q)->outputs.item[k]);
 }
 
 static void print_label(const struct net_cache_input *in, FILE *f)
@@ -161,10 +162,10 @@ static void print_label(const struct net_cache_input *in, FILE *f)
         fprintf(f, "%s, %ux%u, batch %u, ", n->name, n->resolution, n->resolution, n->batch);
     else
         fprintf(f, "%s, ", c->name);
-    if (!n && q->batch)
-        fprintf(f, "batch %" PRIu64 ", ", (uint64_t)q->batch);
-    for (size_t k = 0; k < q->dim.count; k++)
-        fprintf(f, "%s, ", q->dim.item[k]);
+    if (!n && model_request(q)->batch)
+        fprintf(f, "batch %" PRIu64 ", ", (uint64_t)model_request(q)->batch);
+    for (size_t k = 0; k < model_request(q)->dim.count; k++)
+        fprintf(f, "%s, ", model_request(q)->dim.item[k]);
     fprintf(f, "on %s, ", arch_title(in->arch).at);
     if (c->weights)
         fprintf(f, "%s", c->weights);

@@ -9,6 +9,7 @@
 #include "emu/job/run_image.h"
 #include "emu/load/image.h"
 #include "models/answer/model_report.h"
+#include "models/ask/model_request.h"
 #include "models/ask/net_pictures.h"
 
 #define NOTE "network"
@@ -169,14 +170,14 @@ enum emu_status net_image_before(const struct request *q, struct run *r)
     struct noted n;
     int found;
 
-    if (!q->image.count)
+    if (!model_request(q)->image.count)
         return EMU_OK;
     TRY(net_of(r->im, &n, &found));
     if (!found)
         return FAIL(USAGE, "--image: the image does not say how pictures are prepared for it; "
                            "`superstep compile NETWORK -o FILE.img` makes one that does");
     TRY(picture_choose(q, &n.recipe));
-    return write_pictures(&n, &q->image, r);
+    return write_pictures(&n, &model_request(q)->image, r);
 }
 
 /* names: of the pictures of the batch; NULL: those that the image held. */
@@ -209,12 +210,12 @@ enum emu_status net_image_after(const struct request *q, struct run *r, json_t *
     TRY(net_of(r->im, &n, &found));
     if (!found)
         return EMU_OK;
-    if (q->image.count) {
+    if (model_request(q)->image.count) {
         names = emu_alloc(n.batch, sizeof(*names));
         if (!names)
             return FAIL(NO_MEMORY, "names of pictures");
         for (uint32_t i = 0; i < n.batch; i++)
-            names[i] = q->image.item[i % q->image.count];
+            names[i] = model_request(q)->image.item[i % model_request(q)->image.count];
     }
     s = put_classes(&n, names, r, answer);
     emu_free(names);

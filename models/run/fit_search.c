@@ -12,6 +12,7 @@
 
 #include "emu/base/progress.h"
 #include "emu/cli/options.h"
+#include "models/ask/model_request.h"
 #include "models/net/net.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -51,11 +52,11 @@ static void EMU_PRINTF(2, 3) say(struct fit_trial *x, const char *fmt, ...)
 }
 
 /* Whether what was asked for takes an option. */
-static int takes(const struct fit_trial *x, enum option_id o)
+static int takes(const struct fit_trial *x, unsigned option)
 {
-    const struct option_row *row = option_rows;
+    const struct option_row *row = option_rows();
 
-    while (row->name && (row->number != o || !(row->uses & x->s->q->use)))
+    while (row->name && (row->number != option || !(row->uses & x->s->q->use)))
         row++;
     return row->name != NULL;
 }
@@ -88,35 +89,35 @@ static int try_change(struct fit_trial *x, const struct request *q, const struct
 
 static void try_exchange(struct fit_trial *x)
 {
-    struct request q = *x->s->q;
+    struct model_request q = *model_request(x->s->q);
 
-    if (q.exchange || !takes(x, OPTION_exchange))
+    if (q.program.exchange || !takes(x, OPTION_exchange))
         return;
-    q.exchange = 1;
-    if (try_change(x, &q, x->s->arch, "--exchange memory"))
+    q.program.exchange = 1;
+    if (try_change(x, &q.q, x->s->arch, "--exchange memory"))
         say(x, "Exchange code made short instead of fast: with --exchange memory it fits.");
 }
 
 static void try_precision(struct fit_trial *x)
 {
-    struct request q = *x->s->q;
+    struct model_request q = *model_request(x->s->q);
 
     if (!takes(x, OPTION_precision) || (!q.precision && !q.f32_until))
         return;
     q.precision = 0;
     q.f32_until = NULL;
-    if (try_change(x, &q, x->s->arch, "--precision f16"))
+    if (try_change(x, &q.q, x->s->arch, "--precision f16"))
         say(x, "Numbers of half the size: with --precision f16 it fits.");
 }
 
 static void try_blocks(struct fit_trial *x)
 {
-    struct request q = *x->s->q;
+    struct model_request q = *model_request(x->s->q);
 
     if (x->s->trains || q.share_blocks || !takes(x, OPTION_share_blocks))
         return;
     q.share_blocks = BLOCKS_ON;
-    if (try_change(x, &q, x->s->arch, "--share-blocks on"))
+    if (try_change(x, &q.q, x->s->arch, "--share-blocks on"))
         say(x, "Layers that repeat as one function: with --share-blocks on it fits.");
 }
 
@@ -136,23 +137,23 @@ static int code_may_mend(const struct fit_subject *s)
 
 static void try_parameters(struct fit_trial *x)
 {
-    struct request q = *x->s->q;
+    struct model_request q = *model_request(x->s->q);
 
     if (q.parameter_memory > 0 || !takes(x, OPTION_parameter_memory))
         return;
     q.parameter_memory = 0.1;
-    if (try_change(x, &q, x->s->arch, "--parameter-memory 0.1"))
+    if (try_change(x, &q.q, x->s->arch, "--parameter-memory 0.1"))
         say(x, "Parameters fetched when they are needed: with --parameter-memory 0.1 it fits.");
 }
 
 static void try_recompute(struct fit_trial *x)
 {
-    struct request q = *x->s->q;
+    struct model_request q = *model_request(x->s->q);
 
     if (!takes(x, OPTION_recompute) || !q.recompute || strcmp(q.recompute, "none") != 0)
         return;
     q.recompute = "all";
-    if (try_change(x, &q, x->s->arch, "--recompute all"))
+    if (try_change(x, &q.q, x->s->arch, "--recompute all"))
         say(x, "Results computed again instead of kept: with --recompute all it fits.");
 }
 
@@ -220,12 +221,12 @@ struct smaller {
 
 static int try_smaller(struct fit_trial *x, const struct size *z, uint64_t n)
 {
-    struct request q = *x->s->q;
+    struct model_request q = *model_request(x->s->q);
     char change[FIT_CHANGE_TEXT];
 
     snprintf(change, sizeof(change), "%s%" PRIu64, z->smaller->option, n);
     memcpy((char *)&q + z->smaller->field, &n, sizeof(n));
-    return try_change(x, &q, x->s->arch, change);
+    return try_change(x, &q.q, x->s->arch, change);
 }
 
 /* now: what is asked for; 0: it may not be changed. */
@@ -242,9 +243,9 @@ static void find_smaller(struct fit_trial *x, const struct smaller *s, uint32_t 
 }
 
 static const struct smaller batch = { "--batch ", "A smaller batch", 1,
-                                      offsetof(struct request, batch) };
+                                      offsetof(struct model_request, batch) };
 static const struct smaller resolution = { "--resolution ", "Smaller pictures", NET_SIDE_MIN,
-                                           offsetof(struct request, resolution) };
+                                           offsetof(struct model_request, resolution) };
 
 /* "sram=704K". */
 struct sram_text {
@@ -321,7 +322,7 @@ static void conclude(struct fit_trial *x, uint64_t seconds)
 
 void fit_search(const struct fit_subject *s, struct fit_findings *out)
 {
-    uint64_t seconds = request_has(s->q, OPTION_try_for) ? s->q->try_for : SECONDS;
+    uint64_t seconds = request_has(s->q, OPTION_try_for) ? model_request(s->q)->try_for : SECONDS;
     struct fit_trial x = { .s = s,
                            .out = out,
                            .progress = progress_begin(s->q->quiet ? NULL : stderr),

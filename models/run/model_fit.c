@@ -1,6 +1,7 @@
 /* model_fit.c - tries a network with changes, and reports one that does not fit. */
 #include "models/run/model_fit.h"
 
+#include "models/ask/model_request.h"
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
@@ -88,7 +89,7 @@ enum emu_status fit_report(const struct request *q, struct compiled *c,
     TRY(compiled_set_advice(c, line, found->lines));
     if (!q->json)
         return program_out_of_memory(q, c, f, code);
-    *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    *code = program_request(q)->allow_oom ? EXIT_RAN : EXIT_FAULTED;
     program_note_unwritten(q);
     return print_json(c, found, f);
 }

@@ -17,6 +17,7 @@
 #include "models/answer/model_output.h"
 #include "models/answer/model_profile.h"
 #include "models/answer/model_report.h"
+#include "models/ask/model_request.h"
 #include "models/ask/model_source.h"
 #include "models/ask/model_weights.h"
 #include "models/keep/net_image.h"
@@ -217,18 +218,18 @@ static void print_outputs(const struct model_run *m, const struct model_answer *
 /* Prints one screen, and the reports that were asked for. */
 static enum emu_status print_text(const struct model_run *m, const struct model_answer *a)
 {
-    if (m->q->report)
+    if (program_request(m->q)->report)
         model_report(a, stdout);
-    else if (m->q->plan)
+    else if (model_request(m->q)->plan)
         model_report_plans(a, stdout);
-    if (m->q->report && a->run)
-        TRY(run_print_bsp(a->run, m->q->no_cache ? "" : m->q->cache, stdout));
+    if (program_request(m->q)->report && a->run)
+        TRY(run_print_bsp(a->run, model_request(m->q)->no_cache ? "" : m->q->cache, stdout));
     if (m->ranges)
         model_report_ranges(a, stdout);
     if (a->run && run_has_values(a->run))
         print_outputs(m, a);
     model_report_precision(a, stdout);
-    if (!m->q->report)
+    if (!program_request(m->q)->report)
         model_summary(a, stdout);
     return EMU_OK;
 }
@@ -339,7 +340,8 @@ static void judge(struct model_run *m)
 {
     int clipped = m->system.session && session_overflow(m->system.session).tiles;
 
-    if (m->q->strict && m->code == EXIT_RAN && (m->source.not_finite.rows || clipped))
+    if (model_request(m->q)->strict && m->code == EXIT_RAN &&
+        (m->source.not_finite.rows || clipped))
         m->code = EXIT_FAULTED;
 }
 
@@ -451,7 +453,8 @@ static void init_system(struct model_run *m)
     const struct system_options o = {
         .program = { .lower = network_lowering(&m->source.choice),
                      .compile = compile_options_of(m->q),
-                     .give_up = !m->q->report && !m->q->allow_oom && !request_profiles(m->q) },
+                     .give_up = !program_request(m->q)->report &&
+                                !program_request(m->q)->allow_oom && !request_profiles(m->q) },
         .folder = m->source.choice.cache,
         .ready = make_ready,
         .ctx = m,
@@ -468,7 +471,7 @@ static enum emu_status execute(struct model_run *m)
 
     o.record = 1;
     o.overflow = !o.timing && !request_steps(m->q);
-    o.ranges = m->q->ranges;
+    o.ranges = model_request(m->q)->ranges;
     o.digests = output_stream(m->files.digests);
     o.watch = execute_meter_watch;
     o.watch_ctx = &m->meter;
@@ -506,7 +509,8 @@ static void keep_program(struct model_run *m)
 /* Whether nothing but cycles is asked for. */
 static int needs_no_values(const struct request *q)
 {
-    return q->engine && q->use & USE_RUN && !q->output && !q->write_weights && !q->weights;
+    return q->engine && q->use & USE_RUN && !q->output && !model_request(q)->write_weights &&
+           !model_request(q)->weights;
 }
 
 /* Takes a network from the cache. Returns 0 when it is not there. Where values are not
@@ -523,7 +527,8 @@ static int find_program(struct model_run *m)
     char label[TEXT_MAX];
     int cycles_only = needs_no_values(m->q), found;
 
-    if (m->q->compare_layers || m->q->ranges || m->q->logits || m->q->write_weights)
+    if (model_request(m->q)->compare_layers || model_request(m->q)->ranges ||
+        model_request(m->q)->logits || model_request(m->q)->write_weights)
         return 0; /* that needs weights, a graph, or what the compiler knows of steps */
     found = system_find(&m->system, &in, cycles_only);
     if (!found && cycles_only && m->source.net) {
@@ -641,7 +646,7 @@ static enum emu_status read_class_names(struct model_run *m)
 
     if (!classes)
         return FAIL(USAGE, "--labels: the network makes no list of scores");
-    return class_names_read(m->q->labels, classes, &m->classes);
+    return class_names_read(model_request(m->q)->labels, classes, &m->classes);
 }
 
 static enum emu_status answer_request(struct model_run *m)
@@ -649,29 +654,30 @@ static enum emu_status answer_request(struct model_run *m)
     const struct request *q = m->q;
     int compiles = !(q->use & USE_RUN);
 
-    if (compiles && !q->output && !q->allow_oom && !q->layers && !q->plan && !q->report)
+    if (compiles && !q->output && !program_request(q)->allow_oom && !model_request(q)->layers &&
+        !model_request(q)->plan && !program_request(q)->report)
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
     TRY(request_arch(q, "mk2", &m->arch));
     m->progress = progress_begin(q->quiet ? NULL : stderr);
     TRY(model_source_open(q, &m->arch, &m->progress, &m->source));
-    if (q->layers) {
+    if (model_request(q)->layers) {
         net_print(m->source.net, stdout);
         m->code = EXIT_RAN;
         return EMU_OK;
     }
     TRY(model_files_open(q, m->source.graph, &m->files));
-    if (q->labels)
+    if (model_request(q)->labels)
         TRY(read_class_names(m));
     if (m->source.net) {
         TRY(model_source_recipe(&m->source, &m->recipe));
         TRY(picture_choose(q, &m->recipe));
     }
-    if (!compiles || q->output || q->image.count)
+    if (!compiles || q->output || model_request(q)->image.count)
         TRY(read_inputs(m));
     init_system(m);
     if (find_program(m))
         return with_image(m);
-    if (q->compare_layers)
+    if (model_request(q)->compare_layers)
         return compare(m);
     TRY(system_build(&m->system));
     return with_compiled(m);
@@ -681,7 +687,7 @@ int model_run(const struct request *q)
 {
     struct model_run m = { .q = q, .code = EXIT_BAD };
 
-    if (q->stage)
+    if (model_request(q)->stage)
         return model_dump(q) == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
     if (answer_request(&m) != EMU_OK)
         m.code = request_failed(q, subject_of(&m));

@@ -22,6 +22,7 @@
 #include "models/feed/results.h"
 #include "models/operators/op_print.h"
 #include "models/answer/class_names.h"
+#include "models/ask/model_request.h"
 #include "models/ask/model_source.h"
 #include "models/ask/net_pictures.h"
 #include "models/ask/onnx_request.h"
@@ -195,13 +196,13 @@ static enum emu_status use_shipped(struct streaming *x)
 
 static enum emu_status open_results(struct streaming *x)
 {
-    struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q->resume };
+    struct results_options o = { .format = RESULTS_BY_NAME, .resume = model_request(x->q)->resume };
 
     if (!x->q->output)
         return EMU_OK;
-    if (x->q->labels) {
-        TRY(output_not_input(x->q->output, x->q->labels));
-        TRY(class_names_read(x->q->labels, x->net.classes, &x->classes));
+    if (model_request(x->q)->labels) {
+        TRY(output_not_input(x->q->output, model_request(x->q)->labels));
+        TRY(class_names_read(model_request(x->q)->labels, x->net.classes, &x->classes));
         o.names = x->classes.name;
     }
     TRY(results_open(x->q->output, &o, &x->results));
@@ -212,8 +213,8 @@ static enum emu_status open_results(struct streaming *x)
 static enum emu_status open_feed(struct streaming *x)
 {
     const struct feed_options o = { .recipe = x->net.recipe,
-                                    .threads = (unsigned)x->q->decoders,
-                                    .queue = (unsigned)x->q->queue,
+                                    .threads = (unsigned)model_request(x->q)->decoders,
+                                    .queue = (unsigned)model_request(x->q)->queue,
                                     .skip = x->results ? results_done(x->results) : 0 };
     const char *last;
 
@@ -229,7 +230,7 @@ static enum emu_status check_paths(const struct streaming *x)
 {
     struct stat st;
 
-    for (size_t i = 0; i < x->paths && !x->q->resume; i++) {
+    for (size_t i = 0; i < x->paths && !model_request(x->q)->resume; i++) {
         const char *path = x->file[i];
 
         if (strcmp(path, "-") && path[0] != '@' && stat(path, &st))
@@ -380,8 +381,9 @@ static enum emu_status compile(struct streaming *x)
     char text[TEXT_MAX];
 
     TRY(request_arch(x->q, "mk2", &x->arch));
-    if (x->q->host_bandwidth) {
-        snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64, x->q->host_bandwidth);
+    if (model_request(x->q)->host_bandwidth) {
+        snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64,
+                 model_request(x->q)->host_bandwidth);
         TRY(arch_set(&x->arch, text));
     }
     x->progress = progress_begin(x->options.compile.progress);
@@ -464,7 +466,7 @@ static enum emu_status print_answer(struct streaming *x)
     if (!x->q->json) {
         stream_report(&a, f);
         fprintf(f, "engine      %s\n", engine);
-        if (x->q->report)
+        if (program_request(x->q)->report)
             compiled_report(stream_compiled(x->stream), f);
         return EMU_OK;
     }
@@ -542,11 +544,11 @@ static enum emu_status begin(struct streaming *x, const struct request *q)
         return refuse_name(q->what);
     if (!network_find(q->what))
         TRY(onnx_request_check(q));
-    else if (q->dim.count || q->outputs.count)
+    else if (model_request(q)->dim.count || model_request(q)->outputs.count)
         return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
     x->q = q;
     x->options = stream_options_of(q);
-    x->limit = q->limit;
+    x->limit = model_request(q)->limit;
     x->file = q->argument.item + 1;
     x->paths = q->argument.count - 1;
     return check_paths(x);

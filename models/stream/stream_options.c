@@ -1,6 +1,7 @@
 /* stream_options.c - the options of `superstep stream`. */
 #include "models/stream/stream_options.h"
 
+#include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
 enum { IO_TILES = 32, PREFETCH = 3 };
@@ -9,18 +10,20 @@ struct stream_options stream_options_of(const struct request *q)
 {
     static const enum elem input[] = { ELEM_U8, ELEM_F16, ELEM_F32 };
     struct stream_options o = {
-        .prefetch = { request_has(q, OPTION_io_tiles) ? (uint32_t)q->io_tiles : IO_TILES,
-                      request_has(q, OPTION_prefetch) ? (uint32_t)q->prefetch : PREFETCH },
-        .input = input[q->input_type],
-        .memory_proportion = q->memory_proportion,
-        .parameter_proportion = q->parameter_memory,
-        .depthwise = (enum conv_depthwise)q->depthwise,
+        .prefetch = { request_has(q, OPTION_io_tiles) ? (uint32_t)model_request(q)->io_tiles
+                                                      : IO_TILES,
+                      request_has(q, OPTION_prefetch) ? (uint32_t)model_request(q)->prefetch
+                                                      : PREFETCH },
+        .input = input[model_request(q)->input_type],
+        .memory_proportion = model_request(q)->memory_proportion,
+        .parameter_proportion = model_request(q)->parameter_memory,
+        .depthwise = (enum conv_depthwise)model_request(q)->depthwise,
         .compile = compile_options_of(q),
         .session = session_options_of(q),
     };
 
-    o.session.host.jitter_ns = (uint32_t)q->host_jitter;
-    o.session.host.seed = q->host_seed;
+    o.session.host.jitter_ns = (uint32_t)model_request(q)->host_jitter;
+    o.session.host.seed = model_request(q)->host_seed;
     o.session.record = o.session.record_exchanges;
     o.session.record_limit = PROFILE_SUPERSTEPS;
     return o;

@@ -9,6 +9,7 @@
 #include "emu/job/run_file.h"
 #include "emu/profile/sweep_page.h"
 #include "emu/profile/sweep_report.h"
+#include "models/ask/model_request.h"
 #include "models/sweep/sweep_mpi.h"
 #include "models/sweep/sweep_pool.h"
 
@@ -87,13 +88,13 @@ static enum emu_status answer(const struct request *q, int *code)
 
     if (!q->output)
         return FAIL(USAGE, "a sweep is kept in a database: -o FILE.db");
-    if (!q->vary.count && !q->points)
+    if (!model_request(q)->vary.count && !model_request(q)->points)
         return FAIL(USAGE, "nothing is varied: --vary NAME=V1,V2,.. or --points FILE.csv");
     if (sweep_mpi_asked())
         TRY(sweep_mpi_begin());
     if (!sweep_mpi_rank()) {
         TRY(output_not_input(q->html, q->output));
-        TRY(output_not_input(q->output, q->points));
+        TRY(output_not_input(q->output, model_request(q)->points));
         TRY(output_open(q->html, &page));
     }
     st = sweep_all(q, &page, code);
@@ -103,12 +104,12 @@ static enum emu_status answer(const struct request *q, int *code)
 
 int cmd_sweep(const struct request *q)
 {
-    struct request timing = *q;
+    struct model_request timing = *model_request(q);
     int code = EXIT_BAD;
 
     if (!request_has(q, OPTION_engine))
-        timing.engine = 1;
-    if (answer(&timing, &code) != EMU_OK && !sweep_mpi_rank())
+        timing.q.engine = 1;
+    if (answer(&timing.q, &code) != EMU_OK && !sweep_mpi_rank())
         request_failed(q, NULL);
     sweep_mpi_end();
     return code;

@@ -8,6 +8,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
+#include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
 enum { LINE_MAX_BYTES = 65536 };
@@ -252,7 +253,8 @@ static enum emu_status read_lines(const struct request *q, struct points_file *f
 
 static enum emu_status read_points(const struct request *q, struct sweep_axes *out)
 {
-    struct points_file f = { .path = q->points, .f = fopen(q->points, "r") };
+    struct points_file f = { .path = model_request(q)->points,
+                             .f = fopen(model_request(q)->points, "r") };
     enum emu_status s;
 
     if (!f.f)
@@ -328,11 +330,11 @@ static enum emu_status fix_parameters(const struct request *q, struct sweep_axes
 enum emu_status sweep_axes_read(const struct request *q, struct sweep_axes *out)
 {
     *out = (struct sweep_axes){ .axis = NULL };
-    if (q->points) {
+    if (model_request(q)->points) {
         TRY(read_points(q, out));
     } else {
-        for (size_t i = 0; i < q->vary.count; i++)
-            TRY(add_vary(q, q->vary.item[i], out));
+        for (size_t i = 0; i < model_request(q)->vary.count; i++)
+            TRY(add_vary(q, model_request(q)->vary.item[i], out));
         TRY(make_product(out));
     }
     return fix_parameters(q, out);

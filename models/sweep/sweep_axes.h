@@ -5,6 +5,7 @@
 #define MODELS_SWEEP_AXES_H
 
 #include "emu/cli/options.h"
+#include "models/ask/model_request.h"
 
 enum axis_kind {
     AXIS_FIELD,     /* of the machine, or sram */

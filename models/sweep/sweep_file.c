@@ -7,6 +7,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/disk_cache.h"
 #include "emu/cli/request_profile.h"
+#include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
 enum { VALUE_MAX = 4096 };
@@ -52,8 +53,8 @@ static void definition_free(struct definition *d)
 
 static void add_option(void *ctx, const struct option_row *o, const char *value)
 {
-    static const enum option_id no[] = { OPTION_output, OPTION_vary,     OPTION_points,
-                                         OPTION_cache,  OPTION_no_cache, OPTION_engine };
+    static const unsigned no[] = { OPTION_output, OPTION_vary,     OPTION_points,
+                                   OPTION_cache,  OPTION_no_cache, OPTION_engine };
     char name[80];
 
     for (size_t i = 0; i < EMU_COUNT_OF(no); i++) {
@@ -122,7 +123,7 @@ static enum emu_status make_definition(const struct sweep *s, struct definition 
     add_points(d, &s->axes);
     if (!q->known)
         add_file(d, "the contents of the network", q->what);
-    add_file(d, "the contents of --weights", q->weights);
+    add_file(d, "the contents of --weights", model_request(q)->weights);
     add_file(d, "the contents of --machine", q->machine);
     return d->status;
 }

@@ -10,6 +10,7 @@
 #include "emu/job/run_image.h"
 #include "emu/profile/bill.h"
 #include "models/ask/model_inputs.h"
+#include "models/ask/model_request.h"
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
@@ -58,10 +59,10 @@ static char *source_key(const struct request *q)
 
     if (!f)
         return NULL;
-    fprintf(f, "%llu %llu %d", (unsigned long long)q->batch, (unsigned long long)q->resolution,
-            q->torch_padding);
-    for (size_t i = 0; i < q->dim.count; i++)
-        fprintf(f, " %s", q->dim.item[i]);
+    fprintf(f, "%llu %llu %d", (unsigned long long)model_request(q)->batch,
+            (unsigned long long)model_request(q)->resolution, model_request(q)->torch_padding);
+    for (size_t i = 0; i < model_request(q)->dim.count; i++)
+        fprintf(f, " %s", model_request(q)->dim.item[i]);
     fclose(f);
     return text;
 }
@@ -78,7 +79,7 @@ static enum emu_status find_source(struct image_at_work *w)
     struct sweep_measurer *m = w->m;
     struct progress progress = progress_begin(NULL);
     struct timespec begin = now();
-    char *key = source_key(&w->p->q);
+    char *key = source_key(&w->p->model.q);
     int same = key && m->source_key && !strcmp(key, m->source_key);
 
     if (!key)
@@ -89,8 +90,8 @@ static enum emu_status find_source(struct image_at_work *w)
     }
     drop_source(m);
     m->source_key = key;
-    TRY(model_source_open(&w->p->q, &w->p->arch, &progress, &m->source));
-    m->source.choice.blank = w->p->q.engine && !w->p->q.weights;
+    TRY(model_source_open(&w->p->model.q, &w->p->arch, &progress, &m->source));
+    m->source.choice.blank = w->p->model.q.engine && !w->p->model.weights;
     note_stage(w, "source", begin);
     return EMU_OK;
 }
@@ -121,16 +122,16 @@ static struct compile_options compile_options(const struct request *q)
 static int find_program(struct image_at_work *w)
 {
     const struct model_source *s = &w->m->source;
-    struct network_choice choice = network_choice_of(&w->p->q);
+    struct network_choice choice = network_choice_of(&w->p->model.q);
     const struct net_cache_input in = { .choice = &choice,
                                         .net = s->net,
                                         .model = s->model,
-                                        .request = &w->p->q,
+                                        .request = &w->p->model.q,
                                         .arch = &w->p->arch,
-                                        .exchange = compile_options(&w->p->q).exchange };
+                                        .exchange = compile_options(&w->p->model.q).exchange };
     struct timespec begin = now();
 
-    if (!w->p->q.engine)
+    if (!w->p->model.q.engine)
         return 0;
     for (choice.blank = 0; choice.blank < 2; choice.blank++) {
         if (system_find(&w->network, &in, 1)) {
@@ -143,9 +144,9 @@ static int find_program(struct image_at_work *w)
 
 static enum emu_status make_network(struct image_at_work *w)
 {
-    const struct network_choice choice = network_choice_of(&w->p->q);
+    const struct network_choice choice = network_choice_of(&w->p->model.q);
     const struct system_options o = { .program = { .lower = network_lowering(&choice),
-                                                   .compile = compile_options(&w->p->q),
+                                                   .compile = compile_options(&w->p->model.q),
                                                    .give_up = 1 },
                                       .folder = "" };
     struct model_facts facts;
@@ -177,7 +178,7 @@ static enum emu_status write_values(struct image_at_work *w)
     if (st == EMU_OK && source->net)
         st = model_source_recipe(source, &recipe);
     if (st == EMU_OK)
-        st = model_inputs_read(&w->p->q, g, source->net ? &recipe : NULL, in);
+        st = model_inputs_read(&w->p->model.q, g, source->net ? &recipe : NULL, in);
     for (uint32_t k = 0; st == EMU_OK && k < g->inputs; k++)
         st = system_write(&w->network, g->input[k], &in[k].numbers);
     for (uint32_t k = 0; in && k < g->inputs; k++)
@@ -190,13 +191,13 @@ static enum emu_status write_values(struct image_at_work *w)
 
 static enum emu_status make_program(struct image_at_work *w)
 {
-    const struct named_program *n = w->p->q.known;
-    const struct compile_options o = compile_options(&w->p->q);
+    const struct named_program *n = w->p->model.q.known;
+    const struct compile_options o = compile_options(&w->p->model.q);
     uint64_t value[PROGRAM_MAX_PARAMS];
     struct timespec begin = now();
 
     w->inputs = 1;
-    TRY(program_values(&w->p->q, value));
+    TRY(program_values(&w->p->model.q, value));
     TRY(graph_new(&w->p->arch, &kernel_library, &w->graph));
     TRY(n->build(w->graph, value, &w->state));
     TRY(graph_status(w->graph));
@@ -319,7 +320,7 @@ static struct session *session_of(const struct image_at_work *w)
 
 static enum emu_status open_session(struct image_at_work *w, const struct arch *a)
 {
-    struct session_options o = session_options_of(&w->p->q);
+    struct session_options o = session_options_of(&w->p->model.q);
 
     o.record = 1;
     o.threads = 1;
@@ -337,7 +338,7 @@ static void close_session(struct image_at_work *w)
 /* A program's run, and whether its results are right, where there are some to compare with. */
 static enum emu_status run_program(const struct image_at_work *w)
 {
-    const struct named_program *n = w->p->q.known;
+    const struct named_program *n = w->p->model.q.known;
     enum emu_status st;
     json_t *answer;
 
@@ -354,7 +355,7 @@ static enum emu_status run_program(const struct image_at_work *w)
 
 static enum emu_status run_network(struct image_at_work *w)
 {
-    TRY(w->p->q.engine ? system_write_zeros(&w->network) : write_values(w));
+    TRY(w->p->model.q.engine ? system_write_zeros(&w->network) : write_values(w));
     return system_run(&w->network);
 }
 
@@ -440,7 +441,7 @@ static enum emu_status visit_point(struct image_at_work *w, uint32_t point, enum
 static enum emu_status measure_image(struct image_at_work *w, const uint32_t *point, size_t points,
                                      sweep_result_visit *visit, void *ctx)
 {
-    enum emu_status made = w->p->q.known ? make_program(w) : make_network(w);
+    enum emu_status made = w->p->model.q.known ? make_program(w) : make_network(w);
     char why[512];
 
     if (is_of_host(made))
@@ -453,7 +454,7 @@ static enum emu_status measure_image(struct image_at_work *w, const uint32_t *po
 
 static void image_free_all(struct image_at_work *w)
 {
-    const struct named_program *n = w->p->q.known;
+    const struct named_program *n = w->p->model.q.known;
 
     compiled_free(w->compiled);
     if (n && n->done && w->state)

@@ -7,6 +7,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
+#include "emu/cli/options.h"
 #include "emu/cli/request_store.h"
 #include "models/ask/model_source.h"
 #include "programs/cli/program_request.h"
@@ -26,17 +27,18 @@ static enum emu_status copy_list(struct option_list *list)
 }
 
 /* Lists that a point adds to become its own; all others are borrowed. */
-static enum emu_status copy_request(const struct request *from, struct request *q)
+static enum emu_status copy_request(const struct request *from, struct model_request *m)
 {
+    struct request *q = &m->q;
     enum emu_status s;
 
-    *q = *from;
+    *m = *model_request(from);
     q->path = q->bytes = NULL;
-    q->given = emu_alloc(OPTION_COUNT, 1);
+    q->given = emu_alloc(option_count, 1);
     if (q->given)
-        memcpy(q->given, from->given, OPTION_COUNT);
+        memcpy(q->given, from->given, option_count);
     s = copy_list(&q->set);
-    if (copy_list(&q->define) != EMU_OK || copy_list(&q->dim) != EMU_OK || !q->given)
+    if (copy_list(&q->define) != EMU_OK || copy_list(&m->dim) != EMU_OK || !q->given)
         s = FAIL(NO_MEMORY, "a point of a sweep");
     return s;
 }
@@ -63,8 +65,9 @@ static char *assignment(const char *name, const char *value)
     return text;
 }
 
-static enum emu_status apply(const struct sweep_axis *a, const char *value, struct request *q)
+static enum emu_status apply(const struct sweep_axis *a, const char *value, struct model_request *m)
 {
+    struct request *q = &m->q;
     static const char dim[] = "dim.";
     const struct option_row *o = a->option;
     char *text;
@@ -78,19 +81,19 @@ static enum emu_status apply(const struct sweep_axis *a, const char *value, stru
         return request_store(q, o, value);
     text = assignment(a->name + (a->kind == AXIS_OPTION ? sizeof(dim) - 1 : 0), value);
     return append(a->kind == AXIS_FIELD    ? &q->set
-                  : a->kind == AXIS_OPTION ? &q->dim
+                  : a->kind == AXIS_OPTION ? &m->dim
                                            : &q->define,
                   text);
 }
 
 enum emu_status sweep_point_new(const struct sweep *s, uint32_t point, struct sweep_point *out)
 {
-    enum emu_status st = copy_request(s->q, &out->q);
+    enum emu_status st = copy_request(s->q, &out->model);
 
     for (uint32_t i = 0; st == EMU_OK && i < s->axes.axes; i++)
-        st = apply(&s->axes.axis[i], sweep_choice(&s->axes, point, i), &out->q);
+        st = apply(&s->axes.axis[i], sweep_choice(&s->axes, point, i), &out->model);
     if (st == EMU_OK)
-        st = request_machine(&out->q, "mk2", &out->arch);
+        st = request_machine(&out->model.q, "mk2", &out->arch);
     return st == EMU_OK ? request_check_arch(&out->arch) : st;
 }
 
@@ -104,10 +107,10 @@ static void free_list(struct option_list *list, size_t borrowed)
 
 void sweep_point_free(const struct sweep *s, struct sweep_point *p)
 {
-    free_list(&p->q.set, s->q->set.count);
-    free_list(&p->q.define, s->q->define.count);
-    free_list(&p->q.dim, s->q->dim.count);
-    emu_free(p->q.given);
+    free_list(&p->model.q.set, s->q->set.count);
+    free_list(&p->model.q.define, s->q->define.count);
+    free_list(&p->model.dim, model_request(s->q)->dim.count);
+    emu_free(p->model.q.given);
     memset(p, 0, sizeof(*p));
 }
 
@@ -226,9 +229,9 @@ static enum emu_status check_source(const struct sweep_point *p)
     struct model_source source = { .net = NULL };
     enum emu_status s;
 
-    if (p->q.known)
-        return program_values(&p->q, value);
-    s = model_source_open(&p->q, &p->arch, &progress, &source);
+    if (p->model.q.known)
+        return program_values(&p->model.q, value);
+    s = model_source_open(&p->model.q, &p->arch, &progress, &source);
     model_source_free(&source);
     return s;
 }

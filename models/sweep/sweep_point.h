@@ -4,10 +4,11 @@
 #ifndef MODELS_SWEEP_POINT_H
 #define MODELS_SWEEP_POINT_H
 
+#include "models/ask/model_request.h"
 #include "models/sweep/sweep_axes.h"
 
 struct sweep_point {
-    struct request q; /* as if the point stood on the command line; owns its lists */
+    struct model_request model; /* as if the point stood on the command line; owns its lists */
     struct arch arch;
 };
 

@@ -11,6 +11,7 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"
 #include "emu/job/run_image.h"
+#include "models/ask/model_request.h"
 #include "models/ask/model_source.h"
 #include "models/ask/network_choice.h"
 #include "models/run/model_fit.h"
@@ -50,11 +51,12 @@ static enum emu_status open_data(struct evaluating *e)
 {
     const struct request *q = e->q;
 
-    if (!q->weights && network_find(q->what))
+    if (!model_request(q)->weights && network_find(q->what))
         return FAIL(USAGE, "--weights FILE: a network by name has no parameters of its own");
-    if (!q->dataset)
+    if (!model_request(q)->dataset)
         return FAIL(USAGE, "--data DIR: pictures with labels are needed");
-    TRY(dataset_open(q->dataset, dataset_tested_part(q->dataset), &e->data));
+    TRY(dataset_open(model_request(q)->dataset, dataset_tested_part(model_request(q)->dataset),
+                     &e->data));
     progress_report(&e->progress, "data", "%s: %s pictures of %u classes", e->data->format,
                     count_text(e->data->samples).at, e->data->classes);
     return EMU_OK;
@@ -63,10 +65,12 @@ static enum emu_status open_data(struct evaluating *e)
 static enum emu_status open_network(struct evaluating *e)
 {
     const struct request *q = e->q;
-    uint32_t batch = q->batch ? (uint32_t)q->batch : BATCH;
+    uint32_t batch = model_request(q)->batch ? (uint32_t)model_request(q)->batch : BATCH;
     struct batch_options o;
 
-    TRY(train_source_open(q, batch, q->classes ? (uint32_t)q->classes : e->data->classes,
+    TRY(train_source_open(q, batch,
+                          model_request(q)->classes ? (uint32_t)model_request(q)->classes
+                                                    : e->data->classes,
                           &e->source));
     TRY(train_pictures_of(q, &e->source.shape, e->data, &e->prepared));
     o = train_pictures_batches(&e->prepared, &e->source.shape);
@@ -82,8 +86,9 @@ static enum emu_status compile(struct evaluating *e)
                                     .folder = e->tries ? "" : choice.cache };
     struct train_step step;
 
-    o.program.lower.real = e->q->format == F32_F32 ? ELEM_F32 : ELEM_F16;
-    o.program.lower.states = e->q->format == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
+    o.program.lower.real = model_request(e->q)->format == F32_F32 ? ELEM_F32 : ELEM_F16;
+    o.program.lower.states =
+        model_request(e->q)->format == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
     o.program.outlook = e->tries;
     o.program.compile.progress = e->progress.f;
     TRY(train_eval_make(g, &step));
@@ -241,7 +246,7 @@ static enum emu_status report(const struct evaluating *e, int *code)
                 r->pictures, e->data->samples);
     if (e->q->json)
         return print_json(e, stdout);
-    if (e->q->report)
+    if (program_request(e->q)->report)
         memory_facts_print(&e->chip.system.memory, stdout);
     print_text(e, stdout);
     return EMU_OK;

@@ -19,6 +19,7 @@
 #include "models/run/model_fit.h"
 #include "models/ask/network_choice.h"
 #include "models/ask/model_facts.h"
+#include "models/ask/model_request.h"
 #include "models/train/recompute.h"
 #include "models/train/train_options.h"
 #include "models/train/training.h"
@@ -58,21 +59,22 @@ static enum emu_status read_optimiser(struct training *t)
     static const double rate[] = { 0.1, 0.001, 1, 0.001 };
     const struct request *q = t->q;
 
-    TRY(train_optimiser_of(op_update_method_name(q->optimiser), &t->optimiser));
+    TRY(train_optimiser_of(op_update_method_name(model_request(q)->optimiser), &t->optimiser));
     if (request_has(q, OPTION_momentum))
-        t->optimiser.alpha = q->momentum;
+        t->optimiser.alpha = model_request(q)->momentum;
     if (request_has(q, OPTION_decay))
-        t->optimiser.decay = q->decay;
+        t->optimiser.decay = model_request(q)->decay;
     if (t->optimiser.alpha >= 1)
         return FAIL(USAGE, "--momentum: expected a number below 1, got %g", t->optimiser.alpha);
-    t->schedule.rate = request_has(q, OPTION_rate) ? q->rate : rate[q->optimiser];
+    t->schedule.rate =
+        request_has(q, OPTION_rate) ? model_request(q)->rate : rate[model_request(q)->optimiser];
     return EMU_OK;
 }
 
 /* "1024", "dynamic" or "dynamic:1024". */
 static enum emu_status read_loss_scale(struct training *t)
 {
-    const char *text = t->q->loss_scale, *number = text;
+    const char *text = model_request(t->q)->loss_scale, *number = text;
     static const char dynamic[] = "dynamic";
     char *end;
 
@@ -88,7 +90,8 @@ static enum emu_status read_loss_scale(struct training *t)
     if (number && (!*number || *end || !(t->loss_scale >= 1 && t->loss_scale <= LOSS_SCALE_MAX)))
         return FAIL(USAGE, "--loss-scale: expected 1 to %d, dynamic or dynamic:S, got %s",
                     LOSS_SCALE_MAX, text);
-    t->skips = request_has(t->q, OPTION_on_overflow) ? (int)t->q->on_overflow : t->dynamic_scale;
+    t->skips = request_has(t->q, OPTION_on_overflow) ? (int)model_request(t->q)->on_overflow
+                                                     : t->dynamic_scale;
     if (t->dynamic_scale && !t->skips)
         return FAIL(USAGE, "--on-overflow stop: a dynamic loss scale is found by skipping steps");
     return EMU_OK;
@@ -98,11 +101,11 @@ static enum emu_status read_format(struct training *t)
 {
     const struct request *q = t->q;
 
-    t->real = q->format == F32_F32 ? ELEM_F32 : ELEM_F16;
-    t->states = q->format != F16_F16 ? STATES_F32
-                : q->rounding        ? STATES_F16_NEAREST
-                                     : STATES_F16_STOCHASTIC;
-    if (request_has(q, OPTION_rounding) && q->format != F16_F16)
+    t->real = model_request(q)->format == F32_F32 ? ELEM_F32 : ELEM_F16;
+    t->states = model_request(q)->format != F16_F16 ? STATES_F32
+                : model_request(q)->rounding        ? STATES_F16_NEAREST
+                                                    : STATES_F16_STOCHASTIC;
+    if (request_has(q, OPTION_rounding) && model_request(q)->format != F16_F16)
         return FAIL(USAGE, "--rounding: only --format 16.16 rounds parameters");
     return EMU_OK;
 }
@@ -111,12 +114,14 @@ static enum emu_status read_shares(struct training *t)
 {
     const struct request *q = t->q;
 
-    t->optimiser.drop = (struct train_dropout){ q->dropout, q->drop_connect };
-    if (q->dropout >= 1 || q->drop_connect >= 1 || q->average >= 1)
+    t->optimiser.drop =
+        (struct train_dropout){ model_request(q)->dropout, model_request(q)->drop_connect };
+    if (model_request(q)->dropout >= 1 || model_request(q)->drop_connect >= 1 ||
+        model_request(q)->average >= 1)
         return FAIL(USAGE, "--%s: expected a number below 1",
-                    q->dropout >= 1        ? "dropout"
-                    : q->drop_connect >= 1 ? "drop-connect"
-                                           : "average");
+                    model_request(q)->dropout >= 1        ? "dropout"
+                    : model_request(q)->drop_connect >= 1 ? "drop-connect"
+                                                          : "average");
     return EMU_OK;
 }
 
@@ -131,16 +136,16 @@ static enum emu_status read_options(struct training *t)
     TRY(read_format(t));
     TRY(read_loss_scale(t));
     TRY(read_shares(t));
-    t->schedule.kind = kind[q->schedule];
-    t->schedule.warmup = q->warmup;
-    t->schedule.every = q->rate_steps;
-    t->schedule.factor = request_has(q, OPTION_rate_factor) ? q->rate_factor : 0.5;
-    t->epochs = q->epochs ? q->epochs : EPOCHS;
-    t->accumulate = q->accumulate ? (uint32_t)q->accumulate : 1;
-    t->smoothing = q->smoothing;
+    t->schedule.kind = kind[model_request(q)->schedule];
+    t->schedule.warmup = model_request(q)->warmup;
+    t->schedule.every = model_request(q)->rate_steps;
+    t->schedule.factor = request_has(q, OPTION_rate_factor) ? model_request(q)->rate_factor : 0.5;
+    t->epochs = model_request(q)->epochs ? model_request(q)->epochs : EPOCHS;
+    t->accumulate = model_request(q)->accumulate ? (uint32_t)model_request(q)->accumulate : 1;
+    t->smoothing = model_request(q)->smoothing;
     if (t->smoothing >= 1)
         return FAIL(USAGE, "--smoothing: expected a number below 1, got %g", t->smoothing);
-    if (!q->dataset && !q->engine)
+    if (!model_request(q)->dataset && !q->engine)
         return FAIL(USAGE, "--data DIR: pictures with labels are needed");
     return EMU_OK;
 }
@@ -166,10 +171,10 @@ static enum emu_status open_outputs(struct training *t)
     const struct request *q = t->q;
 
     TRY(open_output(t));
-    TRY(output_open(q->gradients, &t->gradients));
+    TRY(output_open(model_request(q)->gradients, &t->gradients));
     TRY(profile_files_open(q, &t->profile));
-    for (size_t k = 0; k < q->curve.count; k++) {
-        const char *name = q->curve.item[k], *dot = strrchr(name, '.');
+    for (size_t k = 0; k < model_request(q)->curve.count; k++) {
+        const char *name = model_request(q)->curve.item[k], *dot = strrchr(name, '.');
 
         if (!dot || (strcmp(dot, ".csv") && strcmp(dot, ".svg")))
             return FAIL(USAGE, "--curve %s: expected FILE.csv or FILE.svg", name);
@@ -183,18 +188,20 @@ static enum emu_status open_outputs(struct training *t)
 /* The directory that is tested with, which may be that of the training pictures; NULL: none. */
 static const char *test_dir(const struct request *q)
 {
-    if (q->test_dataset)
-        return q->test_dataset;
-    return q->dataset && dataset_has(q->dataset, DATASET_TEST) ? q->dataset : NULL;
+    if (model_request(q)->test_dataset)
+        return model_request(q)->test_dataset;
+    return model_request(q)->dataset && dataset_has(model_request(q)->dataset, DATASET_TEST)
+               ? model_request(q)->dataset
+               : NULL;
 }
 
 static enum emu_status open_data(struct training *t)
 {
     const char *test = test_dir(t->q);
 
-    if (!t->q->dataset)
+    if (!model_request(t->q)->dataset)
         return EMU_OK;
-    TRY(dataset_open(t->q->dataset, DATASET_TRAIN, &t->data));
+    TRY(dataset_open(model_request(t->q)->dataset, DATASET_TRAIN, &t->data));
     if (test)
         TRY(dataset_open(test, dataset_tested_part(test), &t->test_data));
     progress_report(&t->progress, "data", "%s: %s pictures of %u classes, %s to test with",
@@ -202,7 +209,7 @@ static enum emu_status open_data(struct training *t)
                     t->test_data ? count_text(t->test_data->samples).at : "none");
     if (t->test_data && t->test_data->classes > t->data->classes)
         return FAIL(BAD_FILE, "%s has %u classes, %s %u", test, t->test_data->classes,
-                    t->q->dataset, t->data->classes);
+                    model_request(t->q)->dataset, t->data->classes);
     return EMU_OK;
 }
 
@@ -242,8 +249,8 @@ static enum emu_status check_nodes(struct op_graph *g, int json)
 static enum emu_status open_network(struct training *t)
 {
     const struct request *q = t->q;
-    uint32_t batch = q->batch ? (uint32_t)q->batch : BATCH;
-    uint32_t classes = (uint32_t)q->classes;
+    uint32_t batch = model_request(q)->batch ? (uint32_t)model_request(q)->batch : BATCH;
+    uint32_t classes = (uint32_t)model_request(q)->classes;
 
     if (!classes && t->data)
         classes = t->data->classes;
@@ -268,7 +275,7 @@ static void set_options(struct training *t)
 
 static void set_schedule(struct training *t)
 {
-    t->steps_max = t->q->limit ? t->q->limit : UINT64_MAX;
+    t->steps_max = model_request(t->q)->limit ? model_request(t->q)->limit : UINT64_MAX;
     t->schedule.steps = t->epochs * t->steps_epoch;
     if (!t->schedule.every)
         t->schedule.every = t->steps_epoch;
@@ -292,8 +299,8 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
 
     o.program.lower.real = t->real;
     o.program.lower.states = t->states;
-    o.program.lower.share_blocks = t->q->share_blocks ? SHARE_NONE : SHARE_EQUAL;
-    o.program.lower.gradients = t->q->gradients != NULL && chip == &t->chip;
+    o.program.lower.share_blocks = model_request(t->q)->share_blocks ? SHARE_NONE : SHARE_EQUAL;
+    o.program.lower.gradients = model_request(t->q)->gradients != NULL && chip == &t->chip;
     if (chip == &t->chip) {
         o.program.lower.loop.link =
             (struct prefetch_options){ t->link.io_tiles, t->link.io_tiles != 0 };
@@ -326,13 +333,13 @@ static enum emu_status recompute(struct training *t, const char *names)
 /* Whether blocks are computed again only where the step does not fit otherwise. */
 static int recomputes_to_fit(const struct training *t)
 {
-    return !t->q->recompute || !strcmp(t->q->recompute, "auto");
+    return !model_request(t->q)->recompute || !strcmp(model_request(t->q)->recompute, "auto");
 }
 
 /* The blocks that are asked for, or all. */
 static enum emu_status recompute_blocks(struct training *t)
 {
-    const char *names = recomputes_to_fit(t) ? "all" : t->q->recompute;
+    const char *names = recomputes_to_fit(t) ? "all" : model_request(t->q)->recompute;
 
     return strcmp(names, "none") ? recompute(t, names) : EMU_OK;
 }
@@ -464,11 +471,12 @@ static enum emu_status make_tensors(struct training *t)
 /* Goes on from a checkpoint, if there is one. */
 static enum emu_status resume(struct training *t)
 {
-    if (!t->q->resume || access(t->q->checkpoint, F_OK))
+    if (!model_request(t->q)->resume || access(model_request(t->q)->checkpoint, F_OK))
         return EMU_OK;
-    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, &t->average, t->q->checkpoint));
-    progress_report(&t->progress, "resume", "%s: after step %" PRIu64, t->q->checkpoint,
-                    t->at.steps);
+    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, &t->average,
+                              model_request(t->q)->checkpoint));
+    progress_report(&t->progress, "resume", "%s: after step %" PRIu64,
+                    model_request(t->q)->checkpoint, t->at.steps);
     return EMU_OK;
 }
 
@@ -488,7 +496,7 @@ static enum emu_status judge(struct training *t, enum emu_status s)
     }
     if (interrupt_came())
         fprintf(stderr, "superstep train: interrupted after step %" PRIu64 "%s\n", t->at.steps,
-                t->q->checkpoint ? ", which the checkpoint has" : "");
+                model_request(t->q)->checkpoint ? ", which the checkpoint has" : "");
     return EMU_OK;
 }
 
@@ -576,7 +584,7 @@ static enum emu_status train(struct training *t)
         return write_profile(t);
     }
     TRY(make_tensors(t));
-    TRY(train_average_new(t->chip.g, t->q->average, &t->average));
+    TRY(train_average_new(t->chip.g, model_request(t->q)->average, &t->average));
     TRY(resume(t));
     interrupt_defer(NULL, NULL);
     s = training_run(t);
@@ -592,7 +600,7 @@ static enum emu_status begin(struct training *t)
 {
     TRY(request_arch(t->q, "mk2", &t->arch));
     TRY(read_options(t));
-    t->at.seed = request_has(t->q, OPTION_seed) ? t->q->seed : 1;
+    t->at.seed = request_has(t->q, OPTION_seed) ? model_request(t->q)->seed : 1;
     t->progress = progress_begin(compile_options_of(t->q).progress);
     TRY(open_data(t));
     TRY(open_outputs(t));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "emu/arch/arch.h"
+#include "models/ask/model_request.h"
 #include "models/picture/picture_recipe.h"
 
 /* Unless said: IO tiles, and the smallest machine that has so many to spare. */
@@ -30,7 +31,7 @@ static enum emu_status input_of(const struct request *q, enum elem real, const c
     *out = has_tiles && !obstacle ? ELEM_U8 : real;
     if (!request_has(q, OPTION_input_type))
         return EMU_OK;
-    *out = word[q->input_type];
+    *out = word[model_request(q)->input_type];
     if (*out == ELEM_U8 && obstacle)
         return FAIL(USAGE, "--input-type u8: %s", obstacle);
     if (*out != ELEM_U8 && *out != real)
@@ -45,7 +46,7 @@ enum emu_status train_link_of(const struct request *q, const struct arch *a,
 {
     enum elem input;
 
-    out->io_tiles = request_has(q, OPTION_io_tiles)         ? (uint32_t)q->io_tiles
+    out->io_tiles = request_has(q, OPTION_io_tiles)         ? (uint32_t)model_request(q)->io_tiles
                     : s->channels && a->tiles >= SPARE_FROM ? IO_TILES
                                                             : 0;
     if (out->io_tiles >= a->tiles)

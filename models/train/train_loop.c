@@ -6,6 +6,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/cli/interrupt.h"
+#include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 #include "models/train/train_evaluate.h"
 #include "models/train/train_watch.h"
@@ -161,8 +162,9 @@ static enum emu_status one_step(struct training *t, int *done)
 
 static enum emu_status checkpoint(struct training *t)
 {
-    return t->q->checkpoint
-               ? train_checkpoint_write(&t->chip, &t->at, &t->log, &t->average, t->q->checkpoint)
+    return model_request(t->q)->checkpoint
+               ? train_checkpoint_write(&t->chip, &t->at, &t->log, &t->average,
+                                        model_request(t->q)->checkpoint)
                : EMU_OK;
 }
 
@@ -175,7 +177,7 @@ static int is_at_end(struct training *t)
 /* Steps to the end of the epoch, or until the training is stopped. */
 static enum emu_status rest_of_epoch(struct training *t)
 {
-    uint64_t every = t->q->every;
+    uint64_t every = model_request(t->q)->every;
     int done;
 
     while (!is_at_end(t)) {
@@ -202,7 +204,7 @@ enum emu_status training_run(struct training *t)
             TRY(train_average_take(&t->average, &t->chip));
         TRY(evaluate(t));
         training_tell_epoch(t, (double)t->at.epoch);
-        if (!t->q->every)
+        if (!model_request(t->q)->every)
             TRY(checkpoint(t));
     }
     return checkpoint(t);

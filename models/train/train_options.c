@@ -1,5 +1,6 @@
 /* train_options.c - what changes the results of a training, in words. */
 #include "models/train/train_options.h"
+#include "models/ask/model_request.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,9 +63,9 @@ char *training_options(const struct training *t, char out[TRAINING_OPTIONS])
     add_real(out, "--loss-scale", t->loss_scale);
     add(out, "a dynamic --loss-scale=%s\n", t->dynamic_scale ? "on" : "off");
     add_real(out, "--smoothing", t->smoothing);
-    add_real(out, "--average", t->q->average);
+    add_real(out, "--average", model_request(t->q)->average);
     add(out, "--format=%s\n", train_format_text(t->q));
-    add(out, "--partials=%s\n", t->q->partials ? "f32" : "f16");
+    add(out, "--partials=%s\n", model_request(t->q)->partials ? "f32" : "f16");
     add_real(out, "--io-tiles", t->link.io_tiles); /* which tile has which parameter follows */
     return out;
 }

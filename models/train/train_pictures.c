@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/ask/model_request.h"
 #include "models/ask/net_pictures.h"
 
 /* Of smaller pictures a drawn piece says nothing, and many mean another thing mirrored: digits. */
@@ -48,7 +49,7 @@ enum emu_status train_pictures_of(const struct request *q, const struct train_sh
 
     *out = (struct train_pictures){ .recipe = s->recipe, .augment = AUGMENT_NONE };
     if (request_has(q, OPTION_augment))
-        out->augment = word[q->augment];
+        out->augment = word[model_request(q)->augment];
     else if (data)
         out->augment = usual_augment(s, data);
     if (!s->channels && !data)

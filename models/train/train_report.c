@@ -10,6 +10,7 @@
 #include "emu/cli/commands.h"
 #include "emu/job/run_image.h"
 #include "models/answer/model_report.h"
+#include "models/ask/model_request.h"
 #include "models/train/training.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
@@ -316,7 +317,7 @@ enum emu_status training_report(struct training *t, FILE *f)
         fputs("\r\033[K", stderr);
     if (t->q->json)
         return print_json(t, f);
-    if (t->q->report)
+    if (program_request(t->q)->report)
         memory_facts_print(&t->chip.system.memory, f);
     print_text(t, f);
     return EMU_OK;

@@ -8,6 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
 #include "emu/base/random.h"
+#include "models/ask/model_request.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/picture/picture_recipe.h"
@@ -16,10 +17,10 @@
 
 const char *train_format_text(const struct request *q)
 {
-    return q->format == F32_F32   ? "f32"
-           : q->format == F16_F32 ? "16.32: f16 with f32 states"
-           : q->rounding          ? "16.16: f16, states rounded to the nearest"
-                                  : "16.16: f16, states rounded stochastically";
+    return model_request(q)->format == F32_F32   ? "f32"
+           : model_request(q)->format == F16_F32 ? "16.32: f16 with f32 states"
+           : model_request(q)->rounding          ? "16.16: f16, states rounded to the nearest"
+                                                 : "16.16: f16, states rounded stochastically";
 }
 
 /* ---- passes ---- */
@@ -89,7 +90,7 @@ static void draw_param(const struct net *n, uint32_t i, struct param *p, uint64_
 enum train_init train_init_of(const struct request *q, const struct net *n)
 {
     if (request_has(q, OPTION_init))
-        return q->init ? INIT_TRUNCATED : INIT_NORMAL;
+        return model_request(q)->init ? INIT_TRUNCATED : INIT_NORMAL;
     return n->norm == NORM_BATCH ? INIT_NORMAL : INIT_TRUNCATED;
 }
 
@@ -109,10 +110,11 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
     TRY(net_new(q->what, &choice.net, &s->net));
     TRY(weights_new(s->net, &s->weights));
     s->graph = s->net->graph;
-    if (q->weights)
-        TRY(weights_read(s->weights, s->net, q->weights, stderr));
+    if (model_request(q)->weights)
+        TRY(weights_read(s->weights, s->net, model_request(q)->weights, stderr));
     else
-        train_source_seed(s, request_has(q, OPTION_seed) ? q->seed : 1, train_init_of(q, s->net));
+        train_source_seed(s, request_has(q, OPTION_seed) ? model_request(q)->seed : 1,
+                          train_init_of(q, s->net));
     weights_attach(s->weights, s->net);
     s->shape.recipe = picture_recipe_of(s->net, s->weights->names);
     return EMU_OK;
@@ -122,12 +124,13 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
 
 static enum emu_status open_file(const struct request *q, uint32_t batch, struct train_source *s)
 {
-    struct request with_batch = *q; /* the file's own batch is left open, or stands in it */
+    struct model_request with_batch =
+        *model_request(q); /* the file's own batch is left open, or stands in it */
 
     if (request_has(q, OPTION_init))
         return FAIL(USAGE, "--init: %s has weights of its own", q->what);
     with_batch.batch = batch;
-    TRY(onnx_request_read(&with_batch, 1, &s->replaced, &s->model));
+    TRY(onnx_request_read(&with_batch.q, 1, &s->replaced, &s->model));
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
         model_print_problems(s->graph, q->json);
@@ -181,7 +184,7 @@ enum emu_status train_source_open(const struct request *q, uint32_t batch, uint3
         if (t->channels != 3)
             picture_recipe_gray(&t->recipe);
     }
-    return prepare(out->graph, q->format == F32_F32, &out->precision);
+    return prepare(out->graph, model_request(q)->format == F32_F32, &out->precision);
 }
 
 uint32_t train_source_batch(const struct train_source *s)

@@ -1,15 +1,16 @@
 /* validate_amp.c - the figures of a matrix codelet on one tile. */
+#include "models/ask/model_request.h"
 #include "models/validate/validate.h"
 
 static enum emu_status fit_of(struct validation *v, enum amp_kernel kernel, struct outcome *o)
 {
     struct amp_fit *fit = &v->fit[kernel];
 
-    if (kernel == AMP_POPLIBS && !v->q->poplibs) {
+    if (kernel == AMP_POPLIBS && !model_request(v->q)->poplibs) {
         snprintf(o->skipped, sizeof(o->skipped), "needs PopLibs' sources: --poplibs DIR");
         return EMU_OK;
     }
-    return fit->made ? EMU_OK : amp_fit_make(kernel, v->q->poplibs, fit);
+    return fit->made ? EMU_OK : amp_fit_make(kernel, model_request(v->q)->poplibs, fit);
 }
 
 #define AMP_FIGURE(name, kernel, member)                                                           \

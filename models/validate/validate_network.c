@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "emu/arch/arch.h"
+#include "models/ask/model_request.h"
 #include "models/net/net.h"
 #include "models/pass/op_pass.h"
 #include "models/system/system.h"
@@ -15,7 +16,7 @@
 
 static enum emu_status skip_long(const struct validation *v, struct outcome *o, const char *takes)
 {
-    if (!v->q->all)
+    if (!model_request(v->q)->all)
         snprintf(o->skipped, sizeof(o->skipped), "takes %s: --all", takes);
     return EMU_OK;
 }

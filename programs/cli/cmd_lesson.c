@@ -6,6 +6,7 @@
 #include "emu/job/bsp_probe.h"
 #include "programs/cli/cmd_mistake.h"
 #include "programs/cli/lab_chart.h"
+#include "programs/cli/program_options.h"
 #include "programs/cli/program_request.h"
 #include "programs/lab/lesson/lesson.h"
 

@@ -10,6 +10,7 @@
 #include "programs/cli/cmd_lesson.h"
 #include "programs/cli/cmd_mistake.h"
 #include "programs/cli/graph_program.h"
+#include "programs/cli/program_options.h"
 #include "programs/cli/program_ports.h"
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
@@ -97,7 +98,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
         if (q->steps)
             st = run_print_bsp(run, NULL, stdout);
         run_print(o, stdout);
-        if (q->report)
+        if (program_request(q)->report)
             compiled_report(c, stdout);
     }
     json_decref(o);
@@ -273,10 +274,11 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
     void *state = NULL;
     enum emu_status s;
 
-    if (!(q->use & USE_RUN) && !q->output && !q->allow_oom && !q->dump)
+    if (!(q->use & USE_RUN) && !q->output && !program_request(q)->allow_oom &&
+        !program_request(q)->dump)
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
     s = (is_file(q) ? graph_program_read : build_graph)(q, &g, &state);
-    if (s == EMU_OK && q->dump) {
+    if (s == EMU_OK && program_request(q)->dump) {
         *code = EXIT_RAN;
         s = graph_write(g, stdout);
     } else if (s == EMU_OK) {

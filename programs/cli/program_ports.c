@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/base/json_text.h"
+#include "programs/cli/program_options.h"
 #include "programs/compiler/graph/graph_words.h"
 
 enum { SHOWN = 16, NAMES_BYTES = 300 };
@@ -216,11 +217,11 @@ static unsigned port_shape(const struct graph *g, const struct graph_port *p, ui
 enum emu_status port_files_open(const struct request *q, struct port_files *f)
 {
     f->saves = 0;
-    f->save = emu_alloc(q->save.count + 1, sizeof(struct output_file *));
+    f->save = emu_alloc(program_request(q)->save.count + 1, sizeof(struct output_file *));
     if (!f->save)
         return FAIL(NO_MEMORY, "outputs");
-    for (; f->saves < q->save.count; f->saves++) {
-        const char *text = q->save.item[f->saves], *equals = strrchr(text, '=');
+    for (; f->saves < program_request(q)->save.count; f->saves++) {
+        const char *text = program_request(q)->save.item[f->saves], *equals = strrchr(text, '=');
         const char *file = equals ? equals + 1 : text;
 
         TRY(output_not_input(file, q->what));
@@ -244,11 +245,11 @@ void port_files_close(struct port_files *f)
 
 enum emu_status port_files_check(const struct request *q, const struct graph *g)
 {
-    for (size_t i = 0; i < q->save.count; i++) {
+    for (size_t i = 0; i < program_request(q)->save.count; i++) {
         struct graph_port p;
         const char *file;
 
-        TRY(find_port(g, q->save.item[i], 0, &p, &file));
+        TRY(find_port(g, program_request(q)->save.item[i], 0, &p, &file));
     }
     return EMU_OK;
 }
@@ -264,7 +265,7 @@ enum emu_status port_files_write(const struct request *q, struct session *s, str
         enum emu_status st;
         FILE *out = output_stream(f->save[i]);
 
-        TRY(find_port(session_graph(s), q->save.item[i], 0, &p, &file));
+        TRY(find_port(session_graph(s), program_request(q)->save.item[i], 0, &p, &file));
         st = read_port(s, &p, &data, &elements);
         if (st == EMU_OK) {
             unsigned rank = port_shape(session_graph(s), &p, elements, shape);

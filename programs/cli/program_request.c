@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "emu/cli/options.h"
+#include "programs/cli/program_options.h"
 #include "programs/lab/lab.h"
 
 struct compile_options compile_options_of(const struct request *q)
 {
     int lesson = !strcmp(q->command->name, "lab"); /* which shall be all that is seen */
 
-    return (struct compile_options){ .exchange = q->exchange ? EXCHANGE_MEMORY : EXCHANGE_CYCLES,
+    return (struct compile_options){ .exchange = program_request(q)->exchange ? EXCHANGE_MEMORY
+                                                                              : EXCHANGE_CYCLES,
                                      .threads = (unsigned)q->threads,
                                      .progress = q->quiet || lesson ? NULL : stderr };
 }
@@ -34,7 +36,8 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
     json_t *o;
 
     if (!q->json) {
-        (q->report || compiled_fits(c) ? compiled_report : compiled_shortage)(c, f);
+        (program_request(q)->report || compiled_fits(c) ? compiled_report : compiled_shortage)(c,
+                                                                                               f);
         return EMU_OK;
     }
     o = compiled_report_json(c);
@@ -47,19 +50,19 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
 
 void program_note_unwritten(const struct request *q)
 {
-    const char *const file[] = { q->chart, q->logits, q->digests, q->output, q->gradients };
+    for (const struct option_rule *r = option_writes; r->uses; r++) {
+        const char *file = option_text(q, r->a);
 
-    for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
-        if (file[i] && strcmp(file[i], "-"))
+        if (file && strcmp(file, "-"))
             fprintf(stderr, "superstep %s: %s is not written: the program does not fit\n",
-                    q->command->name, file[i]);
+                    q->command->name, file);
     }
 }
 
 enum emu_status program_out_of_memory(const struct request *q, const struct compiled *c, FILE *f,
                                       int *code)
 {
-    *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    *code = program_request(q)->allow_oom ? EXIT_RAN : EXIT_FAULTED;
     program_note_unwritten(q);
     return program_print_memory(q, c, f);
 }
@@ -255,14 +258,14 @@ static void print_param(const struct request *q, unsigned k, uint64_t value, con
 void program_print_parameters(const struct request *q, FILE *f)
 {
     const struct named_program *n = q->known;
-    struct request plain = *q; /* without -D: defaults */
+    struct program_request plain = *program_request(q); /* without -D: defaults */
     uint64_t value[PROGRAM_MAX_PARAMS];
     struct arch a = *arch_preset("mk2");
 
     if (!n->params)
         return;
-    plain.define.count = 0;
-    if (request_arch(q, "mk2", &a) != EMU_OK || program_values(&plain, value) != EMU_OK) {
+    plain.q.define.count = 0;
+    if (request_arch(q, "mk2", &a) != EMU_OK || program_values(&plain.q, value) != EMU_OK) {
         for (unsigned k = 0; k < n->params; k++) /* the machine is refused later, with words */
             value[k] = n->param[k].value;
     }

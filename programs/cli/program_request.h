@@ -8,6 +8,7 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/request_profile.h"
 #include "emu/emu.h"
+#include "programs/cli/program_options.h"
 #include "programs/programs.h"
 
 /* The options of the compiler: --exchange, --threads, --quiet; and those of a session: --threads,

@@ -8,18 +8,19 @@
 
 #include <cmocka.h>
 
-#include "emu/base/alloc.h"
 #include "emu/cli/options.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/request_store.h"
+#include "models/ask/model_request.h"
 
 static const struct command run = { .name = "run", .uses = USE_RUN, .others = USE_COMPILE };
 
-static struct request request_for(use_set use)
+static struct request *request_for(use_set use)
 {
-    struct request q = { .command = &run, .use = use, .given = emu_alloc(OPTION_COUNT, 1) };
+    struct request *q = request_new(&run);
 
-    assert_non_null(q.given);
+    assert_non_null(q);
+    q->use = use;
     return q;
 }
 
@@ -43,54 +44,54 @@ static void numbers(void **state)
     static const char *const bad[] = { "0",  "4097", "-1",
                                        "",   "x",    "1x",
                                        " 1", "1.5",  "99999999999999999999" };
-    struct request q = request_for(THING_NETWORK);
+    struct request *q = request_for(THING_NETWORK);
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++)
-        refused(give(&q, "batch", bad[i]), "is not a number from 1 to 4096");
-    refused(give(&q, "batch", "-1"), "--batch: '-1'");
-    assert_int_equal(give(&q, "batch", "0x10"), EMU_OK);
-    assert_int_equal(q.batch, 16);
-    assert_int_equal(give(&q, "seed", "18446744073709551615"), EMU_OK);
-    assert_true(q.seed == UINT64_MAX && request_has(&q, OPTION_seed));
-    assert_false(request_has(&q, OPTION_resolution));
-    request_free(&q);
+        refused(give(q, "batch", bad[i]), "is not a number from 1 to 4096");
+    refused(give(q, "batch", "-1"), "--batch: '-1'");
+    assert_int_equal(give(q, "batch", "0x10"), EMU_OK);
+    assert_int_equal(model_request(q)->batch, 16);
+    assert_int_equal(give(q, "seed", "18446744073709551615"), EMU_OK);
+    assert_true(model_request(q)->seed == UINT64_MAX && request_has(q, OPTION_seed));
+    assert_false(request_has(q, OPTION_resolution));
+    request_free(q);
 }
 
 static void kinds(void **state)
 {
-    struct request q = request_for(THING_NETWORK);
+    struct request *q = request_for(THING_NETWORK);
 
     (void)state;
-    refused(give(&q, "memory-proportion", "0"), "above 0 and at most 1");
-    refused(give(&q, "memory-proportion", "1.01"), "above 0 and at most 1");
-    refused(give(&q, "memory-proportion", "nan"), "above 0 and at most 1");
-    assert_int_equal(give(&q, "memory-proportion", "0.5"), EMU_OK);
-    assert_true(q.memory_proportion == 0.5);
-    refused(give(&q, "input-type", "u"), "--input-type is u8, f16 or f32, not 'u'");
-    refused(give(&q, "exchange", ""), "--exchange is cycles or memory, not ''");
-    assert_int_equal(give(&q, "input-type", "f32"), EMU_OK);
-    assert_int_equal(q.input_type, 2);
-    assert_int_equal(give(&q, "tiles", NULL), EMU_OK);
-    assert_string_equal(q.tiles, "");
+    refused(give(q, "memory-proportion", "0"), "above 0 and at most 1");
+    refused(give(q, "memory-proportion", "1.01"), "above 0 and at most 1");
+    refused(give(q, "memory-proportion", "nan"), "above 0 and at most 1");
+    assert_int_equal(give(q, "memory-proportion", "0.5"), EMU_OK);
+    assert_true(model_request(q)->memory_proportion == 0.5);
+    refused(give(q, "input-type", "u"), "--input-type is u8, f16 or f32, not 'u'");
+    refused(give(q, "exchange", ""), "--exchange is cycles or memory, not ''");
+    assert_int_equal(give(q, "input-type", "f32"), EMU_OK);
+    assert_int_equal(model_request(q)->input_type, 2);
+    assert_int_equal(give(q, "tiles", NULL), EMU_OK);
+    assert_string_equal(q->tiles, "");
     for (size_t i = 0; i < 64; i++)
-        assert_int_equal(give(&q, "image", "a.jpg"), EMU_OK);
-    refused(give(&q, "image", "b.jpg"), "more than 64 --image options");
-    assert_int_equal(q.image.count, 64);
-    request_free(&q);
+        assert_int_equal(give(q, "image", "a.jpg"), EMU_OK);
+    refused(give(q, "image", "b.jpg"), "more than 64 --image options");
+    assert_int_equal(model_request(q)->image.count, 64);
+    request_free(q);
 }
 
 /* given, then checked for a use */
 static void check(const char *name, use_set use, const char *why)
 {
-    struct request q = request_for(use);
+    struct request *q = request_for(use);
 
-    assert_int_equal(give(&q, name, "1"), EMU_OK);
+    assert_int_equal(give(q, name, "1"), EMU_OK);
     if (why)
-        refused(request_check(&q), why);
+        refused(request_check(q), why);
     else
-        assert_int_equal(request_check(&q), EMU_OK);
-    request_free(&q);
+        assert_int_equal(request_check(q), EMU_OK);
+    request_free(q);
 }
 
 static void belong(void **state)
@@ -109,14 +110,14 @@ static void belong(void **state)
 
 static void together(void **state)
 {
-    struct request q = request_for(THING_NETWORK);
+    struct request *q = request_for(THING_NETWORK);
 
     (void)state;
-    assert_int_equal(give(&q, "compare-layers", NULL), EMU_OK);
-    assert_int_equal(request_check(&q), EMU_OK);
-    assert_int_equal(give(&q, "chart", "a.svg"), EMU_OK);
-    refused(request_check(&q), "either --compare-layers or --chart, not both");
-    request_free(&q);
+    assert_int_equal(give(q, "compare-layers", NULL), EMU_OK);
+    assert_int_equal(request_check(q), EMU_OK);
+    assert_int_equal(give(q, "chart", "a.svg"), EMU_OK);
+    refused(request_check(q), "either --compare-layers or --chart, not both");
+    request_free(q);
 }
 
 static void arguments(void **state)
@@ -146,7 +147,7 @@ static int share_a_use(const struct option_row *a, const struct option_row *b)
 static void table(void **state)
 {
     (void)state;
-    for (const struct option_row *a = option_rows; a->name; a++) {
+    for (const struct option_row *a = option_rows(); a->name; a++) {
         assert_true(a->uses && a->help[0] && a->low <= a->high);
         assert_int_equal(a->kind == KIND_FLAG, !a->arg);
         for (const struct option_row *b = a + 1; b->name; b++) {
@@ -200,11 +201,38 @@ static void parameters_and_options(void **state)
     assert_int_equal(command_main(&c, 8, argv), 77);
 }
 
+/* Rows of a higher floor stand where they say; what it takes of a lower one is one row with it. */
+static void floors_join(void **state)
+{
+    static const struct option_row marked[] = {
+        { .number = 0, .name = "a", .uses = USE_BIT(0) },
+        { .number = 0, .name = "a", .uses = USE_BIT(1), .letter = 'a' },
+        { .number = 1, .name = "b", .uses = USE_BIT(0) },
+        { .number = 0, .kind = KIND_TAKES, .name = "", .uses = USE_BIT(2) },
+        { .number = 0, .kind = KIND_AFTER, .name = "", .uses = USE_BIT(2) },
+        { .number = 2, .name = "c", .uses = USE_BIT(2) },
+        { .number = 3, .name = "d", .uses = USE_BIT(2) },
+        { .number = 0, .kind = KIND_AFTER, .name = "", .uses = USE_ANY },
+        { .number = 4, .name = "e", .uses = USE_BIT(2) },
+        { .name = NULL },
+    };
+    struct option_row row[EMU_COUNT_OF(marked)];
+    char order[EMU_COUNT_OF(marked)] = "";
+
+    (void)state;
+    options_join(marked, row);
+    for (size_t i = 0; row[i].name; i++)
+        order[i] = row[i].name[0];
+    assert_string_equal(order, "acdaeb");
+    assert_true(row[0].uses == (USE_BIT(0) | USE_BIT(2)));
+    assert_true(row[3].uses == USE_BIT(1) && row[3].letter == 'a');
+}
+
 /* Two options of one use with one letter would take each other's values. */
 static void letters_differ(void **state)
 {
     (void)state;
-    for (const struct option_row *a = option_rows; a->name; a++) {
+    for (const struct option_row *a = option_rows(); a->name; a++) {
         for (const struct option_row *b = a + 1; b->name; b++) {
             if (a->letter && a->letter == b->letter && share_a_use(a, b))
                 fail_msg("--%s and --%s have the letter %c", a->name, b->name, a->letter);
@@ -219,6 +247,7 @@ int main(void)
         cmocka_unit_test(kinds),          cmocka_unit_test(belong),
         cmocka_unit_test(together),       cmocka_unit_test(arguments),
         cmocka_unit_test(table),          cmocka_unit_test(parameters_and_options),
+        cmocka_unit_test(floors_join),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

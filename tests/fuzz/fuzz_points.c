@@ -8,6 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/fail.h"
 #include "emu/cli/request_store.h"
+#include "models/ask/model_request.h"
 #include "models/cli/commands_models.h"
 #include "models/sweep/sweep_point.h"
 
@@ -16,18 +17,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { POINTS_TRIED = 8 };
 
 /* What is swept is a program, whose points are proven without building a network. */
-static void begin_request(struct request *q, char *path)
+static struct request *begin_request(char *path)
 {
     const char *name[] = { "softmax" };
     const struct command *c = command_find(front_commands, "sweep");
+    struct model_request *m;
+    struct request *q = request_new(c);
     enum emu_status s;
 
-    *q = (struct request){ .command = c, .given = emu_alloc(OPTION_COUNT, 1) };
-    EMU_ASSERT(c && q->given);
+    EMU_ASSERT(c && q);
     s = c->look(q, &(struct option_list){ name, 1 });
     EMU_ASSERT(s == EMU_OK);
     q->engine = 1;
-    q->points = path;
+    m = (struct model_request *)q;
+    m->points = path;
+    return q;
 }
 
 static void look_at(const struct request *q, const struct sweep_axes *a)
@@ -54,19 +58,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("points", 0);
     struct sweep_axes axes;
-    struct request q;
+    struct request *q;
     char path[64];
 
     EMU_ASSERT(fd >= 0 && (!size || write(fd, data, size) == (ssize_t)size));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    begin_request(&q, path);
-    if (sweep_axes_read(&q, &axes) == EMU_OK)
-        look_at(&q, &axes);
+    q = begin_request(path);
+    if (sweep_axes_read(q, &axes) == EMU_OK)
+        look_at(q, &axes);
     else
         EMU_ASSERT(emu_error()[0]);
     sweep_axes_free(&axes);
-    q.points = NULL;
-    request_free(&q);
+    request_free(q);
     close(fd);
     return 0;
 }

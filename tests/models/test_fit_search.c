@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "models/ask/model_request.h"
 #include "models/run/fit_search.h"
 
 /* A network: bytes that it needs whatever its batch, for each input, and less for some options. */
@@ -22,9 +23,10 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
     struct formula *f = ctx;
 
     f->asked++;
-    *need = f->fixed + f->input * (q->batch ? q->batch : 1) - (q->exchange ? f->exchange : 0) -
-            (q->parameter_memory > 0 ? f->parameters : 0);
-    if (!q->precision)
+    *need = f->fixed + f->input * (model_request(q)->batch ? model_request(q)->batch : 1) -
+            (program_request(q)->exchange ? f->exchange : 0) -
+            (model_request(q)->parameter_memory > 0 ? f->parameters : 0);
+    if (!model_request(q)->precision)
         *need -= f->f16;
     *fits = *need <= a->mem_bytes;
     return EMU_OK;
@@ -34,21 +36,21 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
 static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t seconds)
 {
     unsigned char given[OPTION_COUNT] = { [OPTION_try_for] = 1 };
-    struct request q = { .use = f->use ? f->use : THING_NETWORK,
-                         .given = given,
-                         .batch = batch,
-                         .try_for = seconds,
-                         .quiet = 1,
-                         .precision = f->f16 != 0 };
+    struct model_request q = {
+        .q = { .use = f->use ? f->use : THING_NETWORK, .given = given, .quiet = 1 },
+        .batch = batch,
+        .try_for = seconds,
+        .precision = f->f16 != 0
+    };
     struct arch a = *arch_preset("mk2");
     struct fit_findings found;
     int fits;
     struct fit_subject s = {
-        .q = &q, .arch = &a, .batch = (uint32_t)batch, .compile = need_of, .ctx = f
+        .q = &q.q, .arch = &a, .batch = (uint32_t)batch, .compile = need_of, .ctx = f
     };
 
     assert_int_equal(arch_set(&a, "sram=640K"), EMU_OK);
-    assert_int_equal(need_of(f, &q, &a, &fits, &s.need_bytes), EMU_OK);
+    assert_int_equal(need_of(f, &q.q, &a, &fits, &s.need_bytes), EMU_OK);
     assert_false(fits);
     f->asked = 0;
     fit_search(&s, &found);

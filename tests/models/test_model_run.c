@@ -24,6 +24,7 @@
 #include "models/keep/net_image.h"
 #include "models/answer/op_bill.h"
 #include "models/ask/model_facts.h"
+#include "models/ask/model_request.h"
 #include "models/weights/calibrate.h"
 #include "programs/compiler/report/count_text.h"
 #include "tests/fixtures/chip_fixture.h"
@@ -342,9 +343,9 @@ static struct model_answer answer_of(struct compiled_net *r, const struct reques
 static void test_top(void **state)
 {
     struct compiled_net *r = *state;
-    const struct request q = { .use = USE_RUN };
+    const struct model_request asked = { .q = { .use = USE_RUN } };
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &q, &picture);
+    struct model_answer m = answer_of(r, &asked.q, &picture);
     const float scores[2 * CLASSES] = { 0, 0, 0, 0, 0, 0,    0, 0,    0,   0,
                                         0, 3, 0, 9, 3, 0.5f, 0, 0.5f, 0.5f };
     uint32_t top[MODEL_TOP];
@@ -367,10 +368,10 @@ static void test_json(void **state)
                                        "assumed",        "published" };
     static const char *const layer_key[] = { "name",     "op",   "cycles", "compute",
                                              "exchange", "sync", "macs",   "max_tile_bytes" };
-    const struct request q = { .use = USE_RUN };
+    const struct model_request asked = { .q = { .use = USE_RUN } };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &q, &picture);
+    struct model_answer m = answer_of(r, &asked.q, &picture);
     json_t *o = model_report_json(&m), *memory = json_object_get(o, "memory"), *layer;
     size_t i;
 
@@ -392,10 +393,10 @@ static void test_json(void **state)
 
 static void test_text(void **state)
 {
-    struct request q = { .use = USE_RUN, .plan = 1 };
+    struct model_request asked = { .q = { .use = USE_RUN }, .plan = 1 };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &q, &picture);
+    struct model_answer m = answer_of(r, &asked.q, &picture);
     char *text = NULL;
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
@@ -423,10 +424,10 @@ static double bar_height(const char *svg, const char *title)
 
 static void test_chart(void **state)
 {
-    const struct request q = { .use = USE_RUN };
+    const struct model_request asked = { .q = { .use = USE_RUN } };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &q, &picture);
+    struct model_answer m = answer_of(r, &asked.q, &picture);
     uint64_t stem = bill_of(r, "stem")->cycles, block = 0;
     char *svg = NULL, title[64];
     double ratio;
@@ -550,11 +551,11 @@ static void damage_entry(struct compiled_net *r, const struct model_answer *m, u
 /* A run from what was kept gives the same answer, on a machine with another clock, too. */
 static void test_entry(void **state)
 {
-    const struct request q = { .use = USE_RUN, .plan = 1 };
+    const struct model_request asked = { .q = { .use = USE_RUN }, .plan = 1 };
     const struct session_options o = { .record = 1 };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &q, &picture), other = m;
+    struct model_answer m = answer_of(r, &asked.q, &picture), other = m;
     struct op_tensor picture_numbers = picture_of(r->net->graph);
     struct session *session;
     uint64_t input_bytes;

@@ -19,6 +19,7 @@
 #include "emu/profile/profile_private.h"
 #include "emu/profile/sweep_page.h"
 #include "emu/profile/sweep_report.h"
+#include "models/ask/model_request.h"
 #include "models/cli/commands_models.h"
 #include "models/sweep/sweep_file.h"
 #include "programs/cli/program_request.h"
@@ -33,13 +34,15 @@ static void must(enum emu_status s)
 }
 
 /* A request as `superstep sweep WHAT --NAME VALUE ..` makes it. option: pairs, ends with NULL. */
-static void request_make(const char *what, const char *const *option, struct request *q)
+static struct request *request_make(const char *what, const char *const *option)
 {
     const struct command *c = command_find(front_commands, "sweep");
     const char *name[] = { what };
+    struct request *q;
 
     assert_non_null(c);
-    *q = (struct request){ .command = c, .given = emu_alloc(OPTION_COUNT, 1) };
+    q = request_new(c);
+    assert_non_null(q);
     must(c->look(q, &(struct option_list){ name, 1 }));
     for (; *option; option += 2) {
         const struct option_row *o = option_find(option[0], strlen(option[0]), q->use);
@@ -50,13 +53,15 @@ static void request_make(const char *what, const char *const *option, struct req
     }
     q->engine = 1;
     q->output = path;
+    return q;
 }
 
-static enum emu_status sweep_of(const char *what, const char *const *option, struct request *q,
+/* *q: free it and the sweep with sweep_drop(). */
+static enum emu_status sweep_of(const char *what, const char *const *option, struct request **q,
                                 struct sweep *s)
 {
-    request_make(what, option, q);
-    return sweep_new(q, s);
+    *q = request_make(what, option);
+    return sweep_new(*q, s);
 }
 
 static void sweep_drop(struct request *q, struct sweep *s)
@@ -70,7 +75,7 @@ static void sweep_drop(struct request *q, struct sweep *s)
 static void test_product(void **state)
 {
     static const char *const option[] = { "vary", "tiles=8,16", "vary", "n=32,48,64", NULL };
-    struct request q;
+    struct request *q;
     struct sweep s;
     char text[80];
 
@@ -85,7 +90,7 @@ static void test_product(void **state)
     assert_string_equal(text, "tiles=16 n=64");
     for (uint32_t p = 0; p < 6; p++)
         assert_int_equal(s.image_of[p], p);
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
 }
 
 /* Clocks change no cycles, what only a run reads changes no image; a machine counts by its fields,
@@ -97,7 +102,7 @@ static void test_sharing(void **state)
                                           "vary", "sync_chip_cycles=120,60",
                                           NULL };
     static const uint32_t image[] = { 0, 1, 0, 1, 0, 1, 0, 1 }, run[] = { 0, 1, 2, 3, 0, 1, 2, 3 };
-    struct request q;
+    struct request *q;
     struct sweep s;
 
     (void)state;
@@ -108,7 +113,7 @@ static void test_sharing(void **state)
         assert_int_equal(s.image_of[p], image[p]);
         assert_int_equal(s.run_of[p], run[p]);
     }
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
 }
 
 static void test_point(void **state)
@@ -117,20 +122,20 @@ static void test_point(void **state)
         "set",  "clock_mhz=1000",          "vary", "batch=1,3", "vary", "sram=256K",
         "vary", "depthwise=mixed,sliding", NULL
     };
-    struct request q;
+    struct request *q;
     struct sweep_point p;
     struct sweep s;
 
     (void)state;
     must(sweep_of("efficientnet-b0", option, &q, &s));
     must(sweep_point_new(&s, 3, &p));
-    assert_int_equal(p.q.batch, 3);
-    assert_int_equal(p.q.depthwise, 1);
+    assert_int_equal(p.model.batch, 3);
+    assert_int_equal(p.model.depthwise, 1);
     assert_int_equal(p.arch.mem_bytes, 262144);
     assert_int_equal(p.arch.clock_mhz, 1000);
-    assert_int_equal(q.set.count, 1); /* the sweep's own is as it was */
+    assert_int_equal(q->set.count, 1); /* the sweep's own is as it was */
     sweep_point_free(&s, &p);
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
 }
 
 static void test_refused(void **state)
@@ -165,13 +170,13 @@ static void test_refused(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         const char *const option[] = { "vary", bad[i].vary, NULL };
-        struct request q;
+        struct request *q;
         struct sweep s;
 
         assert_true(sweep_of(bad[i].what, option, &q, &s) != EMU_OK);
         if (strncmp(emu_error(), bad[i].message, strlen(bad[i].message)) != 0)
             fail_msg("\n got  %s\n want %s", emu_error(), bad[i].message);
-        sweep_drop(&q, &s);
+        sweep_drop(q, &s);
     }
 }
 
@@ -197,7 +202,7 @@ static void test_points_file(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
         const char *const option[] = { "points", name, NULL };
         FILE *f = fopen(name, "w");
-        struct request q;
+        struct request *q;
         struct sweep s;
         enum emu_status st;
 
@@ -210,7 +215,7 @@ static void test_points_file(void **state)
             assert_string_equal(sweep_choice(&s.axes, 1, 1), "624K");
         else if (!strstr(emu_error(), file[i].message))
             fail_msg("\n got  %s\n want %s", emu_error(), file[i].message);
-        sweep_drop(&q, &s);
+        sweep_drop(q, &s);
     }
     unlink(name);
 }
@@ -254,7 +259,7 @@ static void test_file(void **state)
     static const char *const more[] = { "define",    "m=5",  "vary",
                                         "tiles=4,8", "vary", "clock_mhz=1000,2000",
                                         NULL };
-    struct request q, p;
+    struct request *q, *p;
     struct sweep s, t;
     struct sweep_file f, g;
 
@@ -282,13 +287,13 @@ static void test_file(void **state)
     assert_int_equal(sweep_file_open(&t, &f), EMU_USAGE);
     assert_non_null(strstr(emu_error(), "--vary tiles 4,8, not 4,16"));
     sweep_file_close(&f);
-    sweep_drop(&p, &t);
+    sweep_drop(p, &t);
     must(sweep_of("matmul", more, &p, &t));
     assert_int_equal(sweep_file_open(&t, &f), EMU_USAGE);
     assert_non_null(strstr(emu_error(), "the parameter m 1024, not 5"));
     sweep_file_close(&f);
-    sweep_drop(&p, &t);
-    sweep_drop(&q, &s);
+    sweep_drop(p, &t);
+    sweep_drop(q, &s);
 }
 
 /* A process that ends within a transaction leaves the file as it was before, also the first one. */
@@ -327,7 +332,7 @@ static void test_unfinished(void **state)
 /* Reports of a sweep that is not over, as text, JSON, CSV and page; and of damaged files. */
 static void test_report(void **state)
 {
-    struct request q;
+    struct request *q;
     struct sweep s;
     struct sweep_file f;
     struct profile *p;
@@ -383,7 +388,7 @@ static void test_report(void **state)
     }
     emu_free(bytes);
     fclose(null);
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
 }
 
 /* What is built counts, not what is used of it: of two points with the same cycles and the same
@@ -392,7 +397,7 @@ static void test_front(void **state)
 {
     static const char *const option[] = { "vary", "sram=192K,384K,624K", NULL };
     static const uint64_t cycles[] = { 5000, 4000, 4000 };
-    struct request q;
+    struct request *q;
     struct sweep s;
     struct sweep_file f;
     struct profile *p;
@@ -413,7 +418,7 @@ static void test_front(void **state)
                          i < 2);
     json_decref(o);
     profile_free(p);
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
 }
 
 /* Parameters that are not varied have one value at all points, whatever machine they have: that of
@@ -425,7 +430,7 @@ static void test_one_question(void **state)
     static const char *const small[] = { "machine", "toy16", "vary", "machine=toy4,mk2", NULL };
     static const char *const want[] = { "16", "64", "1024", "48" };
     uint64_t value[PROGRAM_MAX_PARAMS], base[PROGRAM_MAX_PARAMS];
-    struct request q;
+    struct request *q;
     struct sweep_point p;
     struct sweep s;
     char text[80];
@@ -440,23 +445,23 @@ static void test_one_question(void **state)
     assert_string_equal(text, "tiles=1472 n=96");
     for (uint32_t i = 0; i < 4; i++) {
         must(sweep_point_new(&s, i, &p));
-        must(program_values(&p.q, value));
+        must(program_values(&p.model.q, value));
         assert_int_equal(value[0], 1024);
         assert_int_equal(value[1], i % 2 ? 96 : 64);
         assert_int_equal(value[2], 48);
         sweep_point_free(&s, &p);
     }
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
     must(sweep_of("matmul", small, &q, &s));
-    must(program_values(&q, base));
+    must(program_values(q, base));
     assert_true(base[0] < 1024);
     for (uint32_t i = 0; i < 2; i++) {
         must(sweep_point_new(&s, i, &p));
-        must(program_values(&p.q, value));
+        must(program_values(&p.model.q, value));
         assert_memory_equal(value, base, 3 * sizeof(*value));
         sweep_point_free(&s, &p);
     }
-    sweep_drop(&q, &s);
+    sweep_drop(q, &s);
 }
 
 int main(void)

@@ -10,12 +10,13 @@
 
 #include "emu/base/fail.h"
 #include "models/answer/host_cost.h"
+#include "models/ask/model_request.h"
 #include "models/validate/validate.h"
 
 static double measured(measure_figure *measure)
 {
-    struct request q = { .threads = 2 };
-    struct validation v = { .q = &q };
+    struct model_request m = { .q = { .threads = 2 } };
+    struct validation v = { .q = &m.q };
     struct outcome o = { 0 };
 
     assert_int_equal(measure(&v, &o), EMU_OK);
@@ -53,8 +54,8 @@ static void test_skipped(void **state)
 {
     measure_figure *const needy[] = { amp_poplibs_slope, layers_all, batch_b4, training };
     static const char *const needs[] = { "--poplibs DIR", "--all", "--all", "pipelines" };
-    struct request q = { 0 };
-    struct validation v = { .q = &q };
+    struct model_request m = { .q = { .threads = 0 } };
+    struct validation v = { .q = &m.q };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(needy); i++) {
@@ -70,6 +71,7 @@ static void test_names(void **state)
     static const char *const id[] = {
 #define FIGURE(id, ...) #id,
 #include "models/answer/published.def"
+#include "models/ask/model_request.h"
     };
 
     (void)state;
