@@ -17,17 +17,17 @@ struct wire {
     uint32_t events;
 };
 
-/* What arrived for one word of memory in this phase. */
+/* What arrived last for one word of memory in this phase, at any tile that was stepped. */
 struct heard_word {
     uint32_t event, from, from_addr;
-    int any;
+    uint32_t to; /* the tile, counted from 1; 0: nothing arrived */
 };
 
 struct exchange_stepper {
     const struct arch *a;
     const struct exchange *x;
     struct wire *wire;          /* [tiles] */
-    struct heard_word *arrival; /* [words of memory] of the tile being stepped */
+    struct heard_word *arrival; /* [words of memory] */
     const struct exchange_phase *phase;
     const char **differ;
     int overlaps; /* some tile sends a word that is replaced */
@@ -151,6 +151,12 @@ static void check_clash(struct exchange_stepper *s, uint32_t event, uint32_t fro
     }
 }
 
+/* Whether it was at the tile being stepped. */
+static int arrived_here(const struct exchange_stepper *s, const struct heard_word *there)
+{
+    return there->to == s->tile + 1;
+}
+
 /* One word from the mux into memory. Returns 0 on a fault. */
 static int store_word(struct exchange_stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
 {
@@ -162,11 +168,11 @@ static int store_word(struct exchange_stepper *s, uint32_t event, uint32_t from,
         return 0;
     }
     there = &s->arrival[word];
-    if (there->any) {
+    if (arrived_here(s, there)) {
         fault_at(s, EXCHANGE_FAULT_TWICE, event, from, s->pointer, from_addr);
         return 0;
     }
-    *there = (struct heard_word){ .event = event, .from = from, .from_addr = from_addr, .any = 1 };
+    *there = (struct heard_word){ event, from, from_addr, s->tile + 1 };
     compare_word(s, from, from_addr, s->pointer);
     check_clash(s, event + s->lag, from, from_addr);
     s->pointer += 4;
@@ -238,7 +244,7 @@ static void check_own_sends(struct exchange_stepper *s)
         if (!w->word[event])
             continue;
         there = &s->arrival[(addr - s->a->mem_base) / 4];
-        if (!there->any)
+        if (!arrived_here(s, there))
             continue;
         s->overlaps = 1;
         if (event < there->event)
@@ -300,7 +306,6 @@ static void check_tile(struct exchange_stepper *s, uint32_t d)
     s->pointer = s->log->pointer;
     s->copy = s->phase ? s->phase->first_copy[d] : 0;
     if (s->log->muxes) {
-        memset(s->arrival, 0, s->a->mem_bytes / 4 * sizeof(*s->arrival));
         step_tile(s);
         check_own_sends(s);
         if (s->a->exchange_clash == ARCH_CLASH_FAULT)

@@ -89,18 +89,6 @@ struct half {
     struct tile_shadow_origin origin;  /* of all of them */
 };
 
-static uint32_t unknown_registers(const struct tile_shadow *s, unsigned lane, uint32_t of)
-{
-    uint32_t found = 0;
-
-    for (; of; of &= of - 1) {
-        unsigned r = (unsigned)__builtin_ctz(of);
-
-        found |= s->unknown[r][lane] ? 1u << r : 0;
-    }
-    return found;
-}
-
 static uint32_t loaded_unknown(const struct tile_shadow *s)
 {
     uint32_t mask = 0;
@@ -142,6 +130,7 @@ static void use(struct tile *t, unsigned lane, struct tile_shadow *s, uint32_t r
 
         tile_check_used(t, lane, &s->origin[r][lane]);
         s->unknown[r][lane] = 0;
+        s->registers[lane] &= ~(1u << r);
     }
 }
 
@@ -248,7 +237,7 @@ static void pass_on(struct tile *t, unsigned lane, struct tile_shadow *s, struct
 static void follow(struct tile *t, unsigned lane, struct tile_shadow *s, struct half *h,
                    const struct file *before)
 {
-    uint32_t unknown = unknown_registers(s, lane, h->reads);
+    uint32_t unknown = s->registers[lane] & h->reads;
 
     if (!unknown && !loaded_unknown(s))
         return;
@@ -258,7 +247,7 @@ static void follow(struct tile *t, unsigned lane, struct tile_shadow *s, struct 
         use(t, lane, s, unknown);
     if (passing[h->in->op] == USES)
         use_loads(t, lane, s);
-    unknown = unknown_registers(s, lane, h->reads);
+    unknown = s->registers[lane] & h->reads;
     if (!unknown && !loaded_unknown(s))
         return;
     for (unsigned k = s->loads; k-- > 0;)
@@ -275,8 +264,11 @@ static void set_unknown(struct tile_shadow *s, unsigned lane, const struct half 
         unsigned r = (unsigned)__builtin_ctz(w);
 
         s->unknown[r][lane] = h->unknown[r];
-        if (h->unknown[r])
-            s->origin[r][lane] = h->origin;
+        s->registers[lane] &= ~(1u << r);
+        if (!h->unknown[r])
+            continue;
+        s->registers[lane] |= 1u << r;
+        s->origin[r][lane] = h->origin;
     }
 }
 
@@ -301,39 +293,49 @@ static void follow_aux(struct tile *t, unsigned lane, struct tile_shadow *s, str
     s->stores = stores;
 }
 
+/* Follows both halves, which have been executed. */
+static void follow_halves(struct tile *t, unsigned lane, struct tile_shadow *s,
+                          const struct insn *main, const struct insn *aux,
+                          const struct file *before)
+{
+    struct half m = half_of(main), a;
+
+    if (aux) {
+        a = half_of(aux);
+        follow_aux(t, lane, s, &a, before);
+    }
+    follow(t, lane, s, &m, before);
+    set_unknown(s, lane, &m);
+    if (aux)
+        set_unknown(s, lane, &a);
+}
+
 /* Whether an instruction of the supervisor launches workers, or calls code that may. */
 static int starts_vertex(unsigned op)
 {
     return op == INSN_run || op == INSN_runall || op == INSN_call;
 }
 
+/* The registers as they were are for instructions that pass something on: it was in a register, or
+ * comes from memory. */
 enum fault exec_checked(struct tile *t, unsigned lane, const struct insn *main,
                         const struct insn *aux)
 {
     struct tile_shadow *s = tile_check_shadow(t);
     struct file before;
-    struct half m, a;
     enum fault f;
 
     if (!s)
         return aux ? exec_bundle(t, lane, main, aux) : exec_table[main->op](t, lane, main);
     if (lane == LANE_SUPER && starts_vertex(main->op))
         tile_check_site(t, t->pc[lane]);
-    save(t, lane, &before);
+    if (s->registers[lane] || passing[main->op] == ACCESSES)
+        save(t, lane, &before);
     s->loads = s->stores = 0;
     s->mode = SHADOW_COLLECT;
     f = aux ? exec_bundle(t, lane, main, aux) : exec_table[main->op](t, lane, main);
     s->mode = SHADOW_OFF;
-    if (f != FAULT_NONE)
-        return f;
-    m = half_of(main);
-    if (aux) {
-        a = half_of(aux);
-        follow_aux(t, lane, s, &a, &before);
-    }
-    follow(t, lane, s, &m, &before);
-    set_unknown(s, lane, &m);
-    if (aux)
-        set_unknown(s, lane, &a);
-    return FAULT_NONE;
+    if (f == FAULT_NONE && (s->registers[lane] || loaded_unknown(s)))
+        follow_halves(t, lane, s, main, aux, &before);
+    return f;
 }

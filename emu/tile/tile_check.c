@@ -1,8 +1,11 @@
 /* tile_check.c - shadow state of the checking mode and its list of reports (see tile_check.h).
  *
  * Per byte of tile memory: one bit "written", one mask of lanes that read it and one of lanes that
- * wrote it in the current run. The masks are cleared at the end of a run, in the pages that were
+ * wrote it in the current run. The masks are cleared at the end of a run, in the lines that were
  * touched. Per vertex: sorted intervals of memory that its workers read and write.
+ *
+ * Accesses are aligned, so the bytes of one lie in one line, in one word of bits, and in words of
+ * eight masks.
  */
 #include "emu/tile/tile_check.h"
 
@@ -11,7 +14,12 @@
 #include "emu/base/alloc.h"
 #include "emu/tile/tile_range.h"
 
-enum { VECTOR_BYTES = 8 };
+enum {
+    VECTOR_BYTES = 8,
+    LINE_BITS = 8, /* masks are cleared by lines of 256 bytes */
+    MASKS = 8,     /* masks of lanes in a word */
+    NEAR = 2       /* intervals that a lane keeps */
+};
 
 struct check_interval {
     uint32_t begin, end;
@@ -32,15 +40,17 @@ struct check_vertices {
     struct check_interval *interval;
     size_t intervals, interval_cap;
     const struct check_vertex *now, *of[TILE_LANES]; /* of the supervisor; of workers; NULL: none */
+    /* What of[] reads, and writes: intervals that its accesses met last. Empty ones hold none. */
+    struct check_interval near[TILE_LANES][2][NEAR];
 };
 
 struct tile_check {
     struct tile_observer observer; /* without functions: there is none */
     uint64_t *written; /* owned: bit per byte; NULL, like the next three: only the observer looks */
     uint64_t *owned;   /* owned: bit per byte, what belongs to something; NULL: all does */
-    uint8_t *readers;  /* owned: lane mask per byte */
-    uint8_t *writers;  /* owned: lane mask per byte */
-    uint8_t *touched;  /* owned: 1 per dirty page with a mask that is not 0 */
+    uint8_t *readers;  /* owned, reserved: lane mask per byte of all lines, and a word more */
+    uint8_t *writers;  /* the same, behind it */
+    uint64_t *touched; /* owned: bit per line with a mask that is not 0 */
     struct tile_shadow shadow;
     struct check_vertices vertices;
     int running;
@@ -79,6 +89,16 @@ static enum emu_status begin(struct tile *t)
     return t->check ? EMU_OK : FAIL(NO_MEMORY, "checking mode of tile %u", t->id);
 }
 
+static size_t touched_words(const struct tile *t)
+{
+    return tile_pages(t->mem_bytes, LINE_BITS) / 64 + 1;
+}
+
+static size_t mask_bytes(const struct tile *t)
+{
+    return ((size_t)tile_pages(t->mem_bytes, LINE_BITS) << LINE_BITS) + MASKS;
+}
+
 enum emu_status tile_check_new(struct tile *t)
 {
     struct tile_check *c;
@@ -87,10 +107,10 @@ enum emu_status tile_check_new(struct tile *t)
     TRY(begin(t));
     c = t->check;
     c->written = emu_alloc(t->mem_bytes / 64 + 1, sizeof(*c->written));
-    c->readers = emu_alloc(t->mem_bytes, 1);
-    c->writers = emu_alloc(t->mem_bytes, 1);
-    c->touched = emu_alloc(tile_pages(t->mem_bytes, DIRTY_PAGE_BITS), 1);
-    if (c->written && c->readers && c->writers && c->touched)
+    c->readers = emu_reserve(2 * mask_bytes(t));
+    c->writers = c->readers ? c->readers + mask_bytes(t) : NULL;
+    c->touched = emu_alloc(touched_words(t), sizeof(*c->touched));
+    if (c->written && c->readers && c->touched)
         return EMU_OK;
     tile_check_free(t);
     return FAIL(NO_MEMORY, "shadow memory of tile %u, %u bytes", t->id, t->mem_bytes);
@@ -104,8 +124,7 @@ void tile_check_free(struct tile *t)
         return;
     emu_free(c->written);
     emu_free(c->owned);
-    emu_free(c->readers);
-    emu_free(c->writers);
+    emu_unreserve(c->readers, 2 * mask_bytes(t));
     emu_free(c->touched);
     emu_free(c->vertices.at);
     emu_free(c->vertices.interval);
@@ -224,9 +243,10 @@ static const struct check_vertex *vertex_at(const struct check_vertices *v, uint
     return low < v->count && v->at[low].site == site ? &v->at[low] : NULL;
 }
 
-/* Where the interval of a vertex ends that has one of some bytes; addr itself if none has. */
-static uint32_t interval_end(const struct check_vertices *v, const struct check_vertex *x,
-                             int writes, uint32_t addr, uint32_t bytes)
+/* The first interval of a vertex that has one of some bytes; NULL: none has. */
+static const struct check_interval *interval_of(const struct check_vertices *v,
+                                                const struct check_vertex *x, int writes,
+                                                uint32_t addr, uint32_t bytes)
 {
     const struct check_interval *at = v->interval + x->use[writes].first;
     size_t low = 0, high = x->use[writes].count;
@@ -239,7 +259,7 @@ static uint32_t interval_end(const struct check_vertices *v, const struct check_
         else
             high = middle;
     }
-    return low < x->use[writes].count && at[low].begin < addr + bytes ? at[low].end : addr;
+    return low < x->use[writes].count && at[low].begin < addr + bytes ? &at[low] : NULL;
 }
 
 /* Whether a vertex reads a byte, or one beside it in its vector: kernels compute with all lanes of
@@ -248,26 +268,49 @@ static bool is_read(const struct check_vertices *v, const struct check_vertex *x
 {
     uint32_t vector = addr / VECTOR_BYTES * VECTOR_BYTES;
 
-    return interval_end(v, x, 0, vector, VECTOR_BYTES) != vector ||
-           interval_end(v, v->at, 0, vector, VECTOR_BYTES) != vector;
+    return interval_of(v, x, 0, vector, VECTOR_BYTES) ||
+           interval_of(v, v->at, 0, vector, VECTOR_BYTES);
+}
+
+/* foreign() by the intervals of the vertex and of those that all have; the one that was met last
+ * comes to be the nearest. */
+static uint32_t look_up_foreign(struct check_vertices *v, unsigned lane, uint32_t addr,
+                                uint32_t bytes, int writes)
+{
+    const struct check_vertex *x = v->of[lane];
+    struct check_interval *near = v->near[lane][writes];
+    uint32_t mask = 0;
+
+    for (uint32_t k = 0; k < bytes;) {
+        const struct check_interval *at = interval_of(v, x, writes, addr + k, 1);
+
+        if (!at)
+            at = interval_of(v, v->at, writes, addr + k, 1);
+        if (at) {
+            memmove(near + 1, near, (NEAR - 1) * sizeof(*near));
+            near[0] = *at;
+            k = at->end - addr;
+        } else {
+            mask |= (uint32_t)(writes || !is_read(v, x, addr + k)) << k;
+            k++;
+        }
+    }
+    return mask;
 }
 
 /* Bit n: byte n is none that the vertex of a lane reads, or writes. */
-static uint32_t foreign(const struct tile_check *c, unsigned lane, uint32_t addr, uint32_t bytes,
+static uint32_t foreign(struct tile_check *c, unsigned lane, uint32_t addr, uint32_t bytes,
                         int writes)
 {
-    const struct check_vertices *v = &c->vertices;
-    const struct check_vertex *x = v->of[lane];
-    uint32_t mask = 0;
+    struct check_vertices *v = &c->vertices;
+    const struct check_interval *near = v->near[lane][writes];
 
-    for (uint32_t k = 0, end; x && k < bytes; k = end) {
-        end = interval_end(v, x, writes, addr + k, 1) - addr;
-        if (end == k)
-            end = interval_end(v, v->at, writes, addr + k, 1) - addr;
-        if (end == k)
-            mask |= (uint32_t)(writes || !is_read(v, x, addr + end)) << end, end++;
-    }
-    return mask;
+    if (!v->of[lane])
+        return 0;
+    for (unsigned k = 0; k < NEAR; k++)
+        if (addr >= near[k].begin && addr + bytes <= near[k].end)
+            return 0;
+    return look_up_foreign(v, lane, addr, bytes, writes);
 }
 
 uint32_t tile_check_site_of(const struct tile *t, unsigned lane)
@@ -357,26 +400,36 @@ static unsigned note_access(struct tile *t, unsigned lane, uint32_t off, uint32_
                             int is_store)
 {
     struct tile_check *c = t->check;
-    uint8_t *mine = is_store ? c->writers : c->readers;
-    unsigned others = 0;
+    uint32_t line = off >> LINE_BITS;
+    uint64_t others = 0;
 
-    c->touched[off >> DIRTY_PAGE_BITS] = 1;
-    c->touched[(off + bytes - 1) >> DIRTY_PAGE_BITS] = 1;
-    for (uint32_t i = off; i < off + bytes; i++) {
-        others |= is_store ? c->writers[i] | c->readers[i] : c->writers[i];
-        mine[i] |= (uint8_t)(1u << lane);
+    c->touched[line / 64] |= (uint64_t)1 << line % 64;
+    for (uint32_t i = 0; i < bytes; i += MASKS) {
+        uint64_t used = bytes - i < MASKS ? ((uint64_t)1 << 8 * (bytes - i)) - 1 : UINT64_MAX;
+        uint64_t readers, writers, mine = UINT64_MAX / 0xff << lane & used;
+
+        memcpy(&readers, c->readers + off + i, sizeof(readers));
+        memcpy(&writers, c->writers + off + i, sizeof(writers));
+        others |= (is_store ? writers | readers : writers) & used;
+        mine |= is_store ? writers : readers;
+        memcpy((is_store ? c->writers : c->readers) + off + i, &mine, sizeof(mine));
     }
-    return others & ~(1u << lane);
+    others |= others >> 32;
+    others |= others >> 16;
+    others |= others >> 8;
+    return (unsigned)others & 0xff & ~(1u << lane);
+}
+
+/* Bit n: the bit of byte n of an access is not set. */
+static uint32_t unset_bits(const uint64_t *bits, uint32_t off, uint32_t bytes)
+{
+    return (uint32_t)(~bits[off / 64] >> off % 64) & ((1u << bytes) - 1);
 }
 
 /* Bit n: nothing has written byte n. */
 static uint32_t unwritten(const struct tile_check *c, uint32_t off, uint32_t bytes)
 {
-    uint32_t mask = 0;
-
-    for (uint32_t k = 0; k < bytes; k++)
-        mask |= (uint32_t)(~c->written[(off + k) / 64] >> (off + k) % 64 & 1) << k;
-    return mask;
+    return unset_bits(c->written, off, bytes);
 }
 
 /* exec_check.c waits for the use of what was loaded; without it the load counts as one. */
@@ -439,21 +492,15 @@ static unsigned stack_crossed(const struct tile *t, unsigned lane, uint32_t addr
 static uint32_t nobodys(const struct tile *t, uint32_t addr, uint32_t bytes)
 {
     const struct tile_check *c = t->check;
-    uint32_t mask = 0;
 
-    for (uint32_t k = 0; c->owned && k < bytes; k++) {
-        uint32_t i = addr - t->mem_base + k;
-
-        mask |= (uint32_t)(~c->owned[i / 64] >> i % 64 & 1) << k;
-    }
-    return mask;
+    return c->owned ? unset_bits(c->owned, addr - t->mem_base, bytes) : 0;
 }
 
 /* Whether a store changes bytes that are not for it: of a vertex that is known, what is none of its
  * fields, else what belongs to nothing. */
 static bool leaves_owned(const struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
-    const struct tile_check *c = t->check;
+    struct tile_check *c = t->check;
     uint32_t mask =
         c->vertices.of[lane] ? foreign(c, lane, addr, bytes, 1) : nobodys(t, addr, bytes);
 
@@ -557,8 +604,13 @@ void tile_check_unwrite(struct tile *t, uint32_t addr)
 
 void tile_check_launch(struct tile *t, unsigned worker)
 {
+    struct check_vertices *v = &t->check->vertices;
+
     t->check->running = 1;
-    t->check->vertices.of[worker] = t->check->vertices.now;
+    if (v->of[worker] == v->now)
+        return;
+    v->of[worker] = v->now;
+    memset(v->near[worker], 0, sizeof(v->near[worker]));
 }
 
 void tile_check_idle(struct tile *t)
@@ -568,16 +620,13 @@ void tile_check_idle(struct tile *t)
     c->running = 0;
     if (!c->written)
         return;
-    for (uint32_t p = 0; p < tile_pages(t->mem_bytes, DIRTY_PAGE_BITS); p++) {
-        uint32_t off = p << DIRTY_PAGE_BITS;
-        uint32_t n = tile_page_bytes(t->mem_bytes, DIRTY_PAGE_BITS, p);
+    for (size_t w = 0; w < touched_words(t); w++)
+        for (; c->touched[w]; c->touched[w] &= c->touched[w] - 1) {
+            size_t off = (64 * w + (unsigned)__builtin_ctzll(c->touched[w])) << LINE_BITS;
 
-        if (!c->touched[p])
-            continue;
-        memset(c->readers + off, 0, n);
-        memset(c->writers + off, 0, n);
-        c->touched[p] = 0;
-    }
+            memset(c->readers + off, 0, 1u << LINE_BITS);
+            memset(c->writers + off, 0, 1u << LINE_BITS);
+        }
 }
 
 void tile_check_arrived(struct tile *t, const struct tile_arrival *a)

@@ -134,6 +134,7 @@ struct tile_shadow_access {
 struct tile_shadow {
     /* exec_check.c collects accesses: nothing is reported, or not even collected. */
     enum { SHADOW_OFF, SHADOW_COLLECT, SHADOW_MUTE } mode;
+    uint32_t registers[TILE_LANES];                /* bit r: register r has such bytes */
     uint8_t unknown[SHADOW_REGISTERS][TILE_LANES]; /* bit n: byte n of the register */
     struct tile_shadow_origin origin[SHADOW_REGISTERS][TILE_LANES]; /* of those with such bytes */
     unsigned loads, stores;

@@ -284,6 +284,33 @@ static void uses_what_is_in_no_field(void **state)
     expect_at(1, TILE_CHECK_FOREIGN, base + 24);
 }
 
+/* What a lane has met before is no field of the next vertex that it works for. */
+static void the_next_vertex_has_fields_of_its_own(void **state)
+{
+    const struct tile_check_use use = { base + 24, 8, 1, 1 };
+
+    (void)state;
+    begin_vertex();
+    assert_int_equal(tile_check_vertex(&t, base + 1028, &use, 1), EMU_OK);
+    load_word(1, 4);
+    store_word(1, 4);
+    load_word(2, 0);
+    store_word(2, 5);
+    assert_int_equal(tile_check_count(&t), 0);
+    tile_check_site(&t, base + 1028);
+    tile_check_launch(&t, WORKER);
+    store_word(1, 6);
+    assert_int_equal(tile_check_count(&t), 0);
+    store_word(1, 5);
+    assert_int_equal(tile_check_count(&t), 1);
+    assert_int_equal(tile_check_report(&t, 0)->kind, TILE_CHECK_OUTSIDE);
+    load_word(1, 0);
+    run((struct insn){ .op = INSN_brz, .a = 1 });
+    assert_int_equal(tile_check_count(&t), 2);
+    assert_int_equal(tile_check_report(&t, 1)->kind, TILE_CHECK_FOREIGN);
+    assert_int_equal(tile_check_report(&t, 1)->site, base + 1028);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -300,6 +327,7 @@ int main(void)
         TEST(stores_beyond_what_there_is),
         TEST(stores_outside_the_fields_of_a_vertex),
         TEST(uses_what_is_in_no_field),
+        TEST(the_next_vertex_has_fields_of_its_own),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
