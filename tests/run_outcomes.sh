@@ -100,6 +100,14 @@ ends 0 "status ok" run "$tmp/reads.graph"
 ends 1 "checks[0].name FOREIGN" run --check "$tmp/reads.graph"
 ends 1 "checks[0].field 4 bytes behind the end of y" run --check "$tmp/reads.graph"
 
+# bytes that end in the middle of a word, with nothing written behind them: they are none of what is cast
+for n in 1 2 3 6; do
+    for type in f16 f32; do
+        printf 'superstep-graph 1\nmachine toy4\nvariable x u8 [8] contents\n    [0:8] on tile 1\n    = 255 1 2 3 4 5 6 7\nvariable part u8 [%d]\n    [0:%d] on tile 1\nvariable y %s [%d] kept\n    [0:%d] on tile 1\ncompute set c\n  vertex cast_u8_%s on tile 1\n    x = part\n    y = y\nprogram\n  sequence\n    copy x[0:%d] to part\n    execute c\n' $n $n $type $n $n $type $n >"$tmp/bytes.graph"
+        ends 0 "answer.y $type [$n]: 255" run --check "$tmp/bytes.graph"
+    done
+done
+
 manifest deadlock '.if TILE == 2\nsync SYNC_HOST\n.else\nsync SYNC_CHIP\n.endif'
 ends 1 "status deadlock" run "$tmp/deadlock.bsp.json"
 ends 1 "deadlock: tiles 0-1, 3 (group 0) wait for a sync of the chip since cycle 120, missing there: 2; tile 2" run "$tmp/deadlock.bsp.json"

@@ -227,11 +227,19 @@ ENTRY \name
           sort4x16lo halves0, bytes, shifted }
 .endm
 
-// The four bytes of a word, for the tail.
-.macro U8_HALVES
+// The four bytes of a word of x for the tail, zeros for the upper `cut` bits: bytes beyond the end are none of x. Goes through the word
+// at y + at.
+.macro U8_TAIL from cut y at
+        ld32 word, x, \from, 0
+        shl word, word, \cut
+        shr word, word, \cut
+        st32 word, \y, \at, 0
+        ld32 bytes, \y, \at, 0
+        shr word, word, 8
+        st32 word, \y, \at, 0
+        ld32 shifted, \y, \at, 0
         sort4x16lo halves0, bytes, shifted
         sort4x16hi halves1, bytes, shifted
-        and64 halves, halves, lower
 .endm
 
 .macro CAST_U8_F32 name
@@ -270,12 +278,10 @@ ENTRY \name
         andc u, n, 3
         shl tail, u, 2
         add tail, y, tail
-        ld32 word, x, u, 0
-        ld32 bytes, x, u, 0
-        shr word, word, 8
-        st32 word, tail, $mzero, 0
-        ld32 shifted, tail, $mzero, 0
-        U8_HALVES
+        shl in2, t, 3
+        sub in2, 32, in2
+        U8_TAIL u, in2, tail, $mzero
+        and64 halves, halves, lower
         f16v2tof32 wide, halves0
         f32v2mul wide, scale:B, wide
         f16v2tof32 halves, halves1
@@ -318,14 +324,14 @@ ENTRY \name
 .L\name\()_tail:
         TAIL_FIND .L\name\()_main
         shr in2, tail, 1
-        ld32 word, x, in2, 0
-        ld32 bytes, x, in2, 0
-        shr word, word, 8
-        brz two, .L\name\()_tail_halves
-        st32 word, y, tail, 0
-        ld32 shifted, y, tail, 0
+        ldb16 halves0, x, in2, 0
+        { brz two, .L\name\()_tail_halves
+          mov halves1, $azero }
+        shl t, one, 3
+        sub t, 16, t
+        U8_TAIL in2, t, y, tail
 .L\name\()_tail_halves:
-        U8_HALVES
+        and64 halves, halves, lower
         f16v4mul halves, scale:BL, halves
         f16v4mul halves, scale:BU, halves
         TAIL_STORE y, .L\name\()_main, .L\name\()_tail_single

@@ -166,6 +166,8 @@ static unsigned store_slots(unsigned rest)
     return rest == 1 ? 1 + 4 : rest == 2 ? 1 + 2 : 1 + 3 + 4;
 }
 
+enum { U8_TAIL_SLOTS = 10 }; /* of U8_TAIL of cast.S */
+
 /* The tails of cast.S, the branch back included. */
 static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest)
 {
@@ -179,9 +181,9 @@ static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest
     case ELEMENTWISE_NARROW:
         return slots + 4 + 1 + (rest == 1 ? 3 : rest == 2 ? 4 : 6) + store_slots(rest);
     case ELEMENTWISE_U8_F32:
-        return slots + 8 + 7 + 3 * rest + 1;
+        return slots + 5 + U8_TAIL_SLOTS + 5 + 3 * rest + 1;
     default:
-        return slots + 4 + 5 + (rest > 1 ? 2 : 0) + 5 + store_slots(rest);
+        return slots + 4 + 3 + (rest > 1 ? 2 + U8_TAIL_SLOTS : 0) + 3 + store_slots(rest);
     }
 }
 
