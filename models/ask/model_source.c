@@ -64,7 +64,9 @@ enum emu_status model_source_pass(struct model_source *s)
     return pass_spell_windows(s->graph);
 }
 
-enum emu_status model_source_fold(struct model_source *s, struct progress *progress)
+/* Between reading and passes: nodes that no output needs go, numbers that are none are noted, and
+ * what the file says wrongly of itself is a warning on stderr. */
+static enum emu_status fold(struct model_source *s, struct progress *progress)
 {
     struct op_graph *g = s->graph;
 
@@ -81,9 +83,12 @@ enum emu_status model_source_fold(struct model_source *s, struct progress *progr
     return EMU_OK;
 }
 
-static enum emu_status prepare_file(struct progress *progress, struct model_source *s)
+static enum emu_status prepare_file(const struct request *q, struct progress *progress,
+                                    model_folded_fn *folded, struct model_source *s)
 {
-    TRY(model_source_fold(s, progress));
+    TRY(fold(s, progress));
+    if (folded)
+        TRY(folded(q, s->graph));
     TRY(model_source_pass(s));
     progress_report(progress, "passes", "%u nodes", s->graph->nodes);
     return EMU_OK;
@@ -146,13 +151,20 @@ enum emu_status model_source_read(const struct request *q, struct model_source *
     return network_find(q->what) ? find_name(q, out) : read_file(q, out);
 }
 
-enum emu_status model_source_open(const struct request *q, const struct arch *a,
-                                  struct progress *progress, struct model_source *out)
+enum emu_status model_source_open_seen(const struct request *q, const struct arch *a,
+                                       struct progress *progress, model_folded_fn *folded,
+                                       struct model_source *out)
 {
     TRY(model_source_read(q, out));
     if (out->model)
-        TRY(prepare_file(progress, out));
+        TRY(prepare_file(q, progress, folded, out));
     return model_source_check(out, a);
+}
+
+enum emu_status model_source_open(const struct request *q, const struct arch *a,
+                                  struct progress *progress, struct model_source *out)
+{
+    return model_source_open_seen(q, a, progress, NULL, out);
 }
 
 void model_source_free(struct model_source *s)

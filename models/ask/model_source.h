@@ -42,13 +42,16 @@ enum emu_status model_source_read(const struct request *q, struct model_source *
 enum emu_status model_source_open(const struct request *q, const struct arch *a,
                                   struct progress *progress,
                                   struct model_source *out) EMU_MUST_CHECK;
+/* The same; folded() sees the graph of a file between folding and passes. NULL: nobody does.
+ * Errors: those of folded(), too. */
+typedef enum emu_status model_folded_fn(const struct request *q, const struct op_graph *g);
+enum emu_status model_source_open_seen(const struct request *q, const struct arch *a,
+                                       struct progress *progress, model_folded_fn *folded,
+                                       struct model_source *out) EMU_MUST_CHECK;
 /* Gives the parameters their numbers; does nothing for files. Errors: those of model_weights_get().
  */
 enum emu_status model_source_attach(struct model_source *s,
                                     struct progress *progress) EMU_MUST_CHECK;
-/* Of a file, between reading and passes: nodes that no output needs go, numbers that are none are
- * noted, and what the file says wrongly of itself is a warning on stderr. EMU_NO_MEMORY. */
-enum emu_status model_source_fold(struct model_source *s, struct progress *progress) EMU_MUST_CHECK;
 /* What makes the graph ready to be lowered to the numbers of the choice: all passes, and for f32
  * the one that spells windows. EMU_NO_MEMORY. */
 enum emu_status model_source_pass(struct model_source *s) EMU_MUST_CHECK;

@@ -145,21 +145,15 @@ static enum emu_status write_file(const struct request *q, const struct op_graph
     return output_end(out, s);
 }
 
-/* As `run` does, to the same verdict. */
+/* As `run` does, to the same verdict; a name is shown as its builder made it. */
 static enum emu_status make_ready(const struct request *q, struct model_source *s)
 {
     struct progress quiet = progress_begin(NULL);
     struct arch a;
 
     TRY(request_arch(q, "mk2", &a));
-    TRY(model_source_read(q, s));
-    if (s->net)
-        return s->choice.real == ELEM_F32 ? pass_widen(s->graph, NULL) : EMU_OK;
-    TRY(model_source_fold(s, &quiet));
-    if (q->output)
-        TRY(write_file(q, s->graph));
-    TRY(model_source_pass(s));
-    return model_source_check(s, &a);
+    TRY(model_source_open_seen(q, &a, &quiet, q->output ? write_file : NULL, s));
+    return s->net && s->choice.real == ELEM_F32 ? pass_widen(s->graph, NULL) : EMU_OK;
 }
 
 static enum emu_status show(const struct request *q, struct model_source *s)

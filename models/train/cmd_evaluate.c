@@ -21,7 +21,7 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
-enum { BATCH = 32, TABLE_CLASSES = 40 /* more are in the JSON only */, JSON_CLASSES = 1000 };
+enum { TABLE_CLASSES = 40 /* more are in the JSON only */, JSON_CLASSES = 1000 };
 
 struct evaluating {
     const struct request *q; /* borrowed */
@@ -65,13 +65,9 @@ static enum emu_status open_data(struct evaluating *e)
 static enum emu_status open_network(struct evaluating *e)
 {
     const struct request *q = e->q;
-    uint32_t batch = model_request(q)->batch ? (uint32_t)model_request(q)->batch : BATCH;
     struct batch_options o;
 
-    TRY(train_source_open(q, batch,
-                          model_request(q)->classes ? (uint32_t)model_request(q)->classes
-                                                    : e->data->classes,
-                          &e->source));
+    TRY(train_source_open(q, e->data, &e->source));
     TRY(train_pictures_of(q, &e->source.shape, e->data, &e->prepared));
     o = train_pictures_batches(&e->prepared, &e->source.shape);
     return batches_new(e->data, &o, &e->batches);
@@ -92,12 +88,7 @@ static enum emu_status compile(struct evaluating *e)
     o.program.outlook = e->tries;
     o.program.compile.progress = e->progress.f;
     TRY(train_eval_make(g, &step));
-    TRY(op_lower_check(g));
-    if (g->nodes_wrong) {
-        model_print_problems(g, e->q->json);
-        return FAIL(BAD_FILE, "%u of %u nodes cannot run", g->nodes_wrong, g->nodes);
-    }
-    TRY(op_lower_check_machine(&e->arch, g));
+    TRY(train_graph_check(e->q, &e->arch, "in an evaluation", g));
     TRY(train_chip_new(&e->arch, g, &step, &o, &e->chip));
     progress_skip(&e->progress);
     return EMU_OK;

@@ -26,7 +26,7 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
-enum { BATCH = 32, EPOCHS = 5, LOSS_SCALE = 1024 };
+enum { EPOCHS = 5, LOSS_SCALE = 1024 };
 
 static void training_free(struct training *t)
 {
@@ -236,27 +236,13 @@ static enum emu_status open_batches(struct training *t)
 
 /* ---- network ---- */
 
-static enum emu_status check_nodes(struct op_graph *g, int json)
-{
-    TRY(op_lower_check(g));
-    if (!g->nodes_wrong)
-        return EMU_OK;
-    model_print_problems(g, json);
-    return FAIL(BAD_FILE, "%u of %u nodes cannot run in a step of training", g->nodes_wrong,
-                g->nodes);
-}
-
 static enum emu_status open_network(struct training *t)
 {
     const struct request *q = t->q;
-    uint32_t batch = model_request(q)->batch ? (uint32_t)model_request(q)->batch : BATCH;
-    uint32_t classes = (uint32_t)model_request(q)->classes;
 
-    if (!classes && t->data)
-        classes = t->data->classes;
-    TRY(train_source_open(q, batch, classes, &t->source));
+    TRY(train_source_open(q, t->data, &t->source));
     if (t->test_data)
-        TRY(train_source_open(q, batch, classes, &t->test_source));
+        TRY(train_source_open(q, t->data, &t->test_source));
     TRY(train_pictures_of(q, &t->source.shape, t->data, &t->prepared));
     TRY(train_link_of(q, &t->arch, &t->source.shape, &t->prepared.recipe, t->data, t->real,
                       &t->link));
@@ -306,8 +292,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
             (struct prefetch_options){ t->link.io_tiles, t->link.io_tiles != 0 };
         o.program.lower.loop.pixels = t->link.pixels.elem == ELEM_U8 ? &t->link.pixels : NULL;
     }
-    TRY(check_nodes(g, t->q->json));
-    TRY(op_lower_check_machine(&t->arch, g));
+    TRY(train_graph_check(t->q, &t->arch, "in a step of training", g));
     o.program.outlook = t->tries;
     o.program.compile.progress = t->tries ? NULL : o.program.compile.progress;
     t->chip_options = chip == &t->chip ? o : t->chip_options;

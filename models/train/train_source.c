@@ -15,6 +15,8 @@
 #include "models/ask/network_choice.h"
 #include "models/ask/onnx_request.h"
 
+enum { BATCH = 32 };
+
 const char *train_format_text(const struct request *q)
 {
     return model_request(q)->format == F32_F32   ? "f32"
@@ -171,11 +173,15 @@ static enum emu_status shape_of(const struct op_graph *g, struct train_shape *t)
     return EMU_OK;
 }
 
-enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
+enum emu_status train_source_open(const struct request *q, const struct dataset *data,
                                   struct train_source *out)
 {
+    uint32_t batch = model_request(q)->batch ? (uint32_t)model_request(q)->batch : BATCH;
+    uint32_t classes = (uint32_t)model_request(q)->classes;
     struct train_shape *t = &out->shape;
 
+    if (!classes && data)
+        classes = data->classes;
     memset(out, 0, sizeof(*out));
     TRY(network_find(q->what) ? open_name(q, batch, classes, out) : open_file(q, batch, out));
     TRY(shape_of(out->graph, t));
@@ -185,6 +191,16 @@ enum emu_status train_source_open(const struct request *q, uint32_t batch, uint3
             picture_recipe_gray(&t->recipe);
     }
     return prepare(out->graph, model_request(q)->format == F32_F32, &out->precision);
+}
+
+enum emu_status train_graph_check(const struct request *q, const struct arch *a, const char *as,
+                                  struct op_graph *g)
+{
+    TRY(op_lower_check(g));
+    if (!g->nodes_wrong)
+        return op_lower_check_machine(a, g);
+    model_print_problems(g, q->json);
+    return FAIL(BAD_FILE, "%u of %u nodes cannot run %s", g->nodes_wrong, g->nodes, as);
 }
 
 uint32_t train_source_batch(const struct train_source *s)

@@ -5,6 +5,7 @@
 #define MODELS_TRAIN_SOURCE_H
 
 #include "emu/cli/request.h"
+#include "models/data/dataset.h"
 #include "models/onnx/onnx.h"
 #include "models/pass/pass_precision.h"
 #include "models/picture/picture_recipe.h"
@@ -36,12 +37,18 @@ struct train_source {
 };
 
 /* Reads the network with parameters, ready for train_step_make(): passes that keep norms have been
- * run, and what f16 would get wrong is marked. classes: of a network by name. Errors: those of
- * net_new(), weights_read() and onnx_request_read(); EMU_BAD_FILE: a network that cannot be
- * trained; nodes that cannot run are printed on stdout. Free with train_source_free, also after an
- * error. */
-enum emu_status train_source_open(const struct request *q, uint32_t batch, uint32_t classes,
+ * run, and what f16 would get wrong is marked. It takes the batch that is asked for, else 32; a
+ * network by name has the classes that are asked for, else those of the data (NULL: its own).
+ * Errors: those of net_new(), weights_read() and onnx_request_read(); EMU_BAD_FILE: a network that
+ * cannot be trained; nodes that cannot run are printed on stdout. Free with train_source_free, also
+ * after an error. */
+enum emu_status train_source_open(const struct request *q, const struct dataset *data,
                                   struct train_source *out) EMU_MUST_CHECK;
+/* Whether the machine can run a graph that was made of it, which `as` says ("in a step of
+ * training"); nodes that it cannot are printed on stdout (as JSON, if the request says so).
+ * EMU_BAD_FILE; EMU_USAGE names an instruction that the machine lacks. */
+enum emu_status train_graph_check(const struct request *q, const struct arch *a, const char *as,
+                                  struct op_graph *g) EMU_MUST_CHECK;
 void train_source_free(struct train_source *s);
 /* The batch, if another may be asked for; 0: the file fixes it. */
 uint32_t train_source_batch(const struct train_source *s);
