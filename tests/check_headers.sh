@@ -11,6 +11,13 @@ printf '%s\n' $headers | xargs -P 2 -I {} sh -c \
     'printf "#include \"%s\"\n" {} | $CC $CPPFLAGS -std=gnu11 -march=x86-64-v3 -Wall -Wno-unused-function -Werror -fsyntax-only -x c - ||
      { echo "{}: does not compile by itself"; exit 1; }' || exit 1
 
+# Who lowers asks about readers in one way (models/lower/readers.h): the field is hidden.
+if printf '#include "models/lower/lowering.h"\nextern int reads;int reads=sizeof(((struct op_value *)0)->%s);' readers |
+    $CC $CPPFLAGS -std=gnu11 -march=x86-64-v3 -fsyntax-only -x c - 2>/dev/null; then
+    echo "models/lower/lowering.h: who reads a value can be seen beside readers.h"
+    exit 1
+fi
+
 # superstep.h reaches all public headers and, besides those that only gather, no others.
 public=$(git grep -l --untracked '^SUPERSTEP_API_BEGIN$' -- '*.h' | sort)
 reached=$($CC $CPPFLAGS -MM -x c programs/superstep.h | tr ' \\' '\n\n' | grep '\.h$' |

@@ -176,15 +176,6 @@ int value_is_picture(const struct op_graph *g, uint32_t value)
            is_for_convolutions(g, value);
 }
 
-int value_is_output_only(const struct op_graph *g, uint32_t value)
-{
-    uint32_t outputs = 0;
-
-    for (uint32_t k = 0; k < g->outputs; k++)
-        outputs += g->output[k] == value;
-    return outputs && g->value[value].readers == outputs;
-}
-
 /* ---- numbers ---- */
 
 enum emu_status value_floats(const struct op_graph *g, uint32_t value, float **out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/hash.h"
+#include "models/lower/readers.h"
 
 enum { GROUPS_MIN = 3 }; /* below that a call costs about what it saves */
 
@@ -169,11 +170,7 @@ static void say_node(struct wording *w, const struct op_node *n)
         if (k == OP_NONE)
             continue;
         w->made[k] = 1;
-        /* Whether it is read by nobody, or by the user alone, decides what some nodes make. */
-        if (op_node_is_of(n, FAMILY_norm_back))
-            say(w, w->g->value[n->out[i]].readers != 0);
-        if (op_node_is_of(n, FAMILY_softmax))
-            say(w, (uint64_t)value_is_output_only(w->g, n->out[i]));
+        say(w, result_answers(w->g, n, i));
     }
 }
 
@@ -405,5 +402,5 @@ int stretch_is_asked(const struct op_graph *g, const struct equal_blocks *b,
 {
     const struct block_class *c = &b->class[s->class];
 
-    return c->made[k] && g->value[s->value[k]].readers > c->reads[k];
+    return c->made[k] && value_reads(g, s->value[k]) > c->reads[k];
 }

@@ -5,8 +5,9 @@
  * of a block, say, or its backward part. Its values are numbered in the order in which its nodes
  * name them. Two stretches are equal if their groups have the same operators, attributes and
  * functions, name values of the same numbers, and values of one number have the same shape, kind
- * and, if they are constants, contents. So value k of one is to it what value k of the other is to
- * that.
+ * and, if they are constants, contents; and if all that their lowering may ask about those that
+ * read their results is answered alike (readers.h). So value k of one is to it what value k of the
+ * other is to that.
  */
 #ifndef MODELS_EQUAL_BLOCKS_H
 #define MODELS_EQUAL_BLOCKS_H

@@ -82,9 +82,6 @@ int conv_take_window(const struct op_window *w, struct conv_layer *out);
  * only convolutions read it. First layers take it so. */
 int value_is_picture(const struct op_graph *g, uint32_t value);
 
-/* Whether a value is an output of the graph that no node reads. */
-int value_is_output_only(const struct op_graph *g, uint32_t value);
-
 /* Whether a node is one. */
 int dense_layer_of(const struct op_graph *g, const struct op_node *n, struct dense_layer *out);
 /* Its weights [out][in / groups][kernel ..] and bias [out], f32; owned, emu_free. *bias NULL: none.

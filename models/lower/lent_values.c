@@ -2,6 +2,7 @@
 #include "models/lower/lent_values.h"
 
 #include "emu/base/alloc.h"
+#include "models/lower/readers.h"
 
 /* Where the next stretch of the class of stretch i begins. */
 static uint32_t next_of_class(const struct equal_blocks *b, uint32_t i)
@@ -52,7 +53,7 @@ struct lent_value *lent_values_find(const struct op_graph *g, const struct equal
         visit(b, i, lent, reads, last, next);
     /* The next call may read it: its operands are copied before it makes anything. */
     for (uint32_t v = 0; v < g->values; v++) {
-        if (reads[v] != g->value[v].readers || last[v] > next[v])
+        if (reads[v] != value_reads(g, v) || last[v] > next[v])
             lent[v].class = OP_NONE;
     }
     emu_free(of);
@@ -76,7 +77,7 @@ struct lent_value lent_to_all(const struct op_graph *g, const struct equal_block
         if (lent[value].class != all.class || lent[value].number != all.number ||
             all.class == class)
             all.class = OP_NONE;
-        *only &= g->value[value].readers == all.reads + c->reads[number];
+        *only &= value_reads(g, value) == all.reads + c->reads[number];
     }
     return all;
 }

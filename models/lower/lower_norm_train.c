@@ -204,10 +204,9 @@ static struct tensor lane_mean(const struct norm *m, struct tensor data)
     return fn_by(&m->f, BINARY_MUL, sums, 1.0 / (double)n);
 }
 
-/* Whether result k is read. */
 static int is_wanted(const struct norm *m, unsigned k)
 {
-    return k < m->n->outs && m->n->out[k] != OP_NONE && m->f.l->og->value[m->n->out[k]].readers;
+    return result_is_read(m->f.l->og, m->n, k);
 }
 
 /* A gradient of scale or shift from those of all columns. */

@@ -260,7 +260,7 @@ static int is_scores(const struct lowering *l, const struct op_node *n)
     return op_node_is(n, OP_Softmax) && l->real == ELEM_F16 &&
            lower_shape(l, n->in[0])->rank == 2 && lower_axis(l, n) == 1 &&
            lower_has_field(l, n->in[0], 1) && x->h == 1 && x->w == 1 &&
-           value_is_output_only(l->og, n->out[0]);
+           result_is_only_output(l->og, n, 0);
 }
 
 enum emu_status lower_softmax(struct lowering *l, const struct node_group *group,

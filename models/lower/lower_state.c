@@ -442,7 +442,7 @@ static int is_read_wide(const struct lowering *l, uint32_t value)
         for (uint32_t k = 0; k < n->ins; k++)
             found += n->in[k] == value && reads_wide(l, n);
     }
-    return found && found == l->og->value[value].readers;
+    return found && found == value_reads(l->og, value);
 }
 
 enum elem lower_input_elem(const struct lowering *l, uint32_t value)
@@ -578,7 +578,7 @@ void lower_gradients_in_function(struct lowering *l, const uint32_t *value, cons
 
 int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struct placed *made)
 {
-    return made->has_gradient && l->og->value[value].readers == 1;
+    return made->has_gradient && value_reads(l->og, value) == 1;
 }
 
 void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct placed *made)

@@ -12,6 +12,10 @@
 #include "models/lower/equal_blocks.h"
 #include "models/lower/groups.h"
 #include "models/lower/op_lower.h"
+#include "models/lower/readers.h"
+
+/* The field of struct op_value: who lowers asks readers.h. */
+#pragma GCC poison readers
 
 /* Where a value is. */
 struct placed {

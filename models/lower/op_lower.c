@@ -65,7 +65,7 @@ static const char *obstacle_of(const struct op_graph *g, const struct op_node *n
     if (f->obstacle && f->obstacle(g, n))
         return f->obstacle(g, n);
     for (uint32_t k = 1; k < n->outs; k++) {
-        if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && !makes_more_results(n))
+        if (n->out[k] != OP_NONE && value_reads(g, n->out[k]) && !makes_more_results(n))
             return "results beside the first one";
     }
     return NULL;

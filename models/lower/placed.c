@@ -37,7 +37,7 @@ static void new_storage(struct lowering *l, uint32_t value)
     l->at[value].storage = l->storages;
     l->at[value].has_storage = 1;
     l->storage_is_input[l->storages] = l->og->value[value].kind != OP_RESULT;
-    l->storage_left[l->storages++] = l->og->value[value].readers;
+    l->storage_left[l->storages++] = value_reads(l->og, value);
     if (l->is_kept[value] || l->is_result[value])
         lower_pin(l, value);
 }
@@ -74,7 +74,7 @@ static void share_storage(struct lowering *l, uint32_t value, uint32_t of)
 {
     l->at[value].storage = l->at[of].storage;
     l->at[value].has_storage = 1;
-    l->storage_left[l->at[of].storage] += l->og->value[value].readers;
+    l->storage_left[l->at[of].storage] += value_reads(l->og, value);
     if (l->is_kept[value])
         lower_pin(l, value);
 }

@@ -34,14 +34,16 @@ enum op_family_code {
     FAMILIES
 };
 enum op_family_flag {
-    OP_IS_ALIAS = 1 << 0,
-    OP_IS_DENSE = 1 << 1,
-    OP_IS_FREE = 1 << 2,
-    OP_IS_VIEW = 1 << 3,
-    OP_MORE_RESULTS = 1 << 4,
-    OP_MULTIPLIES = 1 << 5,
-    OP_OF_SHAPES = 1 << 6,
-    OP_READS_F32 = 1 << 7
+    OP_ASKS_READ = 1 << 0,
+    OP_ASKS_SCORES = 1 << 1,
+    OP_IS_ALIAS = 1 << 2,
+    OP_IS_DENSE = 1 << 3,
+    OP_IS_FREE = 1 << 4,
+    OP_IS_VIEW = 1 << 5,
+    OP_MORE_RESULTS = 1 << 6,
+    OP_MULTIPLIES = 1 << 7,
+    OP_OF_SHAPES = 1 << 8,
+    OP_READS_F32 = 1 << 9
 };
 
 /* One version of an operator. */

@@ -1,17 +1,20 @@
-/* test_block_parameters.c - blocks that differ in their parameters only: which ones are found, and
- * that their one function computes what the reference does. */
+/* test_block_parameters.c - blocks that are equal, or differ in their parameters only: which ones
+ * are found, and that their one function computes what the reference does. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "emu/arch/arch.h"
 #include "models/lower/block_parameters.h"
 #include "models/lower/op_program.h"
+#include "models/lower/readers.h"
 
 static struct op_graph *g;
 static unsigned drawn_before; /* constants, so that all differ */
@@ -61,19 +64,29 @@ static uint32_t weights(unsigned rank, const uint32_t *dim)
 }
 #define WEIGHTS(...) weights(sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
 
+enum { RESULTS = 3, OUTPUTS = 3 };
+
+static void node_of(const char *block, const char *op, unsigned ins, const uint32_t *in,
+                    unsigned outs, uint32_t out[RESULTS])
+{
+    char name[RESULTS][32];
+    const char *const out_name[] = { name[0], name[1], name[2] };
+    const struct op_request r = {
+        .op = op, .block = block, .in = in, .ins = ins, .out_name = out_name, .outs = outs
+    };
+
+    for (unsigned k = 0; k < outs; k++)
+        snprintf(name[k], sizeof(name[k]), "v%u", g->values + k);
+    assert_int_equal(op_node(g, &r, out), EMU_OK);
+    assert_int_equal(g->problems, 0);
+}
+
 static uint32_t node(const char *block, const char *op, unsigned ins, const uint32_t *in)
 {
-    char name[32];
-    const char *const out_name[] = { name };
-    const struct op_request r = {
-        .op = op, .block = block, .in = in, .ins = ins, .out_name = out_name, .outs = 1
-    };
-    uint32_t out;
+    uint32_t out[RESULTS];
 
-    snprintf(name, sizeof(name), "v%u", g->values);
-    assert_int_equal(op_node(g, &r, &out), EMU_OK);
-    assert_int_equal(g->problems, 0);
-    return out;
+    node_of(block, op, ins, in, 1, out);
+    return out[0];
 }
 #define NODE(block, op, ...)                                                                       \
     node(block, op, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
@@ -118,17 +131,33 @@ static void three_blocks(const struct op_shape *s, uint32_t (*block)(const char 
     assert_int_equal(op_graph_check(g), EMU_OK);
 }
 
-/* Runs the graph; every number must be within 1 % of the largest of the reference. Returns cycles.
- */
+/* Every number of output k must be within 1 % of the largest of the reference. */
+static void compare(const struct op_program *p, struct session *s, uint32_t k,
+                    const struct op_tensor *want)
+{
+    struct op_tensor got;
+    double largest = 1e-3;
+
+    assert_int_equal(op_program_read(p, s, k, &got), EMU_OK);
+    for (uint64_t i = 0; i < op_shape_count(&got.shape); i++)
+        largest = fmax(largest, fabs(want->f[i]));
+    for (uint64_t i = 0; i < op_shape_count(&got.shape); i++) {
+        if (!(fabs(got.f[i] - want->f[i]) <= 0.01 * largest))
+            fail_msg("output %u [%llu]: %g, expected %g", k, (unsigned long long)i, got.f[i],
+                     want->f[i]);
+    }
+    op_tensor_free(&got);
+}
+
+/* Runs the graph, and compares all outputs. Returns cycles. */
 static uint64_t run(enum elem real, enum lower_sharing share, uint32_t calls, uint32_t functions)
 {
     const struct op_program_options o = { .lower = { .real = real, .share_blocks = share },
                                           .compile = { .threads = 1 } };
     const struct session_options so = { .threads = 1 };
-    struct op_tensor in, want, got;
+    struct op_tensor in, want[OUTPUTS];
     struct op_program p;
     struct session *s;
-    double largest = 1e-3;
     uint64_t cycles;
 
     if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK)
@@ -141,18 +170,14 @@ static uint64_t run(enum elem real, enum lower_sharing share, uint32_t calls, ui
         in.f[i] = drawn(i);
     assert_int_equal(op_program_write(&p, s, 0, &in), EMU_OK);
     assert_int_equal(session_run(s), EMU_OK);
-    assert_int_equal(op_graph_run(g, &in, 0, &want), EMU_OK);
-    assert_int_equal(op_program_read(&p, s, 0, &got), EMU_OK);
-    for (uint64_t i = 0; i < op_shape_count(&got.shape); i++)
-        largest = fmax(largest, fabs(want.f[i]));
-    for (uint64_t i = 0; i < op_shape_count(&got.shape); i++) {
-        if (!(fabs(got.f[i] - want.f[i]) <= 0.01 * largest))
-            fail_msg("[%llu]: %g, expected %g", (unsigned long long)i, got.f[i], want.f[i]);
+    assert_in_range(g->outputs, 1, OUTPUTS);
+    assert_int_equal(op_graph_run(g, &in, 0, want), EMU_OK);
+    for (uint32_t k = 0; k < g->outputs; k++) {
+        compare(&p, s, k, &want[k]);
+        op_tensor_free(&want[k]);
     }
     cycles = session_cycles(s);
     op_tensor_free(&in);
-    op_tensor_free(&want);
-    op_tensor_free(&got);
     session_free(s);
     op_program_free(&p);
     return cycles;
@@ -230,13 +255,119 @@ static void equal_blocks_are_one_function(void **state)
     run(ELEM_F32, SHARE_EQUAL, 3, 1);
 }
 
+/* ---- who reads a result ---- */
+
+/* A block and, in *extra, the result of which it matters, or not, who reads it. */
+typedef uint32_t asked_block(const char *block, uint32_t x, uint32_t *extra);
+
+/* The gradient of a scale, which is made if anybody reads it. */
+static uint32_t norm_gradient_block(const char *block, uint32_t x, uint32_t *extra)
+{
+    uint32_t dy = NODE(block, "Tanh", x), out[RESULTS];
+
+    node_of(block, "LayerNormalizationGradient", 3, (const uint32_t[]){ x, WEIGHTS(32), dy }, 3,
+            out);
+    *extra = out[1];
+    return NODE(block, "Neg", out[0]);
+}
+
+/* Scores, which are f32 if nobody but the user reads them. */
+static uint32_t scores_block(const char *block, uint32_t x, uint32_t *extra)
+{
+    uint32_t y = NODE(block, "MatMul", NODE(block, "Tanh", x), WEIGHTS(32, 24));
+
+    *extra = NODE(block, "Softmax", y);
+    return *extra;
+}
+
+/* Nobody asks who reads a number between others. */
+static uint32_t plain_block(const char *block, uint32_t x, uint32_t *extra)
+{
+    *extra = NODE(block, "Tanh", x);
+    return NODE(block, "Neg", NODE(block, "Sigmoid", *extra));
+}
+
+/* Blocks with the same numbers; with is_read the extra result of the last is read outside. */
+static void asked_blocks(asked_block *block, int is_read)
+{
+    const struct op_shape s = { .type = OP_TYPE_F32, .rank = 2, .dim = { 9, 32 } };
+    uint32_t x = NODE("", "Neg", input(&s)), extra;
+
+    for (unsigned k = 0; k < 2; k++) {
+        drawn_before = 0;
+        assert_int_equal(op_graph_output(g, block(k ? "layer.1" : "layer.0", x, &extra)), EMU_OK);
+    }
+    if (is_read)
+        assert_int_equal(op_graph_output(g, NODE("", "Abs", extra)), EMU_OK);
+    assert_int_equal(op_graph_check(g), EMU_OK);
+}
+
+/* calls: of blocks whose extra results are read by the same, and by others. */
+static void asked(asked_block *block, enum elem real, uint32_t others)
+{
+    for (int is_read = 0; is_read < 2; is_read++) {
+        uint32_t calls = is_read ? others : 2;
+
+        asked_blocks(block, is_read);
+        run(real, SHARE_EQUAL, calls, calls / 2);
+        op_graph_free(g);
+        assert_int_equal(op_graph_new("test", &g), EMU_OK);
+    }
+}
+
+static void a_gradient_that_is_read_is_another_block(void **state)
+{
+    (void)state;
+    asked(norm_gradient_block, ELEM_F32, 0);
+}
+
+static void scores_that_are_read_are_another_block(void **state)
+{
+    (void)state;
+    asked(scores_block, ELEM_F16, 0);
+}
+
+static void who_reads_others_does_not_matter(void **state)
+{
+    (void)state;
+    asked(plain_block, ELEM_F16, 2);
+}
+
+/* A family whose row does not say that it asks cannot: blocks were compared without the answer. */
+static void who_does_not_say_so_cannot_ask(void **state)
+{
+    int end;
+
+    (void)state;
+    asked_blocks(plain_block, 0);
+    assert_int_equal(result_answers(g, &g->node[1], 0), 0);
+    for (int question = 0; question < 2; question++) {
+        pid_t child = fork();
+
+        if (!child) {
+            fclose(stderr);
+            question ? result_is_read(g, &g->node[1], 0) : result_is_only_output(g, &g->node[1], 0);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &end, 0), child);
+        assert_true(WIFSIGNALED(end));
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(dense_blocks_are_one_function), TEST(convolutions_are_one_function),
-        TEST(what_fits_is_lowered_as_it_is), TEST(constants_of_others_stay),
-        TEST(numbers_are_part_of_a_block),   TEST(equal_blocks_are_one_function),
+        TEST(dense_blocks_are_one_function),
+        TEST(convolutions_are_one_function),
+        TEST(what_fits_is_lowered_as_it_is),
+        TEST(constants_of_others_stay),
+        TEST(numbers_are_part_of_a_block),
+        TEST(equal_blocks_are_one_function),
+        TEST(a_gradient_that_is_read_is_another_block),
+        TEST(scores_that_are_read_are_another_block),
+        TEST(who_reads_others_does_not_matter),
+        TEST(who_does_not_say_so_cannot_ask),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
