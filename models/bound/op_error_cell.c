@@ -8,8 +8,8 @@
 
 #include "models/bound/op_error_rules.h"
 
-enum { GATES_MAX = 4, BLOCK = 16, ROUNDINGS_MORE = 4 };
-enum { X, W, R, B, INITIAL_H = 5, INITIAL_C };
+enum { BLOCK = 16, ROUNDINGS_MORE = 4 };
+enum { X, W, R, B, INITIAL_H = 5, INITIAL_C, P };
 
 /* A cell in one direction. */
 struct cell_error {
@@ -83,20 +83,33 @@ static void add_bias(const struct cell_error *c, int second, uint32_t first, uin
 
 /* ---- one step ---- */
 
+/* Gate k of an LSTM at place j before its function; state: of the cell, as its peephole sees it. */
+static struct bounded gate_sum(const struct cell_error *c, uint32_t k, uint32_t j,
+                               struct bounded state)
+{
+    uint32_t n = c->hidden;
+    struct bounded t = two(c, BINARY_ADD, c->from_x[k * n + j], c->from_h[k * n + j]);
+
+    if (!has_input(c->n, c->in, P))
+        return t;
+    return two(c, BINARY_ADD, t,
+               two(c, BINARY_MUL, state, bounded_at(c->in[P], (3 * c->direction + k) * n + j)));
+}
+
 static void lstm_step(const struct cell_error *c)
 {
     uint32_t n = c->hidden;
 
     products(c, R, 0, 4 * n, c->h, n, c->from_h);
     for (uint32_t j = 0; j < n; j++) {
-        struct bounded gate[GATES_MAX];
+        struct bounded i = fn(c, UNARY_SIGMOID, gate_sum(c, 0, j, c->c[j]));
+        struct bounded forget = fn(c, UNARY_SIGMOID, gate_sum(c, 2, j, c->c[j]));
+        struct bounded new = two(c, BINARY_ADD, c->from_x[3 * n + j], c->from_h[3 * n + j]);
 
-        for (uint32_t k = 0; k < 4; k++)
-            gate[k] = fn(c, k < 3 ? UNARY_SIGMOID : UNARY_TANH,
-                         two(c, BINARY_ADD, c->from_x[k * n + j], c->from_h[k * n + j]));
-        c->c[j] = two(c, BINARY_ADD, two(c, BINARY_MUL, gate[2], c->c[j]),
-                      two(c, BINARY_MUL, gate[0], gate[3]));
-        c->h[j] = two(c, BINARY_MUL, gate[1], fn(c, UNARY_TANH, c->c[j]));
+        c->c[j] = two(c, BINARY_ADD, two(c, BINARY_MUL, forget, c->c[j]),
+                      two(c, BINARY_MUL, i, fn(c, UNARY_TANH, new)));
+        c->h[j] = two(c, BINARY_MUL, fn(c, UNARY_SIGMOID, gate_sum(c, 1, j, c->c[j])),
+                      fn(c, UNARY_TANH, c->c[j]));
     }
 }
 

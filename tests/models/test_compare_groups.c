@@ -140,6 +140,33 @@ static void test_within_bounds(void **state)
     }
 }
 
+/* An LSTM that begins with a state, without peepholes and with them. */
+static void test_peepholes(void **state)
+{
+    enum { STEPS = 4, ITEMS = 2, NUMBERS = 5, HIDDEN = 6, GATES = 4 * HIDDEN };
+
+    (void)state;
+    for (unsigned ins = 7; ins <= 8; ins++) {
+        const uint32_t in[] = { INPUT(STEPS, ITEMS, NUMBERS),
+                                WEIGHTS(1, GATES, NUMBERS),
+                                WEIGHTS(1, GATES, HIDDEN),
+                                WEIGHTS(1, 2 * GATES),
+                                OP_NONE,
+                                WEIGHTS(1, ITEMS, HIDDEN),
+                                WEIGHTS(1, ITEMS, HIDDEN),
+                                WEIGHTS(1, 3 * HIDDEN) };
+
+        output(node("LSTM", ins, in));
+    }
+    for (unsigned f32 = 0; f32 < 2; f32++) {
+        struct group_comparison sum = compare(f32 ? ELEM_F32 : ELEM_F16, OP_NONE);
+
+        if (sum.broken)
+            fail_msg("%s", sum.first);
+        assert_int_equal(sum.compared, 2);
+    }
+}
+
 /* Only the group that reads the wrong weight is off: the others get the machine's numbers. */
 static void test_wrong_weight(void **state)
 {
@@ -241,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_within_bounds, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong_weight, begin, end),
+        cmocka_unit_test_setup_teardown(test_peepholes, begin, end),
         cmocka_unit_test_setup_teardown(test_arithmetic, begin, end),
         cmocka_unit_test_setup_teardown(test_wide_sums, begin, end),
         cmocka_unit_test_setup_teardown(test_cut_channels, begin, end),
