@@ -160,7 +160,8 @@ check-docs: ## the pages of docs/ agree with the tables of emu/, their links lea
 	$(Q)tests/check_docs.sh
 	$(Q)tests/rotation.sh --check
 
-check-unit: $(UNIT_BIN) ## unit tests, one binary per file
+check-unit: $(UNIT_BIN) ## unit tests, one binary per file; how many objects are compiled with a row of a table
+	$(Q)tests/check_reach.sh $(O)
 	$(Q)tests/run_unit.sh $(UNIT_BIN)
 
 check-isa: $(ISA_BIN) ## every row of the instruction table: ordinary, edge and faulting cases

@@ -10,6 +10,7 @@
 
 #include "emu/asm/asm_internal.h"
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 
 static uint32_t word_at(const struct asm_section *s, uint32_t offset)
 {

@@ -5,6 +5,7 @@
 
 #include "emu/asm/asm_internal.h"
 #include "emu/base/nearest.h"
+#include "emu/isa/insn_ops.h"
 
 /* ---- registers written ---- */
 

@@ -7,6 +7,7 @@
 #include "emu/asm/asm_internal.h"
 #include "emu/asm/elf_reloc.h"
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 
 struct link {
     struct asm_unit *u;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
+#include "emu/isa/insn_ops.h"
 
 /* One attempt to read an instruction. */
 struct match_attempt {

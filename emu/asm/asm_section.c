@@ -3,6 +3,7 @@
 
 #include "emu/asm/asm_internal.h"
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 
 /* ---- symbols ---- */
 

@@ -14,6 +14,7 @@
 
 #include "emu/asm/elf_file.h"
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 
 struct bytes {
     char *at; /* owned */

@@ -11,6 +11,7 @@
 #include "emu/bsp/replay.h"
 #include "emu/bsp/round.h"
 #include "emu/exec/exec.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/tile/exchange_port.h"
 #include "emu/tile/tile_check.h"
 

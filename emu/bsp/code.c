@@ -7,6 +7,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
 #include "emu/bsp/code_word.h"
+#include "emu/isa/insn_ops.h"
 
 enum { CODE_BUCKETS = 4096 };
 

@@ -2,6 +2,7 @@
 #include "emu/bsp/code_word.h"
 
 #include "emu/bsp/code.h"
+#include "emu/isa/insn_ops.h"
 
 _Static_assert(sizeof(struct code_word) == 64, "an entry is one line of the host's caches");
 

@@ -6,6 +6,7 @@
 #include "emu/bsp/digest.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
+#include "emu/isa/csr_names.h"
 #include "emu/tile/tile_check.h"
 
 /* What a tile waits for while it does not run. */

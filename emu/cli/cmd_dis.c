@@ -8,6 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/json_read.h"
 #include "emu/cli/commands.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/load/image.h"
 #include "emu/step/tile_place.h"
 

@@ -9,6 +9,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/exchange/host_header.h"
+#include "emu/isa/insn_ops.h"
 
 enum {
     CTL_WAYS = 3, /* directions of a send */

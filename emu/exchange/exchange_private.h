@@ -6,6 +6,7 @@
 
 #include "emu/arch/arch_geometry.h"
 #include "emu/exchange/exchange_traffic.h"
+#include "emu/isa/csr_names.h"
 #include "emu/isa/isa.h"
 
 enum {

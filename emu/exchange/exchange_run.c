@@ -6,6 +6,7 @@
  * use no registers, and each takes its events.
  */
 #include "emu/exchange/exchange_private.h"
+#include "emu/isa/insn_ops.h"
 
 enum { NO_OP = 0, WORD_BITS = 32, PREFETCH_BYTES = 192 };
 

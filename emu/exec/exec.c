@@ -2,6 +2,9 @@
  */
 #include "emu/exec/exec.h"
 
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/insn_ops.h"
+
 enum { ARF_REGS = 16 };
 
 exec_fn *const exec_table[INSN_COUNT] = {

@@ -3,7 +3,8 @@
  * in exec_lanes.c from the operations that lanes.def names.
  *
  * These functions are the reference. emu/fast computes the same for all workers at once and is
- * tested against them. A row whose function does not exist does not link.
+ * tested against them. A row whose function does not exist does not link. exec_rows.h declares
+ * them; who only executes takes them from the table.
  */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
@@ -21,15 +22,7 @@
  * Returns FAULT_NONE or what tile_fault() recorded. */
 typedef enum fault exec_fn(struct tile *t, unsigned lane, const struct insn *in);
 
-#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc) exec_fn exec_##id;
-#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
-#define LANES(operation, ...) INSN(__VA_ARGS__)
-#include "emu/isa/insn.def"
-#undef LANES
-#undef INSN
-#undef ALIAS
-
-extern exec_fn *const exec_table[INSN_COUNT];
+extern exec_fn *const exec_table[]; /* by operation */
 
 /* Executes a bundle: both halves read before either writes. Both are attempted; when one faults the
  * other still completes. */

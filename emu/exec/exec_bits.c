@@ -3,7 +3,7 @@
  *
  * A pair is the registers n and n + 1.
  */
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 /* nop: the word of `setzi $m14, 0`, a register that does not exist */
 enum fault exec_nop(struct tile *t, unsigned lane, const struct insn *in)

@@ -9,6 +9,7 @@
  * and its result counts as known, so that a mistake is reported once.
  */
 #include "emu/exec/exec.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/tile/tile_check.h"
 
 enum passing { USES, PASSES, ACCESSES };

@@ -5,7 +5,7 @@
  * that concern time (a sync that waits, slots that change owner) are left in struct tile for
  * emu/bsp/barrel.c.
  */
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 enum { CALL_ADDR_MASK = 0x1fffff /* bit 19 of the word address is ignored */ };
 

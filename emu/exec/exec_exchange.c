@@ -1,7 +1,7 @@
 /* exec_exchange.c - the supervisor's exchange instructions: all of them are handed to the tile's
  * exchange port.
  */
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 #include "emu/tile/exchange_port.h"
 
 static enum fault issue(struct tile *t, unsigned lane, const struct insn *in)

@@ -3,7 +3,7 @@
 #ifndef EMU_EXEC_FP_H
 #define EMU_EXEC_FP_H
 
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 /* Ends the instruction: records its exceptions, then writes `words` registers from d on; if an
  * exception is enabled, they stay unchanged. */

@@ -1,6 +1,6 @@
 /* exec_mem.c - the two stores that address memory by words; all other loads and stores with one
  * address are LANES rows (exec_lanes.c). */
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 /* stm32 $mS, $mA, $mB: the second register counts words */
 enum fault exec_stm32(struct tile *t, unsigned lane, const struct insn *in)

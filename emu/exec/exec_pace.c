@@ -6,7 +6,7 @@
  * its bits 20:11 in high[30:21]; high[31] is not used [ASSUMED, docs/isa.md 6]. Every load is
  * checked, then the element conflicts, then a store; registers are written last.
  */
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 enum { TRIPLE_BITS = 21, TRIPLE_MASK = (1 << TRIPLE_BITS) - 1, TRIPLE_HIGH_MASK = 0x3ff };
 

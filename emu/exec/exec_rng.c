@@ -1,7 +1,7 @@
 /* exec_rng.c - random numbers and random masks from the worker's generator. Each instruction
  * advances the generator by a fixed number of outputs, independent of its operands; so the streams
  * of workers stay comparable. */
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 /* urand32 $aD */
 enum fault exec_urand32(struct tile *t, unsigned lane, const struct insn *in)

@@ -33,8 +33,8 @@ typedef int fast_put_fn(struct tile *t, uint32_t lanes, const struct insn *in, v
 #undef FAST
 #undef FAST_PUT
 
-/* The fast functions of LANES rows; NULL for other rows. */
-extern fast_fn *const fast_lanes[INSN_COUNT];
+/* The fast functions of LANES rows, by operation; NULL for other rows. */
+extern fast_fn *const fast_lanes[];
 
 /* Call it before any fast function on a tile: makes t->fast if there is none. Returns false when
  * out of memory; then only the plain functions may be used. */

@@ -2,6 +2,7 @@
  * condition and permutations of register pairs for all workers at once. Plain meaning:
  * emu/exec/exec_ctl.c and exec_bits.c. */
 #include "emu/fast/fast_fp.h"
+#include "emu/isa/csr_names.h"
 
 FAST_INLINE v8u choose(v8u mask, v8u yes, v8u no)
 {

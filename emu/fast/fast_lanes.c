@@ -10,6 +10,7 @@
 #include "emu/fast/fast_f16.h"
 #include "emu/fast/fast_f32.h"
 #include "emu/fast/fast_int.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/insn_shape.h"
 
 /* The functions that lanes.def names, by rule. f32 operands are flushed; *rare marks what the plain

@@ -2,6 +2,7 @@
  * the state of a tile (see fast.h). */
 #include "emu/base/alloc.h"
 #include "emu/fast/fast_state.h"
+#include "emu/isa/insn_ops.h"
 
 static fast_fn *const own[INSN_COUNT] = {
 #define FAST(id) [INSN_##id] = fast_##id,

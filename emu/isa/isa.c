@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/base/fail.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa_internal.h"
 
 enum { M = LANE_M, A = LANE_A };

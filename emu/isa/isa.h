@@ -2,39 +2,14 @@
  * No machine state.
  *
  * Everything here is derived from insn.def and csr.def. The tables are built before main() runs and
- * never change.
+ * never change. Operations, forms and CSRs are numbers here; insn_ops.h and csr_names.h have
+ * names, for who means certain ones.
  */
 #ifndef EMU_ISA_H
 #define EMU_ISA_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Operations: one per INSN row. ALIAS rows are spellings of these and have no operation of their
- * own. */
-enum insn_op {
-#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc) INSN_##id,
-#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
-#define LANES(operation, ...) INSN(__VA_ARGS__)
-#include "emu/isa/insn.def"
-#undef LANES
-#undef INSN
-#undef ALIAS
-    INSN_COUNT,
-    INSN_ILLEGAL = INSN_COUNT /* no row matches the word */
-};
-
-/* One number per row of insn.def, aliases included, in file order. */
-enum insn_form_id {
-#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc) FORM_##id,
-#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)                    FORM_##id,
-#define LANES(operation, ...)                                                   INSN(__VA_ARGS__)
-#include "emu/isa/insn.def"
-#undef LANES
-#undef INSN
-#undef ALIAS
-    FORM_COUNT
-};
 
 enum insn_lane { LANE_M, LANE_A };
 enum insn_context { CTX_W = 1, CTX_S = 2, CTX_B = 3 };
@@ -229,11 +204,5 @@ const struct csr_row *isa_csr_find(char space, const char *name, size_t len); /*
 const struct csr_row *isa_csr_at(char space, unsigned index);                 /* NULL if unknown */
 size_t isa_csr_count(void);
 const struct csr_row *isa_csr_row(size_t i);
-
-enum csr_index {
-#define CSR(name, space, index, access, since, doc) CSR_##space##_##name = index,
-#include "emu/isa/csr.def"
-#undef CSR
-};
 
 #endif

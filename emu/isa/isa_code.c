@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/base/fail.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 

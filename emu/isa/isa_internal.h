@@ -2,6 +2,7 @@
 #ifndef EMU_ISA_INTERNAL_H
 #define EMU_ISA_INTERNAL_H
 
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 
 /* Compiles the words of insn.def, one per operation, into masks and fields. Aborts when two rows

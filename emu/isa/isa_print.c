@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 

@@ -2,6 +2,7 @@
  * row. */
 #include <stddef.h>
 
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 

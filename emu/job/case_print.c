@@ -7,6 +7,7 @@
 #include "emu/job/case_run.h"
 
 #include "emu/base/json_text.h"
+#include "emu/isa/csr_names.h"
 #include "emu/job/differences.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"
 #include "emu/tile/tile_range.h"

@@ -11,6 +11,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
+#include "emu/isa/csr_names.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 

@@ -4,6 +4,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/job/manifest.h"
 
 enum { MAX_ELEMENTS = 1 << 24, EXPR_VARIABLES = 5 };

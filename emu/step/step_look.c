@@ -8,6 +8,8 @@
 #include "emu/base/json_text.h"
 #include "emu/bsp/machine_state.h"
 #include "emu/base/fp.h"
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/job/case_run.h"
 #include "emu/step/step_answer.h"
 

@@ -1,5 +1,6 @@
 /* tile_csr.c - control and status registers: what reading and writing each of csr.def does.
  */
+#include "emu/isa/csr_names.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "emu/base/random.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 #include "emu/fast/fast.h"
 #include "tests/fixtures/bench_rows.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/exchange/exchange_private.h"
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/bench_rows.h"
 
 enum { ROUNDS = 77, WORDS = 4, ROUND_EVENTS = 240, RUNS = 9 };

@@ -2,6 +2,8 @@
  * in C, on machines that check; how long it takes, how short it is, what the image says about it.
  * test_emit_random.c has random programs.
  */
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "programs/compiler/emit/emit_index.h"
 #include "programs/library/kernel/codelet_table.h"
 #include "tests/fixtures/emit_fixture.h"

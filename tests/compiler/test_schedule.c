@@ -2,6 +2,7 @@
  * code and is proven; random exchanges run on the machine and move what plain copies move; mistakes
  * of the caller and damage to a schedule are found.
  */
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/chip_fixture.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* test_asm_link.c - the assembler around its language: several files, the C preprocessor, text
  * forms, lack of memory. */
+#include "emu/isa/csr_names.h"
 #include "tests/fixtures/asm_fixture.h"
 
 /* ---- linking ---- */

@@ -1,6 +1,7 @@
 /* test_asm_vendor.c - what the vendor's assembler accepts, refuses and rewrites, beyond what
  * PopLibs needs: names of operands, constants of branches, permissions, bundles, bodies of repeats.
  */
+#include "emu/isa/csr_names.h"
 #include "emu/isa/isa.h"
 #include "tests/fixtures/asm_fixture.h"
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/isa/insn_ops.h"
 #include "emu/tile/exchange_port.h"
 #include "tests/fixtures/tile_fixture.h"
 

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "emu/base/random.h"
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/tile_fixture.h"
 
 enum { PROGRAM_WORDS = 400, DATA_BYTES = 1 << 16, PROGRAMS = 400 };

@@ -3,6 +3,7 @@
 #include "tests/fixtures/exchange_fixture.h"
 
 #include "emu/exchange/host_header.h"
+#include "emu/isa/insn_ops.h"
 
 /* Most tests have a toy machine, whose phases the second resolver checks. */
 static int toy_new(void **state)

@@ -1,6 +1,7 @@
 /* test_exchange_fault.c - every kind of fault of the fabric, planted once: wrong instructions, and
  * phases that both resolvers must refuse for the same reason.
  */
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/exchange_fixture.h"
 
 /* --- planted damage: at issue --- */

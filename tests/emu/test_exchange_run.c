@@ -2,6 +2,7 @@
  * issued one by one: random code, valid or not, to any cycle and to the end of executable memory.
  */
 #include "emu/base/random.h"
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/exchange_fixture.h"
 
 enum { TRIALS = 4000, WORDS = 24, MEM_BYTES = 1 << 12 };

@@ -11,7 +11,7 @@
 
 #include "emu/base/random.h"
 #include "emu/arch/arch.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 #include "tests/fixtures/amp_oracle.h"
 
 enum { LANE = 3, TIMES = 3000 };

@@ -13,7 +13,7 @@
 
 #include "emu/base/random.h"
 #include "emu/arch/arch.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 #include "tests/fixtures/amp_oracle.h"
 
 enum { MAX_ROUNDS = 12, MAX_OUT = 16, MAX_IN = 16 };

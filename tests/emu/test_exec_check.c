@@ -3,7 +3,8 @@
  */
 #include "tests/fixtures/tile_fixture.h"
 
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/tile/tile_check.h"
 
 enum { WORKER = 2, ZERO = 15, STEP = 8 };

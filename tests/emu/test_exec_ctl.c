@@ -2,7 +2,9 @@
  * port, and bundles: both halves read before either writes. */
 #include "tests/fixtures/tile_fixture.h"
 
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/tile/exchange_port.h"
 
 static struct tile t;

@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 #include "emu/base/fp_math.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/insn_ops.h"
 
 enum { LANE = 2, D = 0, A = 2, B = 4, D4 = 0, A4 = 8 };
 

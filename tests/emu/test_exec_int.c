@@ -4,7 +4,8 @@
 #include "emu/base/random.h"
 #include "tests/fixtures/tile_fixture.h"
 
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/insn_ops.h"
 
 /* Operands as one instruction sees them; d is the old destination, pairs are little endian. */
 struct operands {

@@ -5,7 +5,7 @@
 #include "tests/fixtures/tile_fixture.h"
 
 #include "emu/base/hash.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 
 enum { LOAD_ZERO, LOAD_SIGN, LOAD_TWICE, STORE };
 

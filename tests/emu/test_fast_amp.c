@@ -16,7 +16,8 @@
 #include "emu/base/random.h"
 #include "emu/arch/arch.h"
 #include "emu/fast/fast_state.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/csr_names.h"
 
 struct form_sample {
     const char *name;

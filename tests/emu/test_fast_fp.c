@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "emu/fast/fast.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/insn_ops.h"
 
 enum { ROUNDS = 100000, MAX_FAST_ROWS = 512 };
 

@@ -5,8 +5,9 @@
 #include "emu/base/random.h"
 #include "tests/fixtures/tile_fixture.h"
 
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 #include "emu/fast/fast.h"
+#include "emu/isa/insn_ops.h"
 
 enum { ROUNDS = 200000, AREA_BYTES = 256 };
 

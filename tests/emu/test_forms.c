@@ -18,8 +18,9 @@
 #include "tests/fixtures/tile_fixture.h"
 
 #include "emu/base/random.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
 #include "emu/fast/fast.h"
+#include "emu/isa/insn_ops.h"
 
 enum {
     REGION0 = 1024,

@@ -10,7 +10,9 @@
 
 #include "emu/base/fp8.h"
 #include "emu/base/random.h"
-#include "emu/exec/exec.h"
+#include "emu/exec/exec_rows.h"
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/tile_fixture.h"
 
 static uint64_t rng = 1;

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "emu/base/random.h"
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 
 static uint64_t rng_state = 1;

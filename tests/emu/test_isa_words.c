@@ -3,6 +3,7 @@
 #include "tests/fixtures/asm_fixture.h"
 
 #include "emu/base/fail.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 
 #define BUNDLE UINT32_C(0x80000000)

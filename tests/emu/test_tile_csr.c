@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "emu/base/alloc.h"
+#include "emu/isa/csr_names.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 

@@ -7,6 +7,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

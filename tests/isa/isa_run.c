@@ -12,6 +12,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
+#include "emu/isa/csr_names.h"
 #include "tests/isa/isa_program.h"
 
 enum { CALL_AND_RETURN_CYCLES = 12, REG_LR = 10 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 #include "emu/tile/tile.h"
 
 /* The line being read, cut into words in place. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/isa/insn_ops.h"
 #include "tests/isa/isa_run.h"
 
 /* What the rows of one form have shown. */

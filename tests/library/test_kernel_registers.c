@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/asm/asm.h"
+#include "emu/isa/insn_ops.h"
 #include "programs/library/kernel/codelet_table.h"
 
 /* $m12 and $m13 can be read; $m15, $a14 and $a15 are zeros. */

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/isa/insn_ops.h"
 #include "tests/fixtures/kernel_fixture.h"
 
 struct pair {

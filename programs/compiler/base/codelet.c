@@ -1,6 +1,8 @@
 /* codelet.c - the fields of codelets, and the code of a set of them. */
 #include "programs/compiler/base/codelet.h"
 
+#include "emu/isa/insn_ops.h"
+
 #include <string.h>
 
 int codelet_field_find(const struct codelet *c, const char *name)

@@ -2,6 +2,7 @@
  * assembled code itself. */
 #include <string.h>
 
+#include "emu/isa/insn_ops.h"
 #include "programs/compiler/base/codelet.h"
 
 static enum emu_status check_insn(const struct arch *a, const struct codelet *c,

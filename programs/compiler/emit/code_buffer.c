@@ -1,6 +1,8 @@
 /* code_buffer.c - growing lists of words, ranges, names and labels. */
 #include "programs/compiler/emit/code_buffer.h"
 
+#include "emu/isa/insn_ops.h"
+
 #include <string.h>
 
 enum { NOT_PLACED = UINT32_MAX };

@@ -3,6 +3,8 @@
  */
 #include "programs/compiler/emit/control.h"
 
+#include "emu/isa/csr_names.h"
+#include "emu/isa/insn_ops.h"
 #include "programs/compiler/emit/exchange_code.h"
 #include "programs/compiler/emit/writer.h"
 

@@ -2,6 +2,8 @@
  * operands). */
 #include "programs/compiler/emit/exchange_code.h"
 
+#include "emu/isa/insn_ops.h"
+
 #include <string.h>
 
 enum { SELECT_MUX = 0, SELECT_POINTER = 2 };

@@ -1,6 +1,8 @@
 /* writer.c - instructions, addresses in registers, waits and votes of the code of a tile. */
 #include "programs/compiler/emit/writer.h"
 
+#include "emu/isa/insn_ops.h"
+
 enum { SETZI_BITS = 20, SANS_VOTES = 2 };
 
 /* ---- instructions ---- */
@@ -222,7 +224,7 @@ void writer_label(struct writer *w, uint32_t label)
     writer_forget(w);
 }
 
-void writer_branch(struct writer *w, enum insn_op op, unsigned m, uint32_t label)
+void writer_branch(struct writer *w, unsigned op, unsigned m, uint32_t label)
 {
     struct insn in = { .op = (uint16_t)op };
 

@@ -60,7 +60,7 @@ void writer_constant(struct writer *w, unsigned m, uint32_t value); /* $m = valu
 void writer_load(struct writer *w, unsigned m, unsigned base, uint32_t word);
 void writer_store(struct writer *w, unsigned m, unsigned base, uint32_t word);
 void writer_put(struct writer *w, unsigned csr, unsigned m); /* supervisor register = $m */
-void writer_branch(struct writer *w, enum insn_op op, unsigned m, uint32_t label);
+void writer_branch(struct writer *w, unsigned op, unsigned m, uint32_t label);
 
 /* ---- addresses ---- */
 
