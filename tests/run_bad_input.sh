@@ -236,6 +236,16 @@ expect 0 "warning: output 'y': 4 NaN" $tiny --input "$tmp/nan.npy" --json
 expect 0 '"nan": 4' $tiny --input "$tmp/nan.npy" --json
 expect 0 "Output y" $tiny --strict
 expect 1 "NaN in the reference" run "$tmp/in.onnx" -m toy16 --input "$tmp/nan.npy" --compare-layers
+# A file of another integer type will do, unless its numbers are none of the input's: here y = x, which is u8 [4].
+printf '\010\010:>\012\027\012\001x\022\001y\042\004Cast\052\011\012\002to\030\001\240\001\002\022\001gZ\017\012\001x\022\012\012\010\010\002\022\004\012\002\010\004b\017\012\001y\022\012\012\010\010\001\022\004\012\002\010\004B\004\012\000\020\021' >"$tmp/u8.onnx"
+for high in 0 1; do
+    {
+        printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<i2', 'fortran_order': False, 'shape': (4,), }"
+        printf "\\001\\000\\002\\000\\003\\000\\004\\00$high"
+    } >"$tmp/high$high.npy"
+done
+expect 0 "high0.npy: class 3 (4.0000), 2 (3.0000)" run -q "$tmp/u8.onnx" -m toy16 --input "$tmp/high0.npy"
+refuse "high1.npy: number 3 is 260, for input x, which is u8 [4]" run -q "$tmp/u8.onnx" -m toy16 --input "$tmp/high1.npy"
 refuse "either --cache or --no-cache" run "$tmp/in.onnx" --cache "$tmp/c" --no-cache
 refuse "either --cache or --no-cache" step efficientnet-b0 --cache "$tmp/c" --no-cache
 refuse "neither a built-in machine" $net --machine nosuch

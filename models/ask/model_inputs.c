@@ -2,6 +2,7 @@
  */
 #include "models/ask/model_inputs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,32 @@ static void names_text(const struct op_graph *g, const uint32_t *list, uint32_t 
                                  g->value[list[k]].name);
 }
 
+/* What is left of an integer in a type. */
+static int64_t kept_of(int64_t number, enum op_type type)
+{
+    struct op_tensor one = { .shape = { .type = type }, .i = &number };
+
+    op_tensor_round(&one);
+    return number;
+}
+
+/* Integers for an input of integers, which they may exceed. */
+static enum emu_status check_integers(const struct op_graph *g, uint32_t value, const char *file,
+                                      const struct op_tensor *t)
+{
+    const struct op_shape *want = &g->value[value].shape;
+    char text[OP_SHAPE_TEXT];
+    uint64_t n = op_shape_count(want);
+
+    for (uint64_t k = 0; k < n; k++) {
+        if (kept_of(t->i[k], want->type) != t->i[k])
+            return FAIL(BAD_FILE,
+                        "%s: number %" PRIu64 " is %" PRId64 ", for input %s, which is %s", file, k,
+                        t->i[k], g->value[value].name, op_shape_text(want, text));
+    }
+    return EMU_OK;
+}
+
 /* Numbers of any type that can be one of the input's. */
 static enum emu_status take(const struct op_graph *g, uint32_t value, const char *file,
                             struct op_tensor *t)
@@ -85,6 +112,8 @@ static enum emu_status take(const struct op_graph *g, uint32_t value, const char
                     g->value[value].name, op_shape_text(want, b));
     for (uint64_t k = 0; floats && op_type_kind(t->shape.type) != OP_KIND_FLOAT && k < n; k++)
         t->f[k] = op_tensor_number(t, k);
+    if (op_type_kind(want->type) == OP_KIND_INT)
+        TRY(check_integers(g, value, file, t));
     t->shape.type = want->type;
     op_tensor_round(t);
     return EMU_OK;
