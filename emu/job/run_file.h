@@ -116,9 +116,13 @@ enum emu_status run_manifest_streams(struct run *r, const struct manifest *m) EM
  * image does not have, with those it has; EMU_BAD_FILE for a file of another size; EMU_IO. */
 enum emu_status run_input_file(struct run *r, const char *name, const char *path) EMU_MUST_CHECK;
 
-/* The same from memory: all bytes of the input. EMU_BAD_IMAGE when it has another number of them.
- */
+/* The same from memory: all bytes of the input, of which the timing engine takes none.
+ * EMU_BAD_IMAGE when it has another number of them. */
 enum emu_status run_input_write(struct run *r, const char *name, const void *data,
+                                uint64_t bytes) EMU_MUST_CHECK;
+/* The same for an input or, when there is none of that name, an output: what lies there between
+ * runs, such as a state that a program changes. */
+enum emu_status run_value_write(struct run *r, const char *name, const void *data,
                                 uint64_t bytes) EMU_MUST_CHECK;
 /* After a run: all bytes of an output of the image. EMU_BAD_IMAGE when the image has none of that
  * name, or one of another size. */

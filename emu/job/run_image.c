@@ -85,6 +85,7 @@ void run_free(struct run *r)
     for (size_t i = 0; r->data && i < image_stream_count(r->im); i++)
         emu_free(r->data[i]);
     emu_free(r->data);
+    emu_free(r->written);
     emu_free(r->error);
     emu_free(r);
 }

@@ -24,10 +24,16 @@ struct run {
     struct record *record;
     struct digests *digests; /* NULL: none are written */
     uint8_t **data;          /* values of streams, one entry per stream of the image */
-    uint64_t runs;           /* answered host syncs */
-    enum machine_stop stop;  /* at a host sync run_execute() may go on, for larger options.runs */
-    char *error;             /* why it stopped, where emu_error() said so; else NULL */
+    uint8_t *written;        /* of the first `inputs` inputs of the image; owned */
+    size_t inputs, written_cap;
+    uint64_t runs;          /* answered host syncs */
+    enum machine_stop stop; /* at a host sync run_execute() may go on, for larger options.runs */
+    char *error;            /* why it stopped, where emu_error() said so; else NULL */
 };
+
+/* The name of an input that holds nothing until the host writes it, and has not been written;
+ * borrowed. NULL: there is none. */
+const char *run_input_missing(const struct run *r);
 
 /* What checking mode has to say against the program: its reports but CONFLICT, which is a fault
  * anyway; words sent to nobody; tiles and phases whose words clash with what they read. */

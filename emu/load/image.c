@@ -23,7 +23,8 @@ static enum emu_status add_empty_ones(struct image *im)
     TRY(pool_intern(&im->lines, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->keys, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->parts, &im->arena, NULL, 0, &id));
-    return pool_intern(&im->vertices, &im->arena, NULL, 0, &id);
+    TRY(pool_intern(&im->vertices, &im->arena, NULL, 0, &id));
+    return pool_intern(&im->orders, &im->arena, NULL, 0, &id);
 }
 
 enum emu_status image_new(const struct arch *arch, struct image **out)
@@ -68,6 +69,7 @@ void image_free(struct image *im)
     pool_free(&im->keys);
     pool_free(&im->parts);
     pool_free(&im->vertices);
+    pool_free(&im->orders);
     for (unsigned k = 0; k < IMAGE_LIST_SECTIONS; k++)
         emu_free(im->section[k]);
     arena_free(&im->arena);
@@ -282,6 +284,16 @@ enum emu_status image_vertices(struct image *im, const struct image_vertex *v, s
     return list_intern(im, &im->vertices, v, n, sizeof(*v), id);
 }
 
+enum emu_status image_orders(struct image *im, const struct image_order *o, size_t n, uint32_t *id)
+{
+    TRY(check_list_length("parts of an order", n));
+    for (size_t i = 0; i < n; i++) {
+        if (!o[i].bytes)
+            return FAIL(BAD_IMAGE, "part %zu of an order: 0 bytes, expected some", i);
+    }
+    return list_intern(im, &im->orders, o, n, sizeof(*o), id);
+}
+
 /* ---- tiles ---- */
 
 static uint64_t tile_hash(uint32_t chip, uint32_t tile)
@@ -438,6 +450,47 @@ enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
 
 /* ---- streams ---- */
 
+static enum emu_status check_order(const struct image *im, const struct image_stream *s)
+{
+    size_t n;
+    const struct image_order *o = image_order_of(im, s->order, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (o[i].element == IMAGE_ORDER_FILLER)
+            continue;
+        if (o[i].bytes % s->elem_bytes ||
+            (uint64_t)o[i].element + o[i].bytes / s->elem_bytes > s->elements)
+            return FAIL(BAD_IMAGE,
+                        "stream %u: part %zu of its order: %u bytes of element %u on, expected "
+                        "some of %u elements of %u bytes",
+                        s->id, i, o[i].bytes, o[i].element, s->elements, s->elem_bytes);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_transfer(const struct image *im, const struct image_stream *s)
+{
+    uint64_t bytes;
+
+    if (s->type >= im->text.items || s->order >= im->orders.items)
+        return FAIL(BAD_IMAGE, "stream %u: type %u, order %u: expected them below %zu, %zu", s->id,
+                    s->type, s->order, im->text.items, im->orders.items);
+    if (!s->elements != !s->elem_bytes || (s->order && !s->elements) ||
+        (uint64_t)s->elements * s->elem_bytes > UINT32_MAX)
+        return FAIL(BAD_IMAGE,
+                    "stream %u: %u elements of %u bytes in a transfer, expected some of less than "
+                    "4 GiB, or neither and no order",
+                    s->id, s->elements, s->elem_bytes);
+    TRY(check_order(im, s));
+    bytes = image_transfer_bytes(im, s);
+    if (bytes > UINT32_MAX || (bytes && s->bytes % bytes))
+        return FAIL(BAD_IMAGE,
+                    "stream %u: %llu bytes in a transfer, expected less than 4 GiB that divide the "
+                    "%llu of a run",
+                    s->id, (unsigned long long)bytes, (unsigned long long)s->bytes);
+    return EMU_OK;
+}
+
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
 {
     uint64_t hash = hash64(&s->id, sizeof(s->id));
@@ -452,6 +505,7 @@ enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
     if (s->direction > STREAM_TO_HOST || s->depth > IMAGE_STREAM_DEPTH_MAX)
         return FAIL(BAD_IMAGE, "stream %u: direction %u, depth %u: expected at most %d and %d",
                     s->id, s->direction, s->depth, STREAM_TO_HOST, IMAGE_STREAM_DEPTH_MAX);
+    TRY(check_transfer(im, s));
     while ((i = index_next(&im->stream_index, hash, &cursor)) != INDEX_NONE) {
         if (im->stream[i].id == s->id)
             return FAIL(BAD_IMAGE, "stream %u: expected every stream once", s->id);

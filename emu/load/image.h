@@ -83,6 +83,20 @@ struct image_stream {
     uint32_t direction; /* enum stream_direction */
     uint32_t depth;     /* transfers the host keeps in flight */
     uint64_t bytes;     /* of one run; 0: unknown */
+    /* What one transfer carries; all 0: it is not known. */
+    uint32_t type;       /* string id: "f16", text for people */
+    uint32_t elem_bytes; /* of an element */
+    uint32_t elements;
+    uint32_t order; /* id of a list: how the elements cross the link; the empty one: the program
+                       does not use the stream */
+};
+
+/* A part of a transfer: bytes that cross the link one after another. */
+#define IMAGE_ORDER_FILLER UINT32_MAX
+struct image_order {
+    uint32_t element; /* the first one, those that follow it come next; IMAGE_ORDER_FILLER: zeros
+                         that fill up */
+    uint32_t bytes;
 };
 
 /* A part of the program, such as a layer of a network. Its number is its place in the list, counted
@@ -145,8 +159,9 @@ struct image_traffic {
  * entries; a stream depth 65,536. Ranges and segments are not empty, lie in tile memory and are
  * disjoint (segments may come in any order); a range has a category other than "". Lines ascend
  * strictly, as do keys and vertices, and symbols may share an address. An entry, as the address of
- * a key or vertex, is a multiple of 4 in region 0. Tiles and streams are unique. Parents are added
- * before their scopes; the string ids of owners ascend.
+ * a key or vertex, is a multiple of 4 in region 0. Tiles and streams are unique; a transfer has
+ * less than 4 GiB, the parts of its order are not empty and whole elements of it, and a run is
+ * whole transfers. Parents are added before their scopes; the string ids of owners ascend.
  *
  * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
@@ -166,6 +181,8 @@ enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n
                            uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_vertices(struct image *im, const struct image_vertex *v, size_t n,
                                uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_orders(struct image *im, const struct image_order *o, size_t n,
+                             uint32_t *id) EMU_MUST_CHECK;
 /* Parts of exchanges (emu/exchange/exchange_part.h) follow each other without overlap. */
 enum emu_status image_parts(struct image *im, const struct exchange_part *p, size_t n,
                             uint32_t *id) EMU_MUST_CHECK;
@@ -211,6 +228,9 @@ size_t image_traffic_count(const struct image *im); /* 0: it is not known */
 const struct image_traffic *image_traffic_at(const struct image *im, size_t i);
 size_t image_stream_count(const struct image *im);
 const struct image_stream *image_stream_at(const struct image *im, size_t i);
+const struct image_order *image_order_of(const struct image *im, uint32_t order, size_t *n);
+/* Of one transfer on the link, with what fills it up; 0: the order is empty. */
+uint64_t image_transfer_bytes(const struct image *im, const struct image_stream *s);
 uint32_t image_scope_count(const struct image *im); /* with 0, the program itself */
 /* 0 < scope < image_scope_count(). */
 const struct image_scope *image_scope_at(const struct image *im, uint32_t scope);

@@ -18,9 +18,10 @@ enum {
         4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
-    IMAGE_FIXED_SECTIONS = 19,
-    IMAGE_LIST_SECTIONS = 6,
-    IMAGE_FORMAT_VERSION = 9,
+    IMAGE_FIXED_SECTIONS = 20,
+    IMAGE_LIST_SECTIONS = 7,
+    IMAGE_FORMAT_VERSION = 10,
+    IMAGE_FORMAT_WITHOUT_ORDERS = 9,
     IMAGE_FORMAT_WITHOUT_VERTICES = 8,
     IMAGE_FORMAT_WITHOUT_PAIRS = 7,
     IMAGE_FORMAT_WITHOUT_PARTS = 6,
@@ -29,7 +30,8 @@ enum {
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
-    IMAGE_PAIR_RECORD_BYTES = 32, /* in front of the lists of an exchange */
+    IMAGE_PAIR_RECORD_BYTES = 32,          /* in front of the lists of an exchange */
+    IMAGE_STREAM_WITHOUT_ORDER_BYTES = 24, /* a record of STRM up to version 9 */
     IMAGE_MACHINE_BYTES_MAX = 1 << 20,
     IMAGE_TEXT_BYTES_MAX = 1 << 20,    /* one string, with its NUL */
     IMAGE_LIST_ITEMS_MAX = 1 << 24,    /* of one list */
@@ -57,6 +59,7 @@ enum image_section_type {
     IMAGE_KEYS = IMAGE_FOURCC('K', 'E', 'Y', 'S'),
     IMAGE_XCHG = IMAGE_FOURCC('X', 'C', 'H', 'G'),
     IMAGE_VERT = IMAGE_FOURCC('V', 'E', 'R', 'T'),
+    IMAGE_ORDR = IMAGE_FOURCC('O', 'R', 'D', 'R'),
     IMAGE_PAIR = IMAGE_FOURCC('P', 'A', 'I', 'R'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
     IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
@@ -121,7 +124,7 @@ struct image_inputs {
 struct image {
     struct arch arch;
     struct arena arena;
-    struct image_pool text, blob, map, symbols, lines, keys, parts, vertices;
+    struct image_pool text, blob, map, symbols, lines, keys, parts, vertices, orders;
     uint64_t blob_bytes;     /* of all blobs */
     struct image_tile *tile; /* owned, like the arrays below */
     size_t tiles, tile_cap;

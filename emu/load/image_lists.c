@@ -18,6 +18,7 @@ static const struct list_kind {
     { IMAGE_KEYS, sizeof(struct image_key), IMAGE_FORMAT_WITHOUT_KEYS + 1 },
     { IMAGE_XCHG, sizeof(struct exchange_part), IMAGE_FORMAT_WITHOUT_PARTS + 1 },
     { IMAGE_VERT, sizeof(struct image_vertex), IMAGE_FORMAT_WITHOUT_VERTICES + 1 },
+    { IMAGE_ORDR, sizeof(struct image_order), IMAGE_FORMAT_WITHOUT_ORDERS + 1 },
 };
 
 /* A section of lists on its way into the image. */
@@ -44,6 +45,8 @@ static enum emu_status add_list(struct image *im, uint32_t type, const uint8_t *
         return image_parts(im, p, n, id);
     case IMAGE_VERT:
         return image_vertices(im, p, n, id);
+    case IMAGE_ORDR:
+        return image_orders(im, p, n, id);
     default:
         return image_lines(im, p, n, id);
     }

@@ -97,12 +97,14 @@ static enum emu_status read_records(struct image_reader *r, uint32_t type, size_
 static enum emu_status read_streams(struct image_reader *r)
 {
     struct image_section *s = &r->section;
-    struct image_stream stream;
-    size_t n = 0;
+    struct image_stream stream = { 0 };
+    size_t n = 0, bytes = r->src.version <= IMAGE_FORMAT_WITHOUT_ORDERS
+                              ? IMAGE_STREAM_WITHOUT_ORDER_BYTES
+                              : sizeof(stream);
 
-    TRY(read_records(r, IMAGE_STRM, sizeof(stream), s, &n));
+    TRY(read_records(r, IMAGE_STRM, bytes, s, &n));
     for (size_t i = 0; i < n; i++) {
-        memcpy(&stream, s->raw.data + i * sizeof(stream), sizeof(stream));
+        memcpy(&stream, s->raw.data + i * bytes, bytes);
         TRY(image_refused(r, s, (long long)i, image_add_stream(r->im, &stream)));
     }
     return EMU_OK;

@@ -74,6 +74,22 @@ const struct image_vertex *image_vertices_of(const struct image *im, uint32_t ve
     return list_of(&im->vertices, vertices, sizeof(struct image_vertex), n);
 }
 
+const struct image_order *image_order_of(const struct image *im, uint32_t order, size_t *n)
+{
+    return list_of(&im->orders, order, sizeof(struct image_order), n);
+}
+
+uint64_t image_transfer_bytes(const struct image *im, const struct image_stream *s)
+{
+    uint64_t sum = 0;
+    size_t n;
+    const struct image_order *o = image_order_of(im, s->order, &n);
+
+    for (size_t i = 0; i < n; i++)
+        sum += o[i].bytes;
+    return sum;
+}
+
 size_t image_stream_count(const struct image *im)
 {
     return im->streams;

@@ -366,8 +366,8 @@ static enum emu_status put_parts(const struct image_writer *w, struct section_ro
 /* The sections before the groups, in their order. */
 static const uint32_t tables[IMAGE_FIXED_SECTIONS] = {
     IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS, IMAGE_XCHG,
-    IMAGE_VERT, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM, IMAGE_BLOB,
-    IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
+    IMAGE_VERT, IMAGE_ORDR, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM,
+    IMAGE_BLOB, IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
 };
 
 static enum emu_status put_table(const struct image_writer *w, uint32_t type,
@@ -392,6 +392,8 @@ static enum emu_status put_table(const struct image_writer *w, uint32_t type,
         return put_lists(w, r, &im->parts, sizeof(struct exchange_part));
     case IMAGE_VERT:
         return put_lists(w, r, &im->vertices, sizeof(struct image_vertex));
+    case IMAGE_ORDR:
+        return put_lists(w, r, &im->orders, sizeof(struct image_order));
     case IMAGE_PAIR:
         return put_traffic(w, r);
     case IMAGE_STRM:

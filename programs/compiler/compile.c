@@ -267,6 +267,7 @@ void compiled_free(struct compiled *c)
         return;
     free_advice(c);
     image_free(c->image);
+    VEC_FREE(&c->input);
     placement_free(&c->place);
     codelet_code_free(&c->codelets);
     free_schedules(c);

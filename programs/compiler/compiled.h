@@ -4,6 +4,12 @@
 
 #include "programs/compiler/emit/emit.h"
 
+/* What was made an input of the image. */
+struct compiled_input {
+    uint32_t name; /* string of the image */
+    uint32_t view; /* of the graph */
+};
+
 struct compiled {
     struct graph *graph;         /* borrowed */
     enum exchange_target target; /* what the exchanges were scheduled for */
@@ -13,8 +19,9 @@ struct compiled {
     struct placement place;
     int given_up;        /* place is only its outlook, and there are no schedules */
     struct image *image; /* NULL when it does not fit */
-    unsigned threads;    /* of the host, for reports; 0: all cores */
-    char **advice;       /* owned, compiled_set_advice(); NULL: reports have their own */
+    VEC(struct compiled_input) input;
+    unsigned threads; /* of the host, for reports; 0: all cores */
+    char **advice;    /* owned, compiled_set_advice(); NULL: reports have their own */
     size_t advices;
 };
 

@@ -1,8 +1,8 @@
 /* session.c - a compiled program on a machine: variables in and out of tile memory, the bytes of
  * streams in the order of the link, one run after another.
  *
- * Where a variable lies is lowered.storage; its stream_layout says in which order a transfer
- * crosses the link (lowered.h). The tiles' programs begin again when the host answers their host
+ * Where a variable lies is lowered.storage; the image says in which order a transfer crosses the
+ * link (image.h). The tiles' programs begin again when the host answers their host
  * sync, so run n is what happens up to the nth host sync.
  */
 #include "programs/session/session_internal.h"
@@ -53,7 +53,7 @@ static enum emu_status new_session(const struct compiled *c, const struct image 
     }
     s->written = emu_alloc(c ? c->graph->variable.count + 1 : 1, 1);
     status = s->written ? run_new(im, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
-    if (status == EMU_OK && c)
+    if (status == EMU_OK)
         status = session_open_streams(s);
     if (status == EMU_OK && s->options.ranges)
         status = session_watch_ranges(s);
@@ -183,8 +183,10 @@ static enum emu_status transport(struct session *s, struct tensor t, uint8_t *da
 {
     struct transport x = { s, data, write };
     const struct run_walk w = { s->c, move_bytes, &x };
-    const struct graph *g = s->c->graph;
+    const struct graph *g = session_graph(s);
 
+    if (!g)
+        return FAIL(USAGE, "a session of an image has no variables, only names");
     if (run_has_values(s->run))
         TRY(walk_view(&w, t, write));
     else if (!write)
@@ -207,6 +209,38 @@ enum emu_status session_read(struct session *s, struct tensor t, void *data)
 }
 
 /* ---- inputs and outputs of an image ---- */
+
+/* What was made an input of the image is written as the variables that it is. */
+static enum emu_status note_input(struct session *s, const char *name)
+{
+    const struct graph *g = s->c->graph;
+
+    for (size_t i = 0; i < s->c->input.count; i++) {
+        const struct compiled_input *in = &s->c->input.at[i];
+
+        if (!strcmp(image_text(s->run->im, in->name), name))
+            TRY(view_runs(g, in->view, 0, g->view.at[in->view].elements, note_written, s));
+    }
+    return EMU_OK;
+}
+
+enum emu_status session_value_write(struct session *s, const char *name, const void *data,
+                                    uint64_t bytes)
+{
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+    TRY(run_value_write(s->run, name, data, bytes));
+    return s->c ? note_input(s, name) : EMU_OK;
+}
+
+enum emu_status session_value_read(struct session *s, const char *name, void *data, uint64_t bytes)
+{
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+    if (!run_has_values(s->run))
+        return FAIL(USAGE, "the timing engine has no values to read");
+    return run_output_read(s->run, name, data, bytes);
+}
 
 struct input_parts {
     struct image *im;
@@ -249,6 +283,8 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
         s = image_string(c->image, elem_name(e), &in.type);
     if (s == EMU_OK)
         s = add(c->image, &in, x.part.at);
+    if (s == EMU_OK && add == image_add_input)
+        s = VEC_PUSH(&c->input, ((struct compiled_input){ in.name, t.view }));
     VEC_FREE(&x.part);
     return s;
 }
@@ -330,7 +366,11 @@ enum emu_status session_image_inputs(struct session *s, struct compiled *c)
 static enum emu_status check_inputs(struct session *s)
 {
     const struct graph *g = s->c ? s->c->graph : NULL;
+    const char *missing =
+        !g && !s->runs && run_has_values(s->run) ? run_input_missing(s->run) : NULL;
 
+    if (missing)
+        return FAIL(USAGE, "run 0: input %s was not written", missing);
     for (uint32_t i = 0; g && i < g->variable.count; i++) {
         const struct variable *v = &g->variable.at[i];
 
@@ -383,5 +423,5 @@ struct run *session_run_image(struct session *s)
 
 struct graph *session_graph(const struct session *s)
 {
-    return s ? s->c->graph : NULL;
+    return s && s->c ? s->c->graph : NULL;
 }

@@ -28,8 +28,9 @@ struct session_options {
         void *ctx,
         const struct machine_superstep *s); /* called for supersteps of every group; NULL allowed */
     void *watch_ctx;
-    /* Of a session of an image: the program that it was compiled from, asked for when an overflow
-     * is seen; NULL: the values of an overflow are not counted. */
+    /* Of a session of an image: the program that it was compiled from, borrowed as long as the
+     * session is there; asked for once, at once for ranges, else when an overflow is seen. NULL:
+     * its values are not counted, and there are no ranges. */
     enum emu_status (*program)(void *ctx, const struct compiled **out);
     void *program_ctx;
 };
@@ -39,7 +40,8 @@ struct session;
 enum emu_status session_new(const struct compiled *c, const struct session_options *o,
                             struct session **out) EMU_MUST_CHECK;
 /* The same without the program: an image that was compiled earlier, borrowed. There are no
- * variables and no streams; inputs and outputs go by name (session_run_image(), run_file.h). */
+ * variables: inputs and outputs go by name (session_value_write(), session_value_read()), streams
+ * by the number that they have in the image. */
 enum emu_status session_new_image(const struct image *im, const struct session_options *o,
                                   struct session **out) EMU_MUST_CHECK;
 void session_free(struct session *s);
@@ -48,12 +50,25 @@ void session_free(struct session *s);
  * written, and must be before every run. */
 enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
 enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
+/* The same by the name of an input or output of the image (image.h): all its bytes. What is an
+ * output only can be written, too: what lies there between runs. An input that holds nothing must
+ * be written before the first run of an image with values. EMU_USAGE for a name that the image does
+ * not have; EMU_BAD_IMAGE for another number of bytes, and for reading what is no output. */
+enum emu_status session_value_write(struct session *s, const char *name, const void *data,
+                                    uint64_t bytes) EMU_MUST_CHECK;
+enum emu_status session_value_read(struct session *s, const char *name, void *data,
+                                   uint64_t bytes) EMU_MUST_CHECK;
 /* Makes what session_write() has written since the last run inputs of the image (emu/load/image.h):
  * whole variables, under their names, with what they hold. The image file then runs like this
  * session. s is a session of c. EMU_BAD_IMAGE when two of them have the same name, EMU_NO_MEMORY.
  */
 enum emu_status session_image_inputs(struct session *s, struct compiled *c) EMU_MUST_CHECK;
-/* Like interpreter_feed() and interpreter_output(). */
+/* The number of a stream: that of the graph, and in the image. EMU_USAGE, with the names that there
+ * are, for one that there is not. */
+enum emu_status session_stream_find(const struct session *s, const char *name,
+                                    uint32_t *stream) EMU_MUST_CHECK;
+/* Like interpreter_feed() and interpreter_output(). EMU_BAD_IMAGE for a stream of which the image
+ * does not say what a transfer carries: of no compiled program, or an old one. */
 enum emu_status session_feed(struct session *s, uint32_t stream, const void *data,
                              uint64_t transfers) EMU_MUST_CHECK;
 enum emu_status session_output(struct session *s, uint32_t stream, void **data,
@@ -112,12 +127,13 @@ const uint32_t *session_overflow_tiles(const struct session *s, size_t *superste
 /* The superstep of a step of session_ranges(). */
 uint64_t session_range_superstep(const struct session *s, size_t step);
 /* By step of compiled_trace(), of the first run; *steps: how many. NULL unless
- * session_options.ranges is set for a compiled program with values. Borrowed. */
+ * session_options.ranges is set, with values. Borrowed. */
 const struct session_range *session_ranges(const struct session *s, size_t *steps);
 /* What every superstep cost, for bill.h; borrowed. Empty unless session_options.record is set. */
 const struct record *session_record(const struct session *s);
 struct run *session_run_image(struct session *s);     /* borrowed; for run_report() (run_file.h) */
-struct graph *session_graph(const struct session *s); /* the graph that was compiled; borrowed */
+struct graph *session_graph(const struct session *s); /* the graph that was compiled; NULL of
+                                                         an image alone; borrowed */
 
 SUPERSTEP_API_END
 

@@ -5,18 +5,20 @@
 #include "programs/compiler/compiled.h"
 #include "programs/session/session.h"
 
-/* One stream of the graph. */
+/* One stream of the image. */
 struct session_stream {
-    const struct stream_layout *layout; /* borrowed; NULL: the program does not use the stream */
-    size_t transfer_bytes;              /* of one transfer on the link, padding included */
-    uint8_t *link;                      /* owned, in: bytes in the order of the link */
+    struct image_stream of;
+    const char *name;                /* borrowed from the image, like the next */
+    const struct image_order *order; /* of a transfer; no parts: the program does not use it */
+    size_t parts;
+    size_t transfer_bytes; /* of one transfer on the link, with what fills it up */
+    uint8_t *link;         /* owned, in: bytes in the order of the link */
     size_t bytes, cap;
     uint64_t base; /* bytes that the link had carried before link[0] */
 
     /* session_connect(): one transfer, in the order of the link (link, at) and of the caller. */
-    const struct session *session; /* borrowed; NULL: not connected */
-    struct session_calls calls;
-    uint8_t *user; /* owned */
+    struct session_calls calls; /* transfer is NULL: not connected */
+    uint8_t *user;              /* owned */
     size_t at;
     uint64_t transfers;         /* begun */
     struct session_moment when; /* of the last one */
@@ -25,10 +27,13 @@ struct session_stream {
 struct session {
     const struct compiled *c;      /* borrowed; NULL: a session of an image */
     struct run *run;               /* owned */
-    struct session_stream *stream; /* owned, by number in the graph */
-    uint8_t *written;              /* of every variable: since the last run; owned */
+    struct session_stream *stream; /* owned, in the order of the image */
+    size_t streams;
+    uint8_t *written; /* of every variable: since the last run; owned */
     uint64_t runs;
     struct session_options options; /* as given, where overflow or ranges are looked for */
+    const struct compiled
+        *program; /* borrowed: what session_program() has found out; NULL: not yet */
     struct session_overflow overflow;
     struct session_not_finite not_finite;
     uint64_t superstep;       /* of sync group 0: the first that has not been looked at */
@@ -42,12 +47,14 @@ struct session {
     int stopped;            /* by a fault, or for another reason that allows no further run */
 };
 
-/* Connects all streams of the image to host memory. The data of streams in comes from
- * session_feed(). Errors: EMU_BAD_PROGRAM when two places of the program move a stream in different
- * orders, EMU_NO_MEMORY. */
+/* Connects to host memory the streams of which the image knows what they carry. The data of streams
+ * in comes from session_feed(). Errors: EMU_NO_MEMORY. */
 enum emu_status session_open_streams(struct session *s) EMU_MUST_CHECK;
 void session_close_streams(struct session *s);
 
+/* The program: the session's own, or the one that session_options.program gives, asked once; NULL:
+ * an image alone. Errors: those of the call. */
+enum emu_status session_program(struct session *s, const struct compiled **out) EMU_MUST_CHECK;
 /* Prepares session_ranges(). Errors: those of compiled_trace(); EMU_USAGE, an image alone. */
 enum emu_status session_watch_ranges(struct session *s) EMU_MUST_CHECK;
 /* run_options.watch of a session that looks for something; ctx: the session. */

@@ -5,104 +5,124 @@
 
 #include <string.h>
 
-/* ---- layouts ---- */
-
-static int layouts_equal(const struct lowered *l, const struct stream_layout *a,
-                         const struct stream_layout *b)
-{
-    for (uint32_t i = 0; a->runs == b->runs && i < a->runs; i++) {
-        const struct stream_run *x = &l->stream_run.at[a->first + i];
-        const struct stream_run *y = &l->stream_run.at[b->first + i];
-
-        if (x->element != y->element || x->bytes != y->bytes)
-            return 0;
-    }
-    return a->runs == b->runs;
-}
-
-static enum emu_status set_layout(struct session *s, const struct stream_layout *layout)
-{
-    const struct lowered *l = s->c->lowered;
-    struct session_stream *x = &s->stream[layout->stream];
-
-    if (x->layout && !layouts_equal(l, x->layout, layout))
-        return FAIL(BAD_PROGRAM,
-                    "stream %s is used with tensors that lie differently: the host would not know "
-                    "in which order to send",
-                    s->c->graph->stream.at[layout->stream].name);
-    if (x->layout)
-        return EMU_OK;
-    x->layout = layout;
-    for (uint32_t i = 0; i < layout->runs; i++)
-        x->transfer_bytes += l->stream_run.at[layout->first + i].bytes;
-    return EMU_OK;
-}
-
 /* One transfer, between the caller's order and the link's. */
-static void permute(const struct session *s, const struct session_stream *x, unsigned elem_size,
-                    uint8_t *user, uint8_t *link, int to_link)
+static void permute(const struct session_stream *x, uint8_t *user, uint8_t *link, int to_link)
 {
-    const struct stream_run *run = s->c->lowered->stream_run.at + x->layout->first;
+    const struct image_order *o = x->order;
 
-    for (uint32_t i = 0; i < x->layout->runs; link += run[i++].bytes) {
-        uint8_t *at = run[i].element == UINT64_MAX ? NULL : user + run[i].element * elem_size;
+    for (size_t i = 0; i < x->parts; link += o[i++].bytes) {
+        uint8_t *at = o[i].element == IMAGE_ORDER_FILLER
+                          ? NULL
+                          : user + (size_t)o[i].element * x->of.elem_bytes;
 
         if (to_link && at)
-            memcpy(link, at, run[i].bytes);
+            memcpy(link, at, o[i].bytes);
         else if (to_link)
-            memset(link, 0, run[i].bytes);
+            memset(link, 0, o[i].bytes);
         else if (at)
-            memcpy(at, link, run[i].bytes);
+            memcpy(at, link, o[i].bytes);
     }
+}
+
+/* Of one transfer, as the caller has it. */
+static size_t user_bytes(const struct session_stream *x)
+{
+    return (size_t)x->of.elements * x->of.elem_bytes;
 }
 
 /* ---- the host's end ---- */
 
+static enum emu_status open_stream(struct session *s, const struct image_stream *of)
+{
+    const struct image *im = s->run->im;
+    struct session_stream *x = &s->stream[s->streams++];
+    uint32_t depth = of->depth ? of->depth : 1;
+
+    x->of = *of;
+    x->name = image_text(im, of->name);
+    x->order = image_order_of(im, of->order, &x->parts);
+    x->transfer_bytes = (size_t)image_transfer_bytes(im, of);
+    if (!of->elements)
+        return EMU_OK;
+    return of->direction == STREAM_TO_HOST
+               ? host_stream_to_memory(s->run->host, of->id, depth)
+               : host_stream_from_memory(s->run->host, of->id, depth, NULL, 0, 0);
+}
+
 enum emu_status session_open_streams(struct session *s)
 {
-    const struct lowered *l = s->c->lowered;
-    const struct image *im = s->c->image;
+    const struct image *im = s->run->im;
 
-    s->stream = emu_alloc(s->c->graph->stream.count + 1, sizeof(*s->stream));
+    s->stream = emu_alloc(image_stream_count(im) + 1, sizeof(*s->stream));
     if (!s->stream)
         return FAIL(NO_MEMORY, "the streams of a session");
-    for (size_t i = 0; i < l->stream_layout.count; i++)
-        TRY(set_layout(s, &l->stream_layout.at[i]));
-    for (size_t i = 0; i < image_stream_count(im); i++) {
-        const struct image_stream *x = image_stream_at(im, i);
-        uint32_t depth = x->depth ? x->depth : 1;
-
-        TRY(x->direction == STREAM_TO_HOST
-                ? host_stream_to_memory(s->run->host, x->id, depth)
-                : host_stream_from_memory(s->run->host, x->id, depth, NULL, 0, 0));
-    }
+    for (size_t i = 0; i < image_stream_count(im); i++)
+        TRY(open_stream(s, image_stream_at(im, i)));
     return EMU_OK;
 }
 
 void session_close_streams(struct session *s)
 {
-    for (size_t i = 0; s->stream && i < s->c->graph->stream.count; i++)
+    for (size_t i = 0; i < s->streams; i++) {
         emu_free(s->stream[i].link);
-    for (size_t i = 0; s->stream && i < s->c->graph->stream.count; i++)
         emu_free(s->stream[i].user);
+    }
     emu_free(s->stream);
 }
 
-static enum emu_status find_stream(const struct session *s, uint32_t stream, enum stream_way way)
+/* EMU_USAGE: there is none of that number. */
+static enum emu_status find_stream(const struct session *s, uint32_t stream,
+                                   struct session_stream **out)
 {
+    *out = NULL;
     if (!s)
         return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
-    if (stream >= s->c->graph->stream.count || s->c->graph->stream.at[stream].way != way)
+    for (size_t i = 0; i < s->streams; i++) {
+        *out = &s->stream[i];
+        if ((*out)->of.id != stream)
+            continue;
+        if (!(*out)->of.elements)
+            return FAIL(BAD_IMAGE,
+                        "stream %s: the image does not say which elements a transfer has, expected "
+                        "one of a compiled program, version 10 or newer",
+                        (*out)->name);
+        return EMU_OK;
+    }
+    return FAIL(USAGE, "stream %u: expected one of the %zu that there are", stream, s->streams);
+}
+
+static enum emu_status find_stream_that(const struct session *s, uint32_t stream,
+                                        enum stream_direction way, struct session_stream **out)
+{
+    TRY(find_stream(s, stream, out));
+    if ((*out)->of.direction != way)
         return FAIL(USAGE, "stream %u: expected one that goes %s the program", stream,
-                    way == STREAM_IN ? "into" : "out of");
+                    way == STREAM_TO_TILES ? "into" : "out of");
     return EMU_OK;
 }
 
-/* Drops what the link has carried and makes room for `bytes` more. */
-static enum emu_status make_room(struct session *s, uint32_t stream, size_t bytes)
+enum emu_status session_stream_find(const struct session *s, const char *name, uint32_t *stream)
 {
-    struct session_stream *x = &s->stream[stream];
-    uint64_t carried = host_record(s->run->host, stream)->bytes;
+    char list[400] = "none";
+    size_t n = 0;
+
+    if (!s || !name)
+        return FAIL(BAD_PROGRAM, "there is no session, or no name of a stream");
+    for (size_t i = 0; i < s->streams; i++) {
+        *stream = s->stream[i].of.id;
+        if (!strcmp(s->stream[i].name, name))
+            return EMU_OK;
+        if (n < sizeof(list))
+            n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
+                                  s->stream[i].name);
+    }
+    return FAIL(USAGE, "the program has no stream '%.60s'; it has %s", name, list);
+}
+
+/* Drops what the link has carried and makes room for `bytes` more. */
+static enum emu_status make_room(struct session *s, struct session_stream *x, size_t bytes)
+{
+    uint64_t carried = host_record(s->run->host, x->of.id)->bytes;
     size_t gone = (size_t)(carried - x->base);
 
     EMU_ASSERT(gone <= x->bytes);
@@ -126,19 +146,14 @@ enum emu_status session_feed(struct session *s, uint32_t stream, const void *dat
                              uint64_t transfers)
 {
     struct session_stream *x;
-    const struct stream *g;
-    unsigned size;
     uint8_t *from = (uint8_t *)(uintptr_t)data;
 
-    TRY(find_stream(s, stream, STREAM_IN));
-    x = &s->stream[stream];
-    g = &s->c->graph->stream.at[stream];
-    if (!x->layout)
+    TRY(find_stream_that(s, stream, STREAM_TO_TILES, &x));
+    if (!x->parts)
         return EMU_OK;
-    size = elem_bytes(g->elem);
-    TRY(make_room(s, stream, (size_t)transfers * x->transfer_bytes));
+    TRY(make_room(s, x, (size_t)transfers * x->transfer_bytes));
     for (uint64_t i = 0; i < transfers; i++) {
-        permute(s, x, size, from + i * g->elements * size, x->link + x->bytes, 1);
+        permute(x, from + i * user_bytes(x), x->link + x->bytes, 1);
         x->bytes += x->transfer_bytes;
     }
     return host_stream_refill(s->run->host, stream, x->link, x->bytes);
@@ -147,34 +162,25 @@ enum emu_status session_feed(struct session *s, uint32_t stream, const void *dat
 enum emu_status session_output(struct session *s, uint32_t stream, void **data, uint64_t *transfers)
 {
     struct session_stream *x;
-    const struct stream *g;
     uint8_t *link, *user;
     size_t bytes = 0;
 
     *data = NULL;
     *transfers = 0;
-    TRY(find_stream(s, stream, STREAM_OUT));
-    x = &s->stream[stream];
-    g = &s->c->graph->stream.at[stream];
-    link = x->layout ? (uint8_t *)(uintptr_t)host_stream_bytes(s->run->host, stream, &bytes) : NULL;
-    if (x->layout && x->transfer_bytes)
+    TRY(find_stream_that(s, stream, STREAM_TO_HOST, &x));
+    link = (uint8_t *)(uintptr_t)host_stream_bytes(s->run->host, stream, &bytes);
+    if (x->parts)
         *transfers = bytes / x->transfer_bytes;
-    user = emu_alloc((size_t)(*transfers * g->elements) * elem_bytes(g->elem) + 1, 1);
+    user = emu_alloc((size_t)*transfers * user_bytes(x) + 1, 1);
     if (!user)
-        return FAIL(NO_MEMORY, "the output of stream %s", g->name);
+        return FAIL(NO_MEMORY, "the output of stream %s", x->name);
     for (uint64_t i = 0; i < *transfers; i++)
-        permute(s, x, elem_bytes(g->elem), user + i * g->elements * elem_bytes(g->elem),
-                link + i * x->transfer_bytes, 0);
+        permute(x, user + i * user_bytes(x), link + i * x->transfer_bytes, 0);
     *data = user;
     return EMU_OK;
 }
 
 /* ---- transfers by calls ---- */
-
-static unsigned elem_size_of(const struct session_stream *x)
-{
-    return elem_bytes(x->session->c->graph->stream.at[x->layout->stream].elem);
-}
 
 /* Takes the next bytes of the transfer in the buffer and, past its end, those of a new one. */
 static enum emu_status fetch_bytes(void *ctx, uint8_t *out, uint32_t n,
@@ -187,7 +193,7 @@ static enum emu_status fetch_bytes(void *ctx, uint8_t *out, uint32_t n,
 
         if (x->at == x->transfer_bytes) {
             TRY(x->calls.transfer(x->calls.ctx, x->transfers++, x->user));
-            permute(x->session, x, elem_size_of(x), x->user, x->link, 1);
+            permute(x, x->user, x->link, 1);
             x->at = 0;
             x->when = (struct session_moment){ .issued = when->issued, .begun = when->here };
         }
@@ -223,7 +229,7 @@ static enum emu_status store_bytes(void *ctx, const uint8_t *data, uint32_t n,
         n -= part;
         if (x->at < x->transfer_bytes)
             continue;
-        permute(x->session, x, elem_size_of(x), x->user, x->link, 0);
+        permute(x, x->user, x->link, 0);
         x->at = 0;
         x->when.here = when->here;
         if (x->calls.arrived)
@@ -235,24 +241,19 @@ static enum emu_status store_bytes(void *ctx, const uint8_t *data, uint32_t n,
 
 enum emu_status session_connect(struct session *s, uint32_t stream, const struct session_calls *c)
 {
-    const struct graph *g;
     struct session_stream *x;
 
-    if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
-    g = s->c->graph;
-    if (stream >= g->stream.count || s->stream[stream].session || s->stream[stream].link)
+    TRY(find_stream(s, stream, &x));
+    if (x->calls.transfer || x->link)
         return FAIL(USAGE, "stream %u: expected one that is not used yet", stream);
-    x = &s->stream[stream];
-    if (!x->layout)
+    if (!x->parts)
         return EMU_OK;
-    x->session = s;
     x->calls = *c;
     x->link = emu_alloc(x->transfer_bytes + 1, 1);
-    x->user = emu_alloc((size_t)g->stream.at[stream].elements + 1, elem_size_of(x));
+    x->user = emu_alloc(user_bytes(x) + 1, 1);
     if (!x->link || !x->user)
-        return FAIL(NO_MEMORY, "a transfer of stream %s", g->stream.at[stream].name);
-    if (g->stream.at[stream].way == STREAM_OUT)
+        return FAIL(NO_MEMORY, "a transfer of stream %s", x->name);
+    if (x->of.direction == STREAM_TO_HOST)
         return host_stream_set_store(s->run->host, stream, store_bytes, x);
     x->at = x->transfer_bytes;
     return host_stream_set_fetch(s->run->host, stream, fetch_bytes, x);

@@ -19,6 +19,16 @@ static void read_numbers(struct tile *t, uint32_t addr, uint32_t bytes,
     }
 }
 
+enum emu_status session_program(struct session *s, const struct compiled **out)
+{
+    if (!s->program && s->c)
+        s->program = s->c;
+    else if (!s->program && s->options.program)
+        TRY(s->options.program(s->options.program_ctx, &s->program));
+    *out = s->program;
+    return EMU_OK;
+}
+
 /* ---- overflow ---- */
 
 /* Numbers of f16 that are no numbers or have its largest magnitude: what is clipped gets that. */
@@ -44,14 +54,13 @@ static enum emu_status visit_superstep(struct session *s, uint64_t superstep, en
                                        result_visit *visit)
 {
     enum emu_status st = EMU_OK;
-    const struct compiled *c = s->c;
+    const struct compiled *c;
     struct trace_step *step;
     size_t steps;
 
-    if (!c && !s->options.program)
-        return EMU_OK;
+    TRY(session_program(s, &c));
     if (!c)
-        TRY(s->options.program(s->options.program_ctx, &c));
+        return EMU_OK;
     TRY(compiled_trace(c, &step, &steps));
     for (size_t i = 0; i < steps && st == EMU_OK; i++) {
         if (step[i].superstep == superstep && step[i].kind == TRACE_COMPUTE)
@@ -217,16 +226,19 @@ static void measure_superstep(struct session *s, const struct machine_superstep 
         struct range_visit v = { s, &s->range[s->measured] };
 
         if (t->kind == TRACE_COMPUTE && t->superstep == step->index &&
-            compiled_step_results(s->c, t->step, ELEM_F16, visit_range, &v) != EMU_OK)
+            compiled_step_results(s->program, t->step, ELEM_F16, visit_range, &v) != EMU_OK)
             s->range[s->measured] = (struct session_range){ .numbers = 0 };
     }
 }
 
 enum emu_status session_watch_ranges(struct session *s)
 {
-    if (!s->c)
+    const struct compiled *c;
+
+    TRY(session_program(s, &c));
+    if (!c)
         return FAIL(USAGE, "ranges of an image alone");
-    TRY(compiled_trace(s->c, &s->trace, &s->steps));
+    TRY(compiled_trace(c, &s->trace, &s->steps));
     s->range = emu_alloc(s->steps + 1, sizeof(*s->range));
     return s->range ? EMU_OK : FAIL(NO_MEMORY, "ranges of %zu steps", s->steps);
 }

@@ -90,7 +90,7 @@ static void test_sections_of_two_files_do_not_mix(void **state)
             continue; /* the machines are equal: still all of one file */
         assert_refused(g.data, g.bytes, "checksum");
     }
-    assert_int_equal(fronts, 20);
+    assert_int_equal(fronts, 21);
     free(f.data);
     free(g.data);
 }
@@ -178,6 +178,14 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_VERT, .at = 16, .value = 0, .why = "vertex 0: form 0" },
         { IMAGE_VERT, .at = 16, .value = 4, .why = "vertex 0: form 4" },
         { IMAGE_VERT, .at = 20, .value = base + 8, .why = "vertex 1: at 0x4c008, expected more" },
+        { IMAGE_ORDR, .at = 4, .value = 4, .why = "4 entries" },
+        { IMAGE_ORDR, .at = 12, .value = 0, .why = "part 0 of an order: 0 bytes" },
+        { IMAGE_ORDR, .at = 12, .value = 3, .why = "part 0 of its order: 3 bytes of element 4" },
+        { IMAGE_ORDR, .at = 8, .value = 5, .why = "part 0 of its order: 4 bytes of element 5" },
+        { IMAGE_ORDR, .at = 8, .value = -2u, .why = "bytes of element 4294967294 on, expected" },
+        { IMAGE_ORDR, .at = 28, .value = -2u, .why = "part 2 of its order: 4294967294 bytes" },
+        { IMAGE_ORDR, .at = 20, .value = -4u, .why = "4294967304 bytes in a transfer, expected" },
+        { IMAGE_ORDR, .at = 20, .value = 8, .why = "20 bytes in a transfer, expected less than" },
         { IMAGE_PAIR, .value = 3, .why = "item 2: 0 bytes left, expected a record of 32" },
         { IMAGE_PAIR, .value = 1, .why = "39 bytes after the last list" },
         { IMAGE_PAIR, .at = 4, .value = 0, .why = "item 0: exchange 0, expected 1 to 16777215" },
@@ -192,6 +200,14 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_STRM, .value = 8192, .why = "item 0: stream 8192" },
         { IMAGE_STRM, .at = 4, .value = 9, .why = "name 9" },
         { IMAGE_STRM, .at = 8, .value = 2, .why = "direction 2" },
+        { IMAGE_STRM, .at = 24, .value = 4, .why = "stream 5: type 4" },
+        { IMAGE_STRM, .at = 28, .value = 0, .why = "stream 5: 6 elements of 0 bytes" },
+        { IMAGE_STRM, .at = 28, .value = 1, .why = "4 bytes of element 4 on, expected some of 6" },
+        { IMAGE_STRM, .at = 28, .value = 1 << 30, .why = "6 elements of 1073741824 bytes" },
+        { IMAGE_STRM, .at = 32, .value = 0, .why = "stream 5: 0 elements of 2 bytes" },
+        { IMAGE_STRM, .at = 32, .value = 5, .why = "some of 5 elements of 2 bytes" },
+        { IMAGE_STRM, .at = 32, .value = 1u << 31, .why = "2147483648 elements of 2 bytes" },
+        { IMAGE_STRM, .at = 36, .value = 2, .why = "order 2: expected them below 4, 2" },
         { IMAGE_SCOP, .value = 3, .why = "3 scopes and 1 owners" },
         { IMAGE_SCOP, .at = 4, .value = -1u, .why = "2 scopes and 4294967295 owners" },
         { IMAGE_SCOP, .value = 0, .why = "0 scopes and 1 owners" },
@@ -305,23 +321,24 @@ static void test_order_and_versions_are_fixed(void **state)
     }
     p.header[12]++;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 21 sections, expected 20");
+    assert_refused(f.data, f.bytes, "in a file of 22 sections, expected 21");
     free(f.data);
     sample_parts_free(&p);
 }
 
 /* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges, 8 pairs, 9
- * vertices. */
+ * vertices, 10 orders of transfers. */
 static void test_other_versions_are_refused(void **state)
 {
-    static const char *const why[] = { [0] = "expected 9",
+    static const char *const why[] = { [0] = "expected 10",
                                        [1] = "compile the program again",
                                        [4] = "compile the program again",
                                        [5] = "section KEYS, expected STRM",
                                        [6] = "section XCHG, expected STRM",
                                        [7] = "section VERT, expected STRM",
                                        [8] = "section VERT, expected PAIR",
-                                       [10] = "expected 9" };
+                                       [9] = "section ORDR, expected PAIR",
+                                       [11] = "expected 10" };
     struct sample_parts p = take_small_apart();
 
     (void)state;
@@ -360,19 +377,29 @@ static void take_out(struct sample_parts *p, uint32_t type)
     take_section_out(p, type);
 }
 
-/* A file of version 8 is the same without vertices, one of version 7 also without pairs of tiles,
- * one of version 6 without parts of exchanges, one of version 5 without keys. */
+/* And what records of streams say of the order. */
+static void take_orders_out(struct sample_parts *p)
+{
+    part_of(p, IMAGE_STRM)->bytes = IMAGE_STREAM_WITHOUT_ORDER_BYTES;
+    take_section_out(p, IMAGE_ORDR);
+}
+
+/* A file of version 9 is the same without orders, one of version 8 without vertices, one of version
+ * 7 also without pairs of tiles, one of version 6 without parts of exchanges, one of version 5
+ * without keys. */
 static void test_older_files_are_read(void **state)
 {
     struct sample_parts p = take_small_apart();
 
     (void)state;
-    for (unsigned version = 8; version >= 5; version--) {
+    for (unsigned version = 9; version >= 5; version--) {
         static const uint32_t lacks[] = { IMAGE_KEYS, IMAGE_XCHG, IMAGE_PAIR, IMAGE_VERT };
         struct sample_file f;
         struct image *im;
 
-        if (version == 7)
+        if (version == 9)
+            take_orders_out(&p);
+        else if (version == 7)
             take_section_out(&p, lacks[version - 5]);
         else
             take_out(&p, lacks[version - 5]);
@@ -382,8 +409,11 @@ static void test_older_files_are_read(void **state)
         assert_int_equal(image_tile_count(im), 2);
         assert_int_equal(image_tile_at(im, 0)->keys, version >= 6);
         assert_int_equal(image_tile_at(im, 0)->parts, version >= 7);
-        assert_int_equal(image_tile_at(im, 0)->vertices, 0);
-        assert_int_equal(image_traffic_count(im), version == 8 ? 2 : 0);
+        assert_int_equal(image_tile_at(im, 0)->vertices, version == 9);
+        assert_int_equal(image_traffic_count(im), version >= 8 ? 2 : 0);
+        assert_int_equal(image_stream_at(im, 0)->bytes, 1 << 20);
+        assert_int_equal(image_stream_at(im, 0)->elements, 0);
+        assert_int_equal(image_stream_at(im, 0)->order, 0);
         assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
         assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
         image_free(im);
@@ -521,7 +551,7 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     put_u32(blob, 8, PAGES * 4096 + 1);
     blob->bytes = 8 + 4 * (1 + PAGES + 1);
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 20 sections, expected 19");
+    assert_refused(f.data, f.bytes, "in a file of 21 sections, expected 20");
     free(f.data);
     p.header[12]--;
     f = sample_seal(&p);
@@ -669,7 +699,7 @@ static void test_every_allocation_of_the_builder_fails_once(void **state)
                             im->lines.items + im->tiles + im->segments + im->streams + im->scopes +
                             im->owners;
             uint64_t blob_bytes = im->blob_bytes;
-            struct image_stream x = { i, 0, 0, 1, 0 };
+            struct image_stream x = { .id = i, .depth = 1 };
             struct image_scope k = { i + 1, i };
             struct image_owner o = { i + 1, i + 1 };
             enum emu_status st;

@@ -18,6 +18,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
+/* A transfer between memory of the caller and that of the link, as a session moves it. */
+static void look_at_streams(const struct image *im)
+{
+    for (size_t i = 0; i < image_stream_count(im); i++) {
+        const struct image_stream *s = image_stream_at(im, i);
+        uint64_t at = 0;
+        size_t n;
+        const struct image_order *o = image_order_of(im, s->order, &n);
+
+        for (size_t k = 0; k < n; k++) {
+            EMU_ASSERT(o[k].bytes && (o[k].element == IMAGE_ORDER_FILLER ||
+                                      (uint64_t)o[k].element * s->elem_bytes + o[k].bytes <=
+                                          (uint64_t)s->elements * s->elem_bytes));
+            at += o[k].bytes;
+        }
+        EMU_ASSERT(at == image_transfer_bytes(im, s) && at <= UINT32_MAX);
+    }
+}
+
 static void look_at_everything(const struct image *im)
 {
     uint32_t offset, line, sum = 0, bytes;
@@ -41,6 +60,7 @@ static void look_at_everything(const struct image *im)
                 sum += p[b];
         }
     }
+    look_at_streams(im);
     EMU_ASSERT(image_text(im, 0)[0] == '\0' && sum + 1 != 0);
 }
 

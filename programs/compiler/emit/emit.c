@@ -373,6 +373,79 @@ static uint64_t stream_requests(const struct lowered *l, uint32_t stream)
     return most;
 }
 
+static int layouts_equal(const struct lowered *l, const struct stream_layout *a,
+                         const struct stream_layout *b)
+{
+    for (uint32_t i = 0; a->runs == b->runs && i < a->runs; i++) {
+        const struct stream_run *x = &l->stream_run.at[a->first + i];
+        const struct stream_run *y = &l->stream_run.at[b->first + i];
+
+        if (x->element != y->element || x->bytes != y->bytes)
+            return 0;
+    }
+    return a->runs == b->runs;
+}
+
+/* How all places of the program move a stream; NULL: there is none. */
+static enum emu_status find_layout(const struct lowered *l, uint32_t stream,
+                                   const struct stream_layout **out)
+{
+    *out = NULL;
+    for (size_t i = 0; i < l->stream_layout.count; i++) {
+        const struct stream_layout *x = &l->stream_layout.at[i];
+
+        if (x->stream != stream)
+            continue;
+        if (*out && !layouts_equal(l, *out, x))
+            return FAIL(BAD_PROGRAM,
+                        "stream %s is used with tensors that lie differently: the host would not "
+                        "know in which order to send",
+                        l->graph->stream.at[stream].name);
+        *out = x;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_order(struct emission *e, uint32_t stream, uint32_t *id)
+{
+    const struct lowered *l = e->p->l;
+    const struct stream_layout *x;
+    struct image_order *order;
+    enum emu_status s;
+
+    TRY(find_layout(l, stream, &x));
+    *id = 0;
+    if (!x)
+        return EMU_OK;
+    order = emu_alloc((size_t)x->runs + 1, sizeof(*order));
+    if (!order)
+        return FAIL(NO_MEMORY, "the order of stream %s", l->graph->stream.at[stream].name);
+    for (uint32_t i = 0; i < x->runs; i++) {
+        const struct stream_run *r = &l->stream_run.at[x->first + i];
+        int is_filler = r->element == UINT64_MAX;
+
+        order[i].element = is_filler ? IMAGE_ORDER_FILLER : (uint32_t)r->element;
+        order[i].bytes = r->bytes;
+    }
+    s = image_orders(e->im, order, x->runs, id);
+    emu_free(order);
+    return s;
+}
+
+/* What a transfer carries, and how. */
+static enum emu_status describe_transfer(struct emission *e, uint32_t stream,
+                                         struct image_stream *out)
+{
+    const struct stream *s = &e->p->l->graph->stream.at[stream];
+
+    out->elem_bytes = elem_bytes(s->elem);
+    if (s->elements > UINT32_MAX / out->elem_bytes)
+        return FAIL(BAD_PROGRAM, "stream %s: a transfer of 4 GiB or more", s->name);
+    out->elements = (uint32_t)s->elements;
+    TRY(image_string(e->im, elem_name(s->elem), &out->type));
+    return add_order(e, stream, &out->order);
+}
+
 static enum emu_status add_streams(struct emission *e)
 {
     const struct graph *g = e->p->l->graph;
@@ -387,6 +460,7 @@ static enum emu_status add_streams(struct emission *e)
         };
 
         TRY(image_string(e->im, s->name, &out.name));
+        TRY(describe_transfer(e, i, &out));
         TRY(image_add_stream(e->im, &out));
     }
     return EMU_OK;
