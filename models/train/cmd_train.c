@@ -50,6 +50,7 @@ static void training_free(struct training *t)
     for (unsigned k = 0; k < UNDER_WAY; k++)
         emu_free(t->way[k].label);
     train_log_free(&t->log);
+    train_passes_free(&t->passes);
 }
 
 /* ---- options ---- */
@@ -422,7 +423,8 @@ static enum emu_status begin_machines(struct training *t)
     struct session_options o = session_options_of(t->q);
     size_t supersteps;
 
-    TRY(train_bill_supersteps(&t->chip, &supersteps));
+    TRY(train_passes_of(&t->chip, &t->passes));
+    supersteps = t->passes.supersteps;
     o.record = supersteps || o.record_exchanges;
     if (t->link.io_tiles) /* which have fewer of their own */
         supersteps *= 2;

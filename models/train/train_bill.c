@@ -84,9 +84,29 @@ static enum train_pass pass_of_step(const struct trace_step *s, const uint8_t *p
                : (enum train_pass)pass[s->scope];
 }
 
-/* Adds a superstep, whose steps are step[0] to step[count - 1]. */
-static void add_superstep(const struct trace_step *step, size_t count, const struct bill *cost,
-                          const uint8_t *pass, struct train_bill *out)
+static size_t supersteps_of(const struct trace_step *step, size_t steps)
+{
+    return steps ? (size_t)step[steps - 1].superstep + 1 : 0;
+}
+
+static enum emu_status passes_new(size_t supersteps, struct train_passes *p)
+{
+    p->supersteps = supersteps;
+    p->pass = emu_alloc(supersteps + 1, sizeof(*p->pass));
+    p->tile_bytes = emu_alloc(supersteps + 1, sizeof(*p->tile_bytes));
+    return p->pass && p->tile_bytes ? EMU_OK : FAIL(NO_MEMORY, "%zu supersteps", supersteps);
+}
+
+void train_passes_free(struct train_passes *p)
+{
+    emu_free(p->pass);
+    emu_free(p->tile_bytes);
+    *p = (struct train_passes){ .pass = NULL };
+}
+
+/* A superstep, whose steps are step[0] to step[count - 1]. */
+static void set_superstep(const struct trace_step *step, size_t count, const uint8_t *pass,
+                          struct train_passes *out, size_t n)
 {
     enum train_pass p = count ? pass_of_step(&step[0], pass) : PASS_UPDATE;
     uint64_t most = 0;
@@ -96,29 +116,121 @@ static void add_superstep(const struct trace_step *step, size_t count, const str
         if (step[i].kind == TRACE_COMPUTE)
             p = pass_of_step(&step[i], pass);
     }
-    out->pass[p].supersteps++;
-    out->pass[p].cycles += cost->total;
-    out->pass[p].exchange += cost->exchange;
-    out->pass[p].compute += cost->compute;
-    if (most > out->pass[p].max_tile_bytes)
-        out->pass[p].max_tile_bytes = most;
-    out->cycles += cost->total;
+    out->pass[n] = (uint8_t)p;
+    out->tile_bytes[n] = most;
 }
 
-static size_t supersteps_of(const struct trace_step *step, size_t steps)
+static void set_supersteps(const struct trace_step *step, size_t steps, const uint8_t *pass,
+                           struct train_passes *out)
 {
-    return steps ? (size_t)step[steps - 1].superstep + 1 : 0;
+    for (size_t n = 0, at = 0; n < out->supersteps; n++) {
+        size_t begin = at;
+
+        while (at < steps && step[at].superstep == n)
+            at++;
+        set_superstep(step + begin, at - begin, pass, out, n);
+    }
 }
 
-enum emu_status train_bill_supersteps(const struct train_chip *t, size_t *out)
+enum emu_status train_passes_of(const struct train_chip *t, struct train_passes *out)
 {
-    struct trace_step *step;
+    struct trace_step *step = NULL;
+    uint8_t *pass = NULL;
     size_t steps;
-    enum emu_status s = compiled_trace_of_zeros(t->system.program.compiled, &step, &steps);
+    enum emu_status s = compiled_trace_of_zeros(system_compiled(&t->system), &step, &steps);
 
-    *out = s == EMU_OK ? supersteps_of(step, steps) : 0;
+    *out = (struct train_passes){ .pass = NULL };
+    if (s != EMU_OK)
+        return s == EMU_USAGE ? EMU_OK : s; /* more steps than a trace has: no bill */
+    s = passes_of_scopes(t, &pass);
+    if (s == EMU_OK)
+        s = passes_new(supersteps_of(step, steps), out);
+    if (s == EMU_OK)
+        set_supersteps(step, steps, pass, out);
+    else
+        train_passes_free(out);
+    emu_free(pass);
     emu_free(step);
-    return s == EMU_USAGE ? EMU_OK : s; /* more steps than a trace has: no bill */
+    return s;
+}
+
+/* ---- JSON: [pass, bytes, supersteps in a row that have both] each ---- */
+
+enum { RUN_NUMBERS = 3, SUPERSTEPS_MAX = 1 << 24 };
+
+json_t *train_passes_json(const struct train_passes *p)
+{
+    json_t *list = json_array();
+
+    for (size_t n = 0, end; n < p->supersteps; n = end) {
+        for (end = n + 1; end < p->supersteps && p->pass[end] == p->pass[n] &&
+                          p->tile_bytes[end] == p->tile_bytes[n];)
+            end++;
+        json_array_append_new(list, json_pack("[iII]", (int)p->pass[n],
+                                              (json_int_t)p->tile_bytes[n], (json_int_t)(end - n)));
+    }
+    return list;
+}
+
+/* A row of the list; 0: it is none. */
+static int take_run(const json_t *row, json_int_t v[RUN_NUMBERS])
+{
+    for (size_t i = 0; i < RUN_NUMBERS; i++) {
+        const json_t *n = json_array_get(row, i);
+
+        if (!json_is_integer(n) || json_integer_value(n) < 0)
+            return 0;
+        v[i] = json_integer_value(n);
+    }
+    return v[0] < PASSES && v[2] <= SUPERSTEPS_MAX;
+}
+
+/* Of all rows; more than there can be: one of them is none. */
+static size_t count_supersteps(const json_t *list)
+{
+    size_t supersteps = 0;
+
+    for (size_t i = 0; i < json_array_size(list) && supersteps <= SUPERSTEPS_MAX; i++) {
+        json_int_t v[RUN_NUMBERS];
+
+        supersteps =
+            take_run(json_array_get(list, i), v) ? supersteps + (size_t)v[2] : SUPERSTEPS_MAX + 1;
+    }
+    return supersteps;
+}
+
+int train_passes_take(const json_t *o, struct train_passes *out)
+{
+    size_t supersteps = count_supersteps(o), at = 0;
+
+    *out = (struct train_passes){ .pass = NULL };
+    if (!json_is_array(o) || supersteps > SUPERSTEPS_MAX || passes_new(supersteps, out) != EMU_OK)
+        return 0;
+    for (size_t i = 0; i < json_array_size(o); i++) {
+        json_int_t v[RUN_NUMBERS];
+
+        for (EMU_ASSERT(take_run(json_array_get(o, i), v)); v[2]; v[2]--, at++) {
+            out->pass[at] = (uint8_t)v[0];
+            out->tile_bytes[at] = (uint64_t)v[1];
+        }
+    }
+    return 1;
+}
+
+/* ---- bills ---- */
+
+static void add_superstep(const struct train_passes *p, size_t n, const struct bill *cost,
+                          struct train_bill *out)
+{
+    struct pass_bill *to = &out->pass[p->pass[n]];
+
+    to->supersteps++;
+    to->cycles += cost->total;
+    to->exchange += cost->exchange;
+    to->compute += cost->compute;
+    if (p->tile_bytes[n] > to->max_tile_bytes)
+        to->max_tile_bytes = p->tile_bytes[n];
+    out->cycles += cost->total;
 }
 
 /* Whether so many of the tiles that compute are recorded. */
@@ -142,35 +254,19 @@ static void add_rest(const struct record *r, size_t last, struct train_bill *out
     out->cycles += latest - end;
 }
 
-enum emu_status train_bill_of(const struct train_chip *t, struct train_bill *out)
+void train_bill_of(const struct train_passes *p, const struct record *r, struct train_bill *out)
 {
-    const struct record *r = session_record(t->system.session);
-    struct trace_step *step = NULL;
-    uint8_t *pass = NULL;
-    size_t steps, supersteps, at = 0;
-    enum emu_status s;
-
     memset(out, 0, sizeof(*out));
-    s = compiled_trace_of_zeros(t->system.program.compiled, &step, &steps);
-    if (s != EMU_OK)
-        return s == EMU_USAGE ? EMU_OK : s;
-    supersteps = supersteps_of(step, steps);
-    if (has_supersteps(r, supersteps))
-        s = passes_of_scopes(t, &pass);
-    for (size_t i = 0, n = 0; s == EMU_OK && pass && n < supersteps; i++) {
+    if (!has_supersteps(r, p->supersteps))
+        return;
+    for (size_t i = 0, n = 0; n < p->supersteps; i++) {
         struct bill cost;
-        size_t begin = at;
 
         if (record_at(r, i)->group) /* IO tiles: meanwhile */
             continue;
         cost = bill_of_step(r, i);
-        while (at < steps && step[at].superstep == n)
-            at++;
-        add_superstep(step + begin, at - begin, &cost, pass, out);
-        if (++n == supersteps)
+        add_superstep(p, n, &cost, out);
+        if (++n == p->supersteps)
             add_rest(r, i, out);
     }
-    emu_free(pass);
-    emu_free(step);
-    return s;
 }

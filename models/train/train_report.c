@@ -312,7 +312,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
 enum emu_status training_report(struct training *t, FILE *f)
 {
     if (t->steps_run && !t->chip.skipped)
-        TRY(train_bill_of(&t->chip, &t->bill));
+        train_bill_of(&t->passes, session_record(t->chip.system.session), &t->bill);
     if (isatty(STDERR_FILENO) && !t->q->quiet)
         fputs("\r\033[K", stderr);
     if (t->q->json)

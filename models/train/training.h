@@ -62,9 +62,10 @@ struct training {
     char options[TRAINING_OPTIONS]; /* at.options */
     struct train_average average;   /* owned */
     struct train_log log;
-    struct train_bill bill; /* of the first step of this run */
-    double host_seconds;    /* of all steps of this run */
-    uint64_t steps_run;     /* of this run */
+    struct train_passes passes; /* of a step; owned */
+    struct train_bill bill;     /* of the first step of this run */
+    double host_seconds;        /* of all steps of this run */
+    uint64_t steps_run;         /* of this run */
     /* Owned; NULL: not wanted. image: of the step's program. */
     struct output_file *parameters, *image, *gradients, *curve[TRAINING_CURVES];
     struct profile_files profile; /* of the machine that trains */

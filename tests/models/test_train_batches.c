@@ -149,7 +149,7 @@ static void check_bill(const struct train_chip *t, unsigned passes)
     struct train_bill b;
     uint64_t sum = 0;
 
-    assert_int_equal(train_bill_of(t, &b), EMU_OK);
+    trial_bill(t, &b);
     for (unsigned k = 0; k < PASSES; k++) {
         sum += b.pass[k].cycles;
         if ((b.pass[k].cycles != 0) != (passes >> k & 1))
