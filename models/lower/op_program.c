@@ -301,6 +301,14 @@ void op_program_free(struct op_program *p)
 
 /* ---- numbers ---- */
 
+struct gradient_name op_gradient_name(const char *parameter)
+{
+    struct gradient_name name;
+
+    snprintf(name.at, sizeof(name.at), "gradient of %s", parameter);
+    return name;
+}
+
 static void pack(enum elem e, double v, void *at)
 {
     struct fp_env env = { 0 };
@@ -415,14 +423,57 @@ enum emu_status op_program_write(const struct op_program *p, struct session *s, 
     return st;
 }
 
+/* Whether the host writes the first transfers of a run into the memory of IO tiles. */
+static int is_written_ahead(const struct lowered_network *n)
+{
+    return n->loop.times && n->loop.link.tiles && n->loop.link.depth;
+}
+
+static enum emu_status describe_input(const struct op_program *p, const struct lowered_value *in)
+{
+    if (!in->is_streamed)
+        TRY(compiled_add_input(p->compiled, in->view, in->name, NULL));
+    else if (is_written_ahead(p->network))
+        TRY(compiled_add_input(p->compiled, in->raw, in->name, NULL));
+    return p->network->graph->value[in->value].kind == OP_STATE
+               ? compiled_add_output(p->compiled, in->view, in->name)
+               : EMU_OK;
+}
+
+/* Whether an output is a state, or what becomes of one: it is read as the state. */
+static int is_of_state(const struct op_graph *g, uint32_t value)
+{
+    for (uint32_t k = 0; k < g->updates; k++) {
+        if (g->update[k].value == value)
+            return 1;
+    }
+    return g->value[value].kind == OP_STATE;
+}
+
+static enum emu_status describe_output(const struct op_program *p, const struct lowered_value *out)
+{
+    return out->is_streamed || is_of_state(p->network->graph, out->value)
+               ? EMU_OK
+               : compiled_add_output(p->compiled, out->view, out->name);
+}
+
+static enum emu_status describe_gradient(const struct op_program *p, const struct lowered_value *v)
+{
+    struct gradient_name name = op_gradient_name(v->name);
+
+    return compiled_add_output(p->compiled, v->view, name.at);
+}
+
 enum emu_status op_program_describe(const struct op_program *p)
 {
     const struct lowered_network *n = p->network;
 
     for (uint32_t k = 0; k < n->graph->inputs; k++)
-        TRY(compiled_add_input(p->compiled, n->in[k].view, n->in[k].name, NULL));
+        TRY(describe_input(p, &n->in[k]));
     for (uint32_t k = 0; k < n->graph->outputs; k++)
-        TRY(compiled_add_output(p->compiled, n->out[k].view, n->out[k].name));
+        TRY(describe_output(p, &n->out[k]));
+    for (uint32_t k = 0; k < n->gradients; k++)
+        TRY(describe_gradient(p, &n->gradient[k]));
     return EMU_OK;
 }
 

@@ -55,8 +55,15 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
                                       struct op_tensor *out) EMU_MUST_CHECK;
 
 /* Makes all inputs, without numbers, and all outputs inputs and outputs of the image, by their
- * names. Errors: those of compiled_add_input() and compiled_add_output(). */
+ * names; states both; gradients that were kept outputs (op_gradient_name()). What a stream brings
+ * is an input where the host writes the first transfer into the memory of IO tiles. Errors: those
+ * of compiled_add_input() and compiled_add_output(). */
 enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
+/* What the image calls the gradient of a parameter. */
+struct gradient_name {
+    char at[600];
+};
+struct gradient_name op_gradient_name(const char *parameter);
 /* Gives input k of the image its numbers. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY. */
 enum emu_status op_program_fill(const struct op_program *p, uint32_t k,
                                 const struct op_tensor *t) EMU_MUST_CHECK;

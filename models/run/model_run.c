@@ -114,7 +114,7 @@ static enum emu_status write_image(struct model_run *m)
     enum emu_status s = EMU_OK;
 
     for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
-        s = system_fill(&m->system, g->input[k], &m->in[k].numbers);
+        s = system_write(&m->system, g->input[k], &m->in[k].numbers);
     if (s == EMU_OK && m->source.net)
         s = describe_image(m);
     if (s == EMU_OK)

@@ -389,7 +389,7 @@ static enum emu_status compile(struct streaming *x)
     x->progress = progress_begin(x->options.compile.progress);
     TRY(model_source_open(x->q, &x->arch, &x->progress, &x->source));
     TRY(describe_source(x));
-    x->pending_cap = (2 * x->options.prefetch.depth + 4u) * x->net.batch;
+    x->pending_cap = (2 * x->options.lower.loop.link.depth + 4u) * x->net.batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
         return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
@@ -420,13 +420,14 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
 
     u.options.compile.progress = NULL;
     u.options.schedules = ctx;
+    u.options.folder = "";
     u.options.outlook = 1;
     if (s == EMU_OK)
         s = describe_source(&u);
     if (s == EMU_OK)
         s = stream_new(&u.net, &u.arch, &u.options, &u.stream);
-    *fits = s == EMU_OK && stream_compiled(u.stream) && compiled_fits(stream_compiled(u.stream));
-    *need = s == EMU_OK ? stream_need_bytes(u.stream) : 0;
+    *fits = s == EMU_OK && system_fits(stream_system(u.stream));
+    *need = s == EMU_OK ? system_need_bytes(stream_system(u.stream)) : 0;
     streaming_free(&u);
     return s;
 }
@@ -435,9 +436,9 @@ static enum emu_status report_unfit(struct streaming *x)
 {
     struct fit_subject subject = { .q = x->q,
                                    .arch = &x->arch,
-                                   .need_bytes = stream_need_bytes(x->stream),
+                                   .need_bytes = system_need_bytes(stream_system(x->stream)),
                                    .compile = compile_changed };
-    struct compiled *c = stream_compiled(x->stream);
+    struct compiled *c = system_compiled(stream_system(x->stream));
     struct fit_findings found;
 
     fit_search_source(&subject, &x->source, &found);
@@ -450,12 +451,12 @@ static enum emu_status print_answer(struct streaming *x)
     struct stream_answer a = { .net = &x->net,
                                .arch = &x->arch,
                                .options = &x->options,
-                               .prefetch = stream_prefetch(x->stream),
+                               .loop = &stream_system(x->stream)->ends.loop,
                                .record = stream_record(x->stream),
                                .files = feed_count(x->feed),
                                .interrupted = interrupt_came() };
     FILE *f = answer_file(x);
-    const struct run *run = session_run_image(stream_session(x->stream));
+    const struct run *run = system_machine(stream_system(x->stream));
     char digest[33] = "none: --engine timing", engine[RUN_ENGINE_TEXT];
     json_t *o;
 
@@ -467,7 +468,7 @@ static enum emu_status print_answer(struct streaming *x)
         stream_report(&a, f);
         fprintf(f, "engine      %s\n", engine);
         if (program_request(x->q)->report)
-            compiled_report(stream_compiled(x->stream), f);
+            memory_facts_print(&stream_system(x->stream)->memory, f);
         return EMU_OK;
     }
     o = stream_report_json(&a);
@@ -502,7 +503,7 @@ static enum emu_status run(struct streaming *x)
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
     enum emu_status s;
 
-    if (!compiled_fits(stream_compiled(x->stream)))
+    if (!system_fits(stream_system(x->stream)))
         return report_unfit(x);
     interrupt_defer(stop_feed, x->feed);
     if (x->results)
@@ -521,11 +522,11 @@ static enum emu_status run(struct streaming *x)
     TRY(feed_report(x->feed, stderr));
     if (x->code == EXIT_BAD)
         return EMU_OK;
-    if (request_findings(x->q, session_run_image(stream_session(x->stream)), 0))
+    if (request_findings(x->q, system_machine(stream_system(x->stream)), 0))
         x->code = EXIT_FAULTED;
     TRY(print_answer(x));
-    return program_profile(x->q, stream_compiled(x->stream), stream_session(x->stream),
-                           &x->profile);
+    return program_profile(x->q, system_compiled(stream_system(x->stream)),
+                           stream_system(x->stream)->session, &x->profile);
 }
 
 static enum emu_status refuse_name(const char *name)

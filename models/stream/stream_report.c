@@ -38,7 +38,7 @@ static const char *input_name(const struct stream_answer *a)
 
 static void print_head(const struct stream_answer *a, FILE *f)
 {
-    const struct prefetch_options *o = &a->options->prefetch;
+    const struct prefetch_options *o = &a->options->lower.loop.link;
     const struct stream_record *r = a->record;
     char recipe[RECIPE_TEXT];
 
@@ -51,8 +51,8 @@ static void print_head(const struct stream_answer *a, FILE *f)
     fprintf(f, "tiles       %s compute", count_text(a->arch->tiles - o->tiles).at);
     if (o->tiles)
         fprintf(f, ", %u IO: %u buffer%s of %u tiles, %s bytes each", o->tiles,
-                o->depth ? o->depth : 1, o->depth > 1 ? "s" : "", a->prefetch->buffer_tiles,
-                count_text(a->prefetch->buffer_bytes).at);
+                o->depth ? o->depth : 1, o->depth > 1 ? "s" : "", a->loop->buffer_tiles,
+                count_text(a->loop->buffer_bytes).at);
     fprintf(f, "\nprefetch    %u\n", o->depth);
     fprintf(f, "link        %u MB/s, %u ns", a->arch->host_link_mbytes_per_s,
             a->arch->host_latency_ns);
@@ -78,11 +78,12 @@ static void print_rule(const struct stream_answer *a, FILE *f)
 
     fprintf(f, "\nbound by the %s:\n", stream_bound_name(r->bound));
     print_mean(a, f, "bytes / bandwidth", r->rule[STREAM_BY_HOST]);
-    if (a->options->prefetch.depth)
+    if (a->options->lower.loop.link.depth)
         print_mean(a, f, "way to the host / depth", r->rule[STREAM_BY_IO]);
     print_mean(a, f, "join and computing", r->rule[STREAM_BY_COMPUTE]);
     fprintf(f, "  so %s expected: %.0f cycles, measured %+.2f %%\n",
-            a->options->prefetch.depth ? "the longest of them is" : "their sum and the ways are",
+            a->options->lower.loop.link.depth ? "the longest of them is"
+                                              : "their sum and the ways are",
             r->expected, r->expected > 0 ? 100 * (r->period / r->expected - 1) : 0);
 }
 
@@ -159,7 +160,7 @@ static json_t *rows_json(const struct stream_record *r)
 /* Which network runs on which machine. */
 static json_t *head_json(const struct stream_answer *a)
 {
-    const struct prefetch_options *o = &a->options->prefetch;
+    const struct prefetch_options *o = &a->options->lower.loop.link;
     char recipe[RECIPE_TEXT];
 
     return json_pack(
@@ -168,8 +169,8 @@ static json_t *head_json(const struct stream_answer *a)
         "clock_mhz", (json_int_t)a->arch->clock_mhz, "batch", (json_int_t)a->net->batch,
         "resolution", (json_int_t)a->net->recipe.width, "input_type", input_name(a),
         "compute_tiles", (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles,
-        "prefetch", (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->prefetch->buffer_tiles,
-        "buffer_bytes", (json_int_t)a->prefetch->buffer_bytes, "link_mbytes_per_s",
+        "prefetch", (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->loop->buffer_tiles,
+        "buffer_bytes", (json_int_t)a->loop->buffer_bytes, "link_mbytes_per_s",
         (json_int_t)a->arch->host_link_mbytes_per_s);
 }
 

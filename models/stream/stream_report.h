@@ -12,7 +12,7 @@ struct stream_answer {
     const struct stream_network *net;
     const struct arch *arch;
     const struct stream_options *options;
-    const struct prefetch *prefetch;
+    const struct system_loop *loop;
     const struct stream_record *record;
     const char *digest;       /* of all memory at the end */
     struct feed_counts files; /* JSON has these two, too */

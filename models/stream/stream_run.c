@@ -7,8 +7,6 @@
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 #include "emu/host/host.h"
-#include "emu/job/run_image.h"
-#include "models/lower/op_program.h"
 #include "models/stream/stream_input.h"
 #include "models/stream/stream_times.h"
 
@@ -19,8 +17,9 @@ struct picture_stream {
     const struct stream_network *net; /* borrowed, like arch */
     struct arch arch;
     struct stream_options o;
-    struct op_program p; /* owned, like the following */
-    struct session *session;
+    struct pixel_format pixels;
+    uint32_t in, out;     /* values of the graph: pictures, scores */
+    struct system system; /* owned, like the following */
     struct stream_input input;
     struct stream_record record;
     struct stream_times times;
@@ -32,28 +31,31 @@ struct picture_stream {
 
 /* ---- construction ---- */
 
+/* An open loop: as many batches as there are pictures for. */
+static void init_system(struct picture_stream *s)
+{
+    struct system_options o = { .program = { .lower = s->o.lower,
+                                             .compile = s->o.compile,
+                                             .schedules = s->o.schedules,
+                                             .outlook = s->o.outlook },
+                                .folder = s->o.folder };
+
+    o.program.lower.loop.is_open = 1;
+    o.program.lower.loop.results = 1;
+    o.program.lower.loop.pixels = &s->pixels;
+    system_init(&s->system, &s->arch, s->net->graph, &o);
+}
+
 static enum emu_status build(struct picture_stream *s)
 {
-    struct pixel_format c = picture_pixels(s->net->recipe.mean, s->net->recipe.std, s->o.input);
-    const struct op_program_options o = {
-        .lower = { .real = ELEM_F16,
-                   .memory_proportion = s->o.memory_proportion,
-                   .parameter_proportion = s->o.parameter_proportion,
-                   .depthwise = s->o.depthwise,
-                   .loop = { .is_open = 1, .results = 1, .link = s->o.prefetch, .pixels = &c } },
-        .compile = s->o.compile,
-        .schedules = s->o.schedules,
-        .outlook = s->o.outlook,
-    };
-    uint64_t numbers;
-
     s->scores = emu_alloc(s->net->classes, sizeof(*s->scores));
     if (!s->scores)
         return FAIL(NO_MEMORY, "scores");
-    TRY(op_program_new(&s->arch, s->net->graph, &o, &s->p));
-    numbers = tensor_elements(s->p.graph, s->p.network->in[0].raw);
-    s->record.batch_bytes = numbers * elem_bytes(s->o.input);
-    return stream_input_init(&s->input, s->net, s->o.input, numbers, 2 * s->o.prefetch.depth + 2);
+    TRY(system_build(&s->system));
+    s->record.batch_bytes = system_transfer_bytes(&s->system, s->in);
+    return stream_input_init(&s->input, s->net, s->o.input,
+                             s->record.batch_bytes / elem_bytes(s->o.input),
+                             2 * s->o.lower.loop.link.depth + 2);
 }
 
 enum emu_status stream_new(const struct stream_network *net, const struct arch *a,
@@ -68,12 +70,16 @@ enum emu_status stream_new(const struct stream_network *net, const struct arch *
     s->net = net;
     s->arch = *a;
     s->o = *o;
+    s->in = net->graph->input[0];
+    s->out = net->graph->output[0];
+    s->pixels = picture_pixels(net->recipe.mean, net->recipe.std, o->input);
+    init_system(s);
     status = build(s);
     if (status != EMU_OK) {
         stream_free(s);
         return status;
     }
-    stream_times_init(&s->times, &s->arch, &s->o.prefetch, &s->record);
+    stream_times_init(&s->times, &s->arch, &s->o.lower.loop.link, &s->record);
     *out = s;
     return EMU_OK;
 }
@@ -82,32 +88,16 @@ void stream_free(struct picture_stream *s)
 {
     if (!s)
         return;
-    session_free(s->session);
-    op_program_free(&s->p);
+    system_free(&s->system);
     stream_input_free(&s->input);
     emu_free(s->record.row);
     emu_free(s->scores);
     emu_free(s);
 }
 
-struct compiled *stream_compiled(const struct picture_stream *s)
+struct system *stream_system(struct picture_stream *s)
 {
-    return s->p.compiled;
-}
-
-uint64_t stream_need_bytes(const struct picture_stream *s)
-{
-    return s->p.need_bytes;
-}
-
-const struct prefetch *stream_prefetch(const struct picture_stream *s)
-{
-    return &s->p.network->loop;
-}
-
-struct session *stream_session(struct picture_stream *s)
-{
-    return s->session;
+    return &s->system;
 }
 
 const struct stream_record *stream_record(const struct picture_stream *s)
@@ -117,32 +107,9 @@ const struct stream_record *stream_record(const struct picture_stream *s)
 
 /* ---- what the host says ---- */
 
-static enum emu_status send_begin(void *ctx, uint64_t n, void *data)
+static enum emu_status has_batch(void *ctx, uint64_t n, int *has)
 {
-    struct picture_stream *s = ctx;
-    uint32_t *there = data;
-    int has;
-
-    (void)n;
-    for (uint32_t k = 0; k < s->o.prefetch.depth; k++) {
-        TRY(stream_input_has(&s->input, k, &has));
-        there[k] = (uint32_t)has;
-    }
-    return EMU_OK;
-}
-
-static enum emu_status send_control(void *ctx, uint64_t n, void *data)
-{
-    struct picture_stream *s = ctx;
-    uint32_t *word = data, depth = s->o.prefetch.depth;
-    int go, ask = 0;
-
-    TRY(stream_input_has(&s->input, depth ? n + 1 : n, &go));
-    if (depth)
-        TRY(stream_input_has(&s->input, n + depth, &ask));
-    word[0] = (uint32_t)go;
-    word[1] = (uint32_t)ask;
-    return EMU_OK;
+    return stream_input_has(&((struct picture_stream *)ctx)->input, n, has);
 }
 
 static enum emu_status send_batch(void *ctx, uint64_t n, void *data)
@@ -175,7 +142,7 @@ static const float *scores_of(struct picture_stream *s, const void *data, uint32
     size_t classes = s->net->classes;
     struct fp_env env = { 0 };
 
-    if (s->p.network->out[0].elem == ELEM_F32)
+    if (system_elem(&s->system, s->out) == ELEM_F32)
         return (const float *)data + i * classes;
     for (size_t k = 0; k < classes; k++) {
         uint32_t word = fp_f16_to_f32(((const uint16_t *)data)[i * classes + k], &env);
@@ -202,29 +169,24 @@ static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
 
 static enum emu_status connect(struct picture_stream *s)
 {
-    const struct session_calls begin = { .ctx = s, .transfer = send_begin };
-    const struct session_calls control = { .ctx = s, .transfer = send_control };
+    const struct system_batches batches = { s, has_batch };
     const struct session_calls in = { s, send_batch, batch_arrived };
     const struct session_calls out = { s, take_scores, results_left };
-    const struct lowered_network *n = s->p.network;
 
-    if (s->o.prefetch.depth)
-        TRY(session_connect(s->session, n->loop.begin, &begin));
-    TRY(session_connect(s->session, n->loop.control, &control));
-    TRY(session_connect(s->session, n->in[0].stream, &in));
-    return session_connect(s->session, n->out[0].stream, &out);
+    TRY(system_connect_batches(&s->system, &batches));
+    TRY(system_connect(&s->system, s->in, &in));
+    return system_connect(&s->system, s->out, &out);
 }
 
 static void close_record(struct picture_stream *s)
 {
-    const struct host *h = session_run_image(s->session)->host;
-    const struct lowered_network *n = s->p.network;
+    const struct host_stream_record *in = system_link(&s->system, s->in);
 
-    s->record.cycles = session_cycles(s->session);
-    s->record.bytes_in = host_record(h, n->in[0].stream)->bytes;
-    s->record.packets_in = host_record(h, n->in[0].stream)->packets;
-    s->record.link_cycles = host_record(h, n->in[0].stream)->busy_cycles;
-    s->record.bytes_out = host_record(h, n->out[0].stream)->bytes;
+    s->record.cycles = session_cycles(s->system.session);
+    s->record.bytes_in = in->bytes;
+    s->record.packets_in = in->packets;
+    s->record.link_cycles = in->busy_cycles;
+    s->record.bytes_out = system_link(&s->system, s->out)->bytes;
     stream_times_sum(&s->times);
 }
 
@@ -237,14 +199,14 @@ enum emu_status stream_run(struct picture_stream *s, const struct stream_calls *
     s->calls = s->input.calls = calls;
     so.watch = stream_times_watch;
     so.watch_ctx = &s->times;
-    TRY(session_new(s->p.compiled, &so, &s->session));
+    TRY(system_start(&s->system, &so));
     TRY(connect(s));
     TRY(stream_input_has(&s->input, 0, &has));
     if (!has) {
         s->record.stopped = is_stopped(s);
         return EMU_OK;
     }
-    status = session_run(s->session);
+    status = system_run(&s->system);
     close_record(s);
     return s->record.stopped ? EMU_OK : status;
 }

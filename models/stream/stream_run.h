@@ -7,16 +7,16 @@
 #ifndef MODELS_STREAM_RUN_H
 #define MODELS_STREAM_RUN_H
 
-#include "models/lower/op_lower.h"
 #include "models/feed/feed.h"
+#include "models/system/system.h"
 
 enum { STREAM_ROWS_MAX = 4096 };
 
 struct stream_options {
-    struct prefetch_options prefetch;
-    enum elem input; /* how pictures cross the link: u8, f16 or f32; three channels */
-    double memory_proportion, parameter_proportion; /* as in struct lower_options */
-    enum conv_depthwise depthwise;
+    struct lower_options lower; /* loop.link: the IO tiles and what they hold; the rest of the loop
+                                   is the stream's */
+    enum elem input;            /* how pictures cross the link: u8, f16 or f32; three channels */
+    const char *folder;         /* of what is kept between runs, as in struct system_options */
     struct compile_options compile;
     struct session_options session;   /* threads, plain, check, host */
     struct schedule_store *schedules; /* as in struct op_program_options, like outlook */
@@ -89,11 +89,8 @@ enum emu_status stream_new(const struct stream_network *net, const struct arch *
                            const struct stream_options *o,
                            struct picture_stream **out) EMU_MUST_CHECK;
 void stream_free(struct picture_stream *s);
-/* The program; it may not fit: compiled_fits(). NULL: an outlook that did not come so far. */
-struct compiled *stream_compiled(const struct picture_stream *s);
-uint64_t stream_need_bytes(const struct picture_stream *s); /* of the tile that needs most */
-const struct prefetch *stream_prefetch(const struct picture_stream *s);
-struct session *stream_session(struct picture_stream *s); /* NULL before stream_run() */
+/* The network on its machine, which may not fit (system_fits()). Borrowed. */
+struct system *stream_system(struct picture_stream *s);
 
 /* Runs until the pictures end; to be called once. After an error or a stop, too, the record says
  * what was done. EMU_FAULT: the machine faulted. */

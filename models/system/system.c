@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "emu/base/progress.h"
+#include "emu/host/host.h"
 #include "emu/job/run_image.h"
 #include "models/answer/op_bill.h"
-#include "models/keep/kept_image.h"
 
 /* ---- the program ---- */
 
@@ -93,7 +94,7 @@ enum emu_status system_build(struct system *s)
     TRY(compile(s));
     s->memory.compiled = s->program.compiled;
     TRY(system_ends_of(s->program.network, s->program.graph, &s->ends));
-    if (!system_fits(s) || s->options.program.outlook || s->graph->updates)
+    if (!system_fits(s) || s->options.program.outlook)
         return EMU_OK;
     return op_program_describe(&s->program);
 }
@@ -191,14 +192,6 @@ enum emu_status system_pack(const struct system *s, uint32_t value, const struct
     return op_numbers_pack(e->elem, e->lanes, s->graph->value[value].name, t, out, bytes);
 }
 
-enum emu_status system_fill(struct system *s, uint32_t value, const struct op_tensor *t)
-{
-    uint32_t k = op_graph_input_index(s->graph, value);
-
-    return s->kept.image ? kept_input_fill(s->graph, k, t, s->kept.image)
-                         : op_program_fill(&s->program, k, t);
-}
-
 /* ---- runs ---- */
 
 /* Of a program that was found: the compiler's, after all. */
@@ -228,33 +221,85 @@ void system_stop(struct system *s)
     s->session = NULL;
 }
 
+/* Bytes of an input, by its name: into the image as long as there is no machine. */
+static enum emu_status write_bytes(struct system *s, const char *name, const void *data,
+                                   uint64_t bytes)
+{
+    if (s->session)
+        return run_input_write(session_run_image(s->session), name, data, bytes);
+    return s->kept.image ? image_fill_input(s->kept.image, name, data)
+                         : compiled_fill_input(s->program.compiled, name, data);
+}
+
 enum emu_status system_write(struct system *s, uint32_t value, const struct op_tensor *t)
 {
-    return network_input_write(s->graph, op_graph_input_index(s->graph, value), t, &s->program,
-                               s->kept.image, s->session);
+    enum emu_status st;
+    uint64_t bytes;
+    uint8_t *data;
+
+    if (s->session && !s->kept.image)
+        return op_program_write(&s->program, s->session, op_graph_input_index(s->graph, value), t);
+    TRY(system_pack(s, value, t, &data, &bytes));
+    st = write_bytes(s, s->graph->value[value].name, data, bytes);
+    emu_free(data);
+    return st;
+}
+
+/* An output of the image by its name; NULL: there is none. */
+static const struct image_input *find_output(const struct image *im, const char *name)
+{
+    for (size_t i = 0; i < image_output_count(im); i++) {
+        if (!strcmp(image_text(im, image_output_at(im, i)->name), name))
+            return image_output_at(im, i);
+    }
+    return NULL;
+}
+
+static enum elem elem_called(const char *name)
+{
+    enum elem e = 0;
+
+    while (e < ELEM_COUNT && strcmp(elem_name(e), name) != 0)
+        e++;
+    return e;
+}
+
+/* Numbers by the name that the image has for them. */
+static enum emu_status read_named(struct system *s, const char *name, const struct op_shape *shape,
+                                  struct op_tensor *out)
+{
+    struct run *r = session_run_image(s->session);
+    const struct image_input *at = find_output(r->im, name);
+    enum elem e = at ? elem_called(image_text(r->im, at->type)) : ELEM_COUNT;
+    uint64_t bytes = op_shape_count(shape) * (e < ELEM_COUNT ? elem_bytes(e) : 0);
+    enum emu_status st = EMU_OK;
+    uint8_t *data;
+
+    memset(out, 0, sizeof(*out));
+    if (e == ELEM_COUNT)
+        return FAIL(BAD_IMAGE, "an image without an output '%.200s'", name);
+    if (!run_has_values(r))
+        return FAIL(USAGE, "the timing engine has no values to read");
+    data = emu_alloc(bytes + 1, 1);
+    st = data ? run_output_read(r, name, data, bytes) : FAIL(NO_MEMORY, "%s", name);
+    if (st == EMU_OK)
+        st = op_numbers_unpack(e, data, shape, out);
+    emu_free(data);
+    return st;
 }
 
 enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *out)
 {
-    if (s->kept.image)
-        return kept_output_read(s->graph, op_graph_output_index(s->graph, value), s->kept.image,
-                                session_run_image(s->session), out);
-    if (s->graph->value[value].kind == OP_STATE)
-        return op_program_read_value(&s->program, s->session,
-                                     &s->program.network->in[op_graph_input_index(s->graph, value)],
-                                     out);
-    return op_program_read(&s->program, s->session, op_graph_output_index(s->graph, value), out);
+    const struct op_value *v = &s->graph->value[value];
+
+    return read_named(s, v->name, &v->shape, out);
 }
 
 enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op_tensor *out)
 {
-    const struct lowered_network *n = s->program.network;
+    const struct op_value *v = &s->graph->value[state];
 
-    for (uint32_t k = 0; k < n->gradients; k++) {
-        if (n->gradient[k].value == state)
-            return op_program_read_value(&s->program, s->session, &n->gradient[k], out);
-    }
-    return FAIL(USAGE, "%s: its gradient was not kept", s->graph->value[state].name);
+    return read_named(s, op_gradient_name(v->name).at, &v->shape, out);
 }
 
 enum emu_status system_connect(struct system *s, uint32_t value, const struct session_calls *c)
@@ -262,11 +307,57 @@ enum emu_status system_connect(struct system *s, uint32_t value, const struct se
     return session_connect(s->session, end_of(s, value)->stream, c);
 }
 
+/* ---- batches of an open loop ---- */
+
+/* One word for each of the first batches. */
+static enum emu_status send_begin(void *ctx, uint64_t n, void *data)
+{
+    const struct system *s = ctx;
+    uint32_t *word = data;
+    int has;
+
+    (void)n;
+    for (uint32_t k = 0; k < s->ends.loop.depth; k++) {
+        TRY(s->batches.has(s->batches.ctx, k, &has));
+        word[k] = (uint32_t)has;
+    }
+    return EMU_OK;
+}
+
+/* Whether another one comes, and whether to ask for the one after all that IO tiles hold. */
+static enum emu_status send_control(void *ctx, uint64_t n, void *data)
+{
+    const struct system *s = ctx;
+    uint32_t *word = data, depth = s->ends.loop.depth;
+    int go, ask = 0;
+
+    TRY(s->batches.has(s->batches.ctx, depth ? n + 1 : n, &go));
+    if (depth)
+        TRY(s->batches.has(s->batches.ctx, n + depth, &ask));
+    word[0] = (uint32_t)go;
+    word[1] = (uint32_t)ask;
+    return EMU_OK;
+}
+
+enum emu_status system_connect_batches(struct system *s, const struct system_batches *b)
+{
+    const struct session_calls begin = { .ctx = s, .transfer = send_begin };
+    const struct session_calls control = { .ctx = s, .transfer = send_control };
+
+    s->batches = *b;
+    if (s->ends.loop.depth)
+        TRY(session_connect(s->session, s->ends.loop.begin, &begin));
+    return session_connect(s->session, s->ends.loop.control, &control);
+}
+
+const struct host_stream_record *system_link(const struct system *s, uint32_t value)
+{
+    return host_record(session_run_image(s->session)->host, end_of(s, value)->stream);
+}
+
 enum emu_status system_write_ahead(struct system *s, uint32_t value, const void *data)
 {
-    const struct lowered_network *n = s->program.network;
-
-    return session_write(s->session, n->in[op_graph_input_index(s->graph, value)].raw, data);
+    return write_bytes(s, s->graph->value[value].name, data, system_transfer_bytes(s, value));
 }
 
 static enum emu_status write_zeros(struct system *s, uint32_t value)

@@ -27,17 +27,25 @@ struct system_options {
         *progress; /* of the caller, borrowed: compiling is no time of what it does; NULL */
 };
 
+/* Who says which batches of an open loop there are: asked in no order, but for each again only what
+ * was said before. An error ends the run with it. */
+struct system_batches {
+    void *ctx;
+    enum emu_status (*has)(void *ctx, uint64_t batch, int *has);
+};
+
 struct system {
     const struct op_graph *graph; /* borrowed */
     struct arch arch;
     struct system_options options;
-    struct net_cache cache;     /* all zero before system_find() */
-    struct net_entry kept;      /* owned, found there; all zero: the program was compiled */
-    struct op_program program;  /* owned; all zero as long as nothing was compiled */
-    struct system_ends ends;    /* owned; of the program */
-    struct session *session;    /* owned; NULL before system_start() */
-    struct layer_cycles layers; /* owned; of a program that was found, or system_bill_layers() */
-    struct memory_facts memory; /* owned; of a program that was found or compiled */
+    struct net_cache cache;        /* all zero before system_find() */
+    struct net_entry kept;         /* owned, found there; all zero: the program was compiled */
+    struct op_program program;     /* owned; all zero as long as nothing was compiled */
+    struct system_ends ends;       /* owned; of the program */
+    struct session *session;       /* owned; NULL before system_start() */
+    struct system_batches batches; /* of an open loop that is connected */
+    struct layer_cycles layers;    /* owned; of a program that was found, or system_bill_layers() */
+    struct memory_facts memory;    /* owned; of a program that was found or compiled */
 };
 
 /* ---- the program ---- */
@@ -94,11 +102,6 @@ size_t system_transfer_bytes(const struct system *s, uint32_t value);
 enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
                             uint8_t **out, uint64_t *bytes) EMU_MUST_CHECK;
 
-/* Numbers of an input, rounded to what the chip has, as part of the image. EMU_USAGE (a number
- * beyond the range), EMU_NO_MEMORY. */
-enum emu_status system_fill(struct system *s, uint32_t value,
-                            const struct op_tensor *t) EMU_MUST_CHECK;
-
 /* ---- runs ---- */
 
 /* Loads the program into a machine. Where an overflow or a range is looked for in a program that
@@ -106,9 +109,9 @@ enum emu_status system_fill(struct system *s, uint32_t value,
 enum emu_status system_start(struct system *s, const struct session_options *o) EMU_MUST_CHECK;
 /* The machine is gone; another may be started. */
 void system_stop(struct system *s);
-/* Writes an input or a state before a run, reads an output or a state after it; values are those of
- * the graph. Reading: free with op_tensor_free. Errors: those of op_program_write() and
- * op_program_read(). */
+/* Writes an input or a state before a run, into the image as long as no machine was started; reads
+ * an output or a state after it; values are those of the graph. Reading: free with op_tensor_free.
+ * Errors: those of op_program_write() and op_program_read(). */
 enum emu_status system_write(struct system *s, uint32_t value,
                              const struct op_tensor *t) EMU_MUST_CHECK;
 enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *out) EMU_MUST_CHECK;
@@ -124,6 +127,12 @@ enum emu_status system_read_gradient(struct system *s, uint32_t state,
  * them. Errors: those of session_connect(). */
 enum emu_status system_connect(struct system *s, uint32_t value,
                                const struct session_calls *c) EMU_MUST_CHECK;
+/* Connects what the loop asks the host, once, before the first run. b is copied. Errors: those of
+ * session_connect(). */
+enum emu_status system_connect_batches(struct system *s,
+                                       const struct system_batches *b) EMU_MUST_CHECK;
+/* What has crossed the link for a streamed input or output so far; borrowed. */
+const struct host_stream_record *system_link(const struct system *s, uint32_t value);
 /* The first transfer of a streamed input for IO tiles that look ahead: they ask for the second one
  * while it is computed. Data as in a transfer. */
 enum emu_status system_write_ahead(struct system *s, uint32_t value,

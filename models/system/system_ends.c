@@ -1,12 +1,14 @@
 /* system_ends.c - the host's ends of a program, from the lowered network, or from JSON:
  *
  *   in, out  [element type, lanes, streamed, stream, elements of a transfer] each
+ *   loop     [depth, begin, control, tiles of a buffer, bytes on the fullest of them]
  */
 #include "models/system/system_ends.h"
 
 #include "emu/base/alloc.h"
 
 enum { NUMBERS = 5, LANES_MAX = 4, STREAMS_MAX = 65536 };
+#define NO_STREAM UINT32_MAX
 
 static enum emu_status ends_new(uint32_t ins, uint32_t outs, struct system_ends *e)
 {
@@ -47,6 +49,11 @@ enum emu_status system_ends_of(const struct lowered_network *n, const struct gra
         out->in[k] = end_of(&n->in[k], g);
     for (uint32_t k = 0; k < out->outs; k++)
         out->out[k] = end_of(&n->out[k], g);
+    out->loop = (struct system_loop){ .depth = n->loop.link.depth,
+                                      .begin = n->loop.begin,
+                                      .control = n->loop.control,
+                                      .buffer_tiles = n->loop.buffer_tiles,
+                                      .buffer_bytes = n->loop.buffer_bytes };
     return EMU_OK;
 }
 
@@ -65,14 +72,16 @@ static json_t *list_json(const struct system_end *e, uint32_t n)
 
 json_t *system_ends_json(const struct system_ends *e)
 {
-    return json_pack("{s:o, s:o}", "in", list_json(e->in, e->ins), "out",
-                     list_json(e->out, e->outs));
+    const struct system_loop *l = &e->loop;
+
+    return json_pack("{s:o, s:o, s:[IIIII]}", "in", list_json(e->in, e->ins), "out",
+                     list_json(e->out, e->outs), "loop", (json_int_t)l->depth, (json_int_t)l->begin,
+                     (json_int_t)l->control, (json_int_t)l->buffer_tiles,
+                     (json_int_t)l->buffer_bytes);
 }
 
-static int take_end(const json_t *row, struct system_end *e)
+static int take_numbers(const json_t *row, json_int_t v[NUMBERS])
 {
-    json_int_t v[NUMBERS];
-
     for (size_t i = 0; i < NUMBERS; i++) {
         const json_t *n = json_array_get(row, i);
 
@@ -80,6 +89,15 @@ static int take_end(const json_t *row, struct system_end *e)
             return 0;
         v[i] = json_integer_value(n);
     }
+    return 1;
+}
+
+static int take_end(const json_t *row, struct system_end *e)
+{
+    json_int_t v[NUMBERS];
+
+    if (!take_numbers(row, v))
+        return 0;
     *e = (struct system_end){ .elem = (enum elem)v[0],
                               .lanes = (unsigned)v[1],
                               .is_streamed = v[2] != 0,
@@ -97,9 +115,29 @@ static int take_list(const json_t *list, struct system_end *e, uint32_t n)
     return good;
 }
 
+static int is_stream(json_int_t n)
+{
+    return n < STREAMS_MAX || n == NO_STREAM;
+}
+
+static int take_loop(const json_t *row, struct system_loop *l)
+{
+    json_int_t v[NUMBERS];
+
+    if (!take_numbers(row, v))
+        return 0;
+    *l = (struct system_loop){ .depth = (uint32_t)v[0],
+                               .begin = (uint32_t)v[1],
+                               .control = (uint32_t)v[2],
+                               .buffer_tiles = (uint32_t)v[3],
+                               .buffer_bytes = (uint64_t)v[4] };
+    return v[0] <= PREFETCH_MAX_DEPTH && is_stream(v[1]) && is_stream(v[2]) && v[3] <= UINT32_MAX;
+}
+
 int system_ends_take(const json_t *o, const struct op_graph *g, struct system_ends *out)
 {
     return ends_new(g->inputs, g->outputs, out) == EMU_OK &&
            take_list(json_object_get(o, "in"), out->in, out->ins) &&
-           take_list(json_object_get(o, "out"), out->out, out->outs);
+           take_list(json_object_get(o, "out"), out->out, out->outs) &&
+           take_loop(json_object_get(o, "loop"), &out->loop);
 }

@@ -16,9 +16,18 @@ struct system_end {
     uint64_t elements; /* and those of a transfer, with what fills it up */
 };
 
+/* Of an open loop: the streams by which the host says what comes, and the buffers. */
+struct system_loop {
+    uint32_t depth;          /* batches that IO tiles hold */
+    uint32_t begin, control; /* as in struct prefetch; UINT32_MAX: there is none */
+    uint32_t buffer_tiles;
+    uint64_t buffer_bytes;
+};
+
 struct system_ends {
     struct system_end *in, *out; /* owned; by input and by output of the graph */
     uint32_t ins, outs;
+    struct system_loop loop;
 };
 
 /* Those of a program. EMU_NO_MEMORY. Free with system_ends_free(). */

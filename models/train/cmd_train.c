@@ -400,21 +400,16 @@ static void superstep_done(void *ctx, const struct machine_superstep *s)
         progress_meter_add(&t->meter, 1);
 }
 
-/* The image of the step, with what the first one begins with, before --resume. Values are needed
- * for that, so it is a machine of its own. */
+/* The image of the step, with what the first one begins with, before --resume. */
 static enum emu_status write_image(struct training *t)
 {
-    const struct session_options o = { .threads = (unsigned)t->q->threads };
     enum emu_status s;
 
     if (!t->image)
         return EMU_OK;
-    s = train_chip_begin(&t->chip, &o);
-    if (s == EMU_OK)
-        s = train_chip_image(&t->chip, train_rate(&t->schedule, 0));
+    s = train_chip_image(&t->chip, train_rate(&t->schedule, 0));
     if (s == EMU_OK)
         s = image_write_to(system_image(&t->chip.system), t->image);
-    train_chip_end(&t->chip);
     return output_finish(&t->image, s);
 }
 

@@ -83,13 +83,19 @@ static enum emu_status write_state(struct train_chip *t, uint32_t state)
     return s;
 }
 
-enum emu_status train_chip_begin(struct train_chip *t, const struct session_options *o)
+static enum emu_status write_states(struct train_chip *t)
 {
-    TRY(system_start(&t->system, o));
     for (uint32_t k = 0; k < t->g->inputs; k++) {
         if (t->g->value[t->g->input[k]].kind == OP_STATE)
             TRY(write_state(t, t->g->input[k]));
     }
+    return EMU_OK;
+}
+
+enum emu_status train_chip_begin(struct train_chip *t, const struct session_options *o)
+{
+    TRY(system_start(&t->system, o));
+    TRY(write_states(t));
     return train_chip_connect(t);
 }
 
@@ -246,11 +252,11 @@ enum emu_status train_chip_time(struct train_chip *t)
 
 enum emu_status train_chip_image(struct train_chip *t, double rate)
 {
+    TRY(write_states(t));
     TRY(system_write_zeros(&t->system));
     if (t->looks_ahead)
         TRY(train_chip_first(t));
-    TRY(write_step(t, rate));
-    return session_image_inputs(t->system.session, system_compiled(&t->system));
+    return write_step(t, rate);
 }
 
 enum emu_status train_chip_scores(struct train_chip *t, const struct op_tensor *data,

@@ -106,9 +106,9 @@ enum emu_status train_chip_update(struct train_chip *t, const struct train_feed 
 
 /* One step on zeros, for the timing engine, which has no values. */
 enum emu_status train_chip_time(struct train_chip *t) EMU_MUST_CHECK;
-/* Makes what the next step begins with inputs of the program's image: states, rate, seeds; of
- * pictures and targets zeros, if the host writes them before a step. Before the first step of a
- * session with values. Errors: those of session_image_inputs(). */
+/* Writes what the first step begins with into the program's image: states, rate, seeds; of pictures
+ * and targets zeros, if the host writes them before a step. Before train_chip_begin(). Errors:
+ * those of system_write(). */
 enum emu_status train_chip_image(struct train_chip *t, double rate) EMU_MUST_CHECK;
 
 /* The scores of a batch, of a graph made by train_eval_make(). */
