@@ -4,11 +4,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "models/lower/lower_options.h"
 #include "models/operators/op_hash.h"
 
-#define KIND "network"
+#define KIND      "network"
+#define KIND_NEED "need"
 
 /* ---- keys ---- */
 
@@ -230,4 +232,28 @@ enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled 
     net_cache_label(&c->in, label, sizeof(label));
     TRY(disk_cache_begin(&c->disk, c->key, KIND, label, &w));
     return disk_cache_end(&c->disk, &w, net_entry_write(program, k, names, more, w.out));
+}
+
+/* ---- networks that do not fit ---- */
+
+int net_cache_find_need(const struct net_cache *c, uint64_t *need)
+{
+    struct disk_cache_entry e;
+    int good;
+
+    if (!disk_cache_read(&c->disk, c->key, KIND_NEED, &e))
+        return 0;
+    good = e.bytes == sizeof(*need);
+    if (good)
+        memcpy(need, e.body, sizeof(*need));
+    disk_cache_entry_free(&e);
+    return good;
+}
+
+enum emu_status net_cache_keep_need(const struct net_cache *c, uint64_t need)
+{
+    char label[DISK_CACHE_LABEL_MAX];
+
+    net_cache_label(&c->in, label, sizeof(label));
+    return disk_cache_keep(&c->disk, c->key, KIND_NEED, label, &need, sizeof(need));
 }

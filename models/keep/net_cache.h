@@ -50,6 +50,11 @@ int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *
 enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
                                const struct layer_cycles *k, const char *names,
                                json_t *more) EMU_MUST_CHECK;
+/* The bytes of the tile that needs most of a network that does not fit, so that it need not be
+ * compiled again only to know that. Returns 0 when nothing is known of it. */
+int net_cache_find_need(const struct net_cache *c, uint64_t *need);
+/* Keeps them. Errors: EMU_IO, EMU_NO_MEMORY: they are not kept. */
+enum emu_status net_cache_keep_need(const struct net_cache *c, uint64_t need) EMU_MUST_CHECK;
 /* One line: "efficientnet-b4, 380x380, batch 1, on mk2, seed 1"; "FILE.onnx, on mk2, parameters of
  * the file". */
 void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes);

@@ -491,19 +491,11 @@ static enum emu_status execute(struct model_run *m)
 /* A network that only --report compiles is not kept: other runs would find it. */
 static void keep_program(struct model_run *m)
 {
-    enum emu_status s;
-    int kept;
-
     /* A run from the cache does not look at the weights of a network by name. */
     if (m->source.net && m->source.not_finite.rows)
         return;
     fflush(stdout); /* people read the answer meanwhile */
-    progress_skip(&m->progress);
-    s = system_keep(&m->system, m->source.weights ? m->source.weights->names : NULL, NULL, &kept);
-    if (kept)
-        progress_report(&m->progress, "cache", "kept for the next run");
-    else if (s != EMU_OK)
-        progress_report(&m->progress, "cache", "not kept: %s", emu_error());
+    system_keep(&m->system, m->source.weights ? m->source.weights->names : NULL, NULL);
 }
 
 /* Whether nothing but cycles is asked for. */

@@ -44,8 +44,9 @@ struct streaming {
     const struct request *q; /* borrowed */
     struct stream_options options;
     struct arch arch;
-    struct model_source source; /* owned, like the following */
-    struct stream_network net;  /* of the source */
+    struct model_source source;     /* owned, like the following */
+    struct stream_network net;      /* of the source */
+    struct net_cache_input kept_as; /* the same */
     struct picture_stream *stream;
     struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
@@ -402,6 +403,12 @@ static enum emu_status compile(struct streaming *x)
     TRY(take_first(x));
     TRY(model_source_finish(&x->source, &x->progress));
     TRY(say_maker(x));
+    x->options.progress = &x->progress;
+    if (!request_profiles(x->q)) /* which need the compiler's own objects */
+        x->options.kept_as = &x->kept_as;
+    x->kept_as = (struct net_cache_input){
+        .choice = &x->source.choice, .net = x->source.net, .model = x->source.model, .request = x->q
+    };
     return stream_new(&x->net, &x->arch, &x->options, &x->stream);
 }
 
@@ -525,6 +532,8 @@ static enum emu_status run(struct streaming *x)
     if (request_findings(x->q, system_machine(stream_system(x->stream)), 0))
         x->code = EXIT_FAULTED;
     TRY(print_answer(x));
+    fflush(stdout); /* people read the answer meanwhile */
+    stream_keep(x->stream);
     return program_profile(x->q, system_compiled(stream_system(x->stream)),
                            stream_system(x->stream)->session, &x->profile);
 }

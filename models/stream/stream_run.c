@@ -38,7 +38,8 @@ static void init_system(struct picture_stream *s)
                                              .compile = s->o.compile,
                                              .schedules = s->o.schedules,
                                              .outlook = s->o.outlook },
-                                .folder = s->o.folder };
+                                .folder = s->o.folder,
+                                .progress = s->o.progress };
 
     o.program.lower.loop.is_open = 1;
     o.program.lower.loop.results = 1;
@@ -51,7 +52,9 @@ static enum emu_status build(struct picture_stream *s)
     s->scores = emu_alloc(s->net->classes, sizeof(*s->scores));
     if (!s->scores)
         return FAIL(NO_MEMORY, "scores");
-    TRY(system_build(&s->system));
+    if (!s->o.kept_as ||
+        !system_find_ready(&s->system, s->o.kept_as, "a stream of", s->o.session.timing))
+        TRY(system_build(&s->system));
     s->record.batch_bytes = system_transfer_bytes(&s->system, s->in);
     return stream_input_init(&s->input, s->net, s->o.input,
                              s->record.batch_bytes / elem_bytes(s->o.input),
@@ -98,6 +101,11 @@ void stream_free(struct picture_stream *s)
 struct system *stream_system(struct picture_stream *s)
 {
     return &s->system;
+}
+
+void stream_keep(struct picture_stream *s)
+{
+    system_keep(&s->system, NULL, NULL);
 }
 
 const struct stream_record *stream_record(const struct picture_stream *s)

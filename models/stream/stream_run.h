@@ -17,6 +17,9 @@ struct stream_options {
                                    is the stream's */
     enum elem input;            /* how pictures cross the link: u8, f16 or f32; three channels */
     const char *folder;         /* of what is kept between runs, as in struct system_options */
+    const struct net_cache_input *kept_as; /* borrowed, what names the program there, as in
+                                              system_find_ready(); NULL: it is compiled */
+    struct progress *progress;             /* as in struct system_options */
     struct compile_options compile;
     struct session_options session;   /* threads, plain, check, host */
     struct schedule_store *schedules; /* as in struct op_program_options, like outlook */
@@ -96,6 +99,8 @@ struct system *stream_system(struct picture_stream *s);
  * what was done. EMU_FAULT: the machine faulted. */
 enum emu_status stream_run(struct picture_stream *s,
                            const struct stream_calls *calls) EMU_MUST_CHECK;
+/* Keeps the program for the next stream, if it was compiled now. After stream_run(). */
+void stream_keep(struct picture_stream *s);
 const struct stream_record *stream_record(const struct picture_stream *s);
 
 #endif

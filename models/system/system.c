@@ -49,13 +49,20 @@ int system_find_ready(struct system *s, const struct net_cache_input *in, const 
                       int for_timing)
 {
     struct net_cache_input ready = *in;
+    char label[DISK_CACHE_LABEL_MAX];
 
     ready.graph = s->graph;
     ready.lower = &s->options.program.lower;
     ready.what = what;
     ready.arch = &s->arch;
     ready.exchange = s->options.program.compile.exchange;
-    return system_find(s, &ready, for_timing);
+    if (!system_find(s, &ready, for_timing))
+        return 0;
+    net_cache_label(&ready, label, sizeof(label));
+    if (s->options.progress)
+        progress_report(s->options.progress, "cache",
+                        "reused: lower, exchange, place, emit; ran: graph, load; %s", label);
+    return 1;
 }
 
 const json_t *system_more(const struct system *s)
@@ -126,22 +133,46 @@ enum emu_status system_bill_layers(struct system *s)
                : op_bill_init(s->program.network, s->program.compiled, &s->arch, &s->layers);
 }
 
-enum emu_status system_keep(struct system *s, const char *names, json_t *more, int *kept)
+static enum emu_status keep(struct system *s, const char *names, json_t *more)
 {
     enum emu_status st;
     json_t *o;
 
-    *kept = 0;
-    if (!s->cache.disk.folder[0] || !s->program.compiled ||
-        op_plans_hopeless(&s->program.network->plans, &s->arch))
-        return EMU_OK;
+    if (!s->layers.row)
+        TRY(system_bill_layers(s));
     o = json_pack("{s:o, s:O?}", "ends", system_ends_json(&s->ends), "of", more);
     if (!o)
         return FAIL(NO_MEMORY, "an entry of the cache");
     st = net_cache_keep(&s->cache, s->program.compiled, &s->layers, names, o);
     json_decref(o);
-    *kept = st == EMU_OK;
     return st;
+}
+
+void system_keep(struct system *s, const char *names, json_t *more)
+{
+    struct progress none = progress_begin(NULL),
+                    *progress = s->options.progress ? s->options.progress : &none;
+
+    if (!s->cache.disk.folder[0] || s->kept.image || !system_fits(s) ||
+        op_plans_hopeless(&s->program.network->plans, &s->arch))
+        return;
+    progress_skip(progress);
+    if (keep(s, names, more) == EMU_OK)
+        progress_report(progress, "cache", "kept for the next run");
+    else
+        progress_report(progress, "cache", "not kept: %s", emu_error());
+}
+
+uint64_t system_known_need(const struct system *s)
+{
+    uint64_t need;
+
+    return s->cache.disk.folder[0] && net_cache_find_need(&s->cache, &need) ? need : 0;
+}
+
+enum emu_status system_keep_need(const struct system *s)
+{
+    return s->cache.disk.folder[0] ? net_cache_keep_need(&s->cache, s->program.need_bytes) : EMU_OK;
 }
 
 enum emu_status system_set_arch(struct system *s, const struct arch *a)

@@ -61,7 +61,7 @@ void system_free(struct system *s);
  * or not whole. */
 int system_find(struct system *s, const struct net_cache_input *in, int for_timing);
 /* The same by the graph itself, which is ready, and the options; of `in` choice, net, model and
- * request name the entry for people, with `what` before them. */
+ * request name the entry for people, with `what` before them. Progress says that it was found. */
 int system_find_ready(struct system *s, const struct net_cache_input *in, const char *what,
                       int for_timing);
 /* Makes the graph ready, plans and compiles. EMU_OK also for a network that does not fit
@@ -78,14 +78,19 @@ struct compiled *system_compiled(const struct system *s);
 /* Fills s->layers, without cycles; of a program that was found they are there. Also for one that
  * does not fit. Errors: those of op_bill_init(). */
 enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
-/* Keeps a program that was compiled, under what system_find() looked for, before anything is filled
- * into its image. names: of the weights' tensors, NULL without a file. *kept 0: there is no cache,
- * or it is no program to be kept. more: what else the caller wants to know of it (system_more()),
- * or NULL; borrowed. EMU_IO, EMU_NO_MEMORY: it is not kept. */
-enum emu_status system_keep(struct system *s, const char *names, json_t *more,
-                            int *kept) EMU_MUST_CHECK;
+/* Keeps a program that was compiled, if there is a cache and it fits, under what system_find()
+ * looked for; before anything is written into its image. names: of the weights' tensors, NULL
+ * without a file. more: what else the caller wants to know of it (system_more()), or NULL;
+ * borrowed. Progress says whether it was kept; nothing depends on it. */
+void system_keep(struct system *s, const char *names, json_t *more);
 /* What was kept with a program that was found; borrowed. NULL: nothing, or it was compiled. */
 const json_t *system_more(const struct system *s);
+/* Of a network that was not found: what it is known to need, since it was compiled before and did
+ * not fit; 0: nothing is known. */
+uint64_t system_known_need(const struct system *s);
+/* Keeps what a network needs that was built and does not fit. EMU_IO, EMU_NO_MEMORY: it is not
+ * kept. */
+enum emu_status system_keep_need(const struct system *s) EMU_MUST_CHECK;
 /* Another machine for the same program: image_set_arch(). */
 enum emu_status system_set_arch(struct system *s, const struct arch *a) EMU_MUST_CHECK;
 
