@@ -275,13 +275,12 @@ static void set_schedule(struct training *t)
 static enum emu_status compile_one(struct training *t, struct op_graph *g,
                                    const struct train_step *step, struct train_chip *chip)
 {
-    const struct network_choice choice = network_choice_of(t->q);
-    struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
+    struct train_chip_options o = { .program = { .lower = network_lowering(&t->choice),
                                                  .compile = compile_options_of(t->q) },
                                     .loss_scale = t->loss_scale,
                                     .dynamic_scale = t->dynamic_scale,
                                     .seed = t->at.seed,
-                                    .folder = t->tries ? "" : choice.cache,
+                                    .folder = t->tries ? "" : t->choice.cache,
                                     .batches = chip == &t->chip ? t->accumulate : 1 };
 
     o.program.lower.real = t->real;
@@ -296,6 +295,11 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     TRY(train_graph_check(t->q, &t->arch, "in a step of training", g));
     o.program.outlook = t->tries;
     o.program.compile.progress = t->tries ? NULL : o.program.compile.progress;
+    if (!t->tries && !request_profiles(t->q)) /* which need the compiler's own objects */
+        o.kept_as = &t->kept_as;
+    o.what = chip == &t->chip ? "a step of training" : "an evaluation of";
+    o.for_timing = t->q->engine && !t->image;
+    o.progress = &t->progress;
     t->chip_options = chip == &t->chip ? o : t->chip_options;
     TRY(train_chip_new(&t->arch, g, step, &o, chip));
     progress_skip(&t->progress);
@@ -385,11 +389,37 @@ static enum emu_status compile(struct training *t)
 {
     struct train_step step;
 
+    t->choice = network_choice_of(t->q);
+    t->kept_as = (struct net_cache_input){
+        .choice = &t->choice, .net = t->source.net, .model = t->source.model, .request = t->q
+    };
     TRY(compile_step(t));
     if (!t->test_data || !chip_fits(&t->chip))
         return EMU_OK;
     TRY(train_eval_make(t->test_source.graph, &step));
     return compile_one(t, t->test_source.graph, &step, &t->test_chip);
+}
+
+/* What the supersteps of the step are for: of a program that was found it was kept. */
+static enum emu_status know_passes(struct training *t)
+{
+    if (system_compiled(&t->chip.system))
+        return train_passes_of(&t->chip, &t->passes);
+    if (!train_passes_take(system_more(&t->chip.system), &t->passes))
+        train_passes_free(&t->passes);
+    return EMU_OK;
+}
+
+/* For the next training; nothing depends on it. */
+static void keep_programs(struct training *t)
+{
+    json_t *passes = train_passes_json(&t->passes);
+
+    fflush(stdout); /* people read the answer meanwhile */
+    if (passes)
+        system_keep(&t->chip.system, NULL, passes);
+    json_decref(passes);
+    system_keep(&t->test_chip.system, NULL, NULL);
 }
 
 static void superstep_done(void *ctx, const struct machine_superstep *s)
@@ -418,7 +448,6 @@ static enum emu_status begin_machines(struct training *t)
     struct session_options o = session_options_of(t->q);
     size_t supersteps;
 
-    TRY(train_passes_of(&t->chip, &t->passes));
     supersteps = t->passes.supersteps;
     o.record = supersteps || o.record_exchanges;
     if (t->link.io_tiles) /* which have fewer of their own */
@@ -527,8 +556,9 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
     return s;
 }
 
-static enum emu_status report_unfit(struct training *t, const struct system *s)
+static enum emu_status report_unfit(struct training *t, struct train_chip *chip)
 {
+    const struct system *s = &chip->system;
     const struct fit_subject subject = { .q = t->q,
                                          .arch = &t->arch,
                                          .need_bytes = system_need_bytes(s),
@@ -538,6 +568,8 @@ static enum emu_status report_unfit(struct training *t, const struct system *s)
                                          .ctx = t };
     struct fit_findings found;
 
+    if (!system_compiled(s))
+        TRY(train_chip_build(chip));
     fit_search(&subject, &found);
     TRY(fit_report(t->q, system_compiled(s), &found, stdout, &t->code));
     return program_profile_unfit(t->q, system_compiled(s), NULL, NULL, &t->profile);
@@ -554,15 +586,20 @@ static enum emu_status train(struct training *t)
     enum emu_status s;
 
     if (!chip_fits(&t->chip))
-        return report_unfit(t, &t->chip.system);
+        return report_unfit(t, &t->chip);
     if (t->test_data && !chip_fits(&t->test_chip))
-        return report_unfit(t, &t->test_chip.system);
+        return report_unfit(t, &t->test_chip);
+    TRY(know_passes(t));
+    if (t->image) /* while nothing is written into it */
+        keep_programs(t);
     TRY(write_image(t));
     TRY(begin_machines(t));
     if (t->q->engine) {
         TRY(training_time(t));
         t->code = EXIT_RAN;
         TRY(training_report(t, stdout));
+        if (!t->image)
+            keep_programs(t);
         return write_profile(t);
     }
     TRY(make_tensors(t));
@@ -575,6 +612,8 @@ static enum emu_status train(struct training *t)
     tell_findings(t);
     interrupt_release();
     TRY(training_report(t, stdout));
+    if (!t->image)
+        keep_programs(t);
     return write_profile(t);
 }
 

@@ -13,11 +13,37 @@ struct train_chip_options train_chip_usual(void)
     };
 }
 
+/* Whether there is nothing to compile: the program was kept, or is known not to fit. */
+static int find(struct system *s, const struct train_chip_options *o)
+{
+    uint64_t need;
+
+    if (!o->kept_as)
+        return 0;
+    if (system_find_ready(s, o->kept_as, o->what, o->for_timing))
+        return 1;
+    need = system_known_need(s);
+    if (need <= s->arch.mem_bytes)
+        return 0;
+    s->program.need_bytes = need;
+    return 1;
+}
+
+enum emu_status train_chip_build(struct train_chip *t)
+{
+    TRY(system_build(&t->system));
+    if (!system_fits(&t->system)) /* a failure only costs the next run some time */
+        (void)!system_keep_need(&t->system);
+    return EMU_OK;
+}
+
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out)
 {
-    struct system_options with = { .program = o->program, .folder = o->folder };
+    struct system_options with = { .program = o->program,
+                                   .folder = o->folder,
+                                   .progress = o->progress };
     struct lower_options *lower = &with.program.lower;
 
     *out = (struct train_chip){ .g = g,
@@ -31,7 +57,7 @@ enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
     else
         lower->loop.batches = out->batches;
     system_init(&out->system, a, g, &with);
-    return system_build(&out->system);
+    return find(&out->system, o) ? EMU_OK : train_chip_build(out);
 }
 
 void train_chip_end(struct train_chip *t)

@@ -8,10 +8,17 @@
 struct train_chip_options {
     struct op_program_options program;
     const char *folder; /* of what is kept between runs, as in struct system_options */
-    double loss_scale;  /* what the loss is multiplied with before its gradients are made */
-    int dynamic_scale;  /* it is the first one */
-    uint64_t seed;      /* of everything that is drawn */
-    uint32_t batches;   /* micro batches of a step, in a loop on the chip; 0: one */
+    /* Borrowed, what names the program there, as in system_find_ready(), and `what` before it;
+     * NULL: it is compiled. A program that is known not to fit is not compiled again
+     * (system_known_need()). */
+    const struct net_cache_input *kept_as;
+    const char *what;
+    int for_timing;            /* only the timing engine is to run it */
+    struct progress *progress; /* as in struct system_options */
+    double loss_scale;         /* what the loss is multiplied with before its gradients are made */
+    int dynamic_scale;         /* it is the first one */
+    uint64_t seed;             /* of everything that is drawn */
+    uint32_t batches;          /* micro batches of a step, in a loop on the chip; 0: one */
     /* program.lower.loop.link: what is of a micro batch goes through its IO tiles;
      * program.lower.loop.pixels: with bytes as pictures, of which the feed gives the numbers 0 to
      * 255. */
@@ -77,12 +84,15 @@ struct train_chip {
     uint32_t results;           /* streams of them */
 };
 
-/* Plans and compiles a step; train_chip_begin() makes a machine of it. EMU_OK also for a program
- * that does not fit (system_fits()). Errors: those of system_build(). Free
- * with train_chip_free. */
+/* Plans and compiles a step, or finds it; train_chip_begin() makes a machine of it. EMU_OK also for
+ * a program that does not fit (system_fits()). Errors: those of system_build(). Free with
+ * train_chip_free. */
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out) EMU_MUST_CHECK;
+/* Compiles one that does not fit and was not compiled for that reason: for those who want to say
+ * why. Errors: those of system_build(). */
+enum emu_status train_chip_build(struct train_chip *t) EMU_MUST_CHECK;
 void train_chip_free(struct train_chip *t); /* t may be all zero */
 /* Loads the program into a machine and gives all states their numbers; those without any are 0. */
 enum emu_status train_chip_begin(struct train_chip *t,

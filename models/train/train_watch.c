@@ -58,6 +58,7 @@ enum emu_status train_watch(const struct arch *a, struct train_chip *chip,
     enum emu_status s;
 
     where[0] = '\0';
+    with.kept_as = NULL; /* sums are read where the compiler says that they are */
     with.program.lower.watch = 1;
     with.program.lower.share_blocks = SHARE_NONE; /* every group has sums of its own */
     s = train_chip_new(a, chip->g, &chip->step, &with, &w);

@@ -34,6 +34,8 @@ struct training {
     struct dataset *data, *test_data; /* owned; test_data NULL: there is none */
     struct batches batches, test_batches;
     struct train_source source, test_source;
+    struct network_choice choice;
+    struct net_cache_input kept_as; /* of them, as the cache knows them */
     struct train_optimiser optimiser;
     struct train_schedule schedule;
     double loss_scale, smoothing;
