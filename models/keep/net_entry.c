@@ -153,7 +153,8 @@ static int take_text(const json_t *row, struct layer_text *out)
     return 1;
 }
 
-/* Rows ascend, and the last one is that of no layer. */
+/* Rows ascend, and the last one is that of no layer. None: the order of the program depends on
+ * data. */
 static int take_rows(const json_t *list, struct layer_cycles *k)
 {
     size_t rows = json_array_size(list), i;
@@ -163,7 +164,7 @@ static int take_rows(const json_t *list, struct layer_cycles *k)
     k->row = emu_alloc(rows + 1, sizeof(*k->row));
     k->plan = emu_alloc(rows + 1, sizeof(*k->plan));
     k->text = emu_alloc(rows + 1, sizeof(*k->text));
-    good = rows && k->row && k->plan && k->text;
+    good = k->row && k->plan && k->text;
     for (i = 0; good && i < rows; i++) {
         int last = i + 1 == rows;
         uint64_t v[ROW_NUMBERS];

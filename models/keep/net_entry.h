@@ -28,7 +28,8 @@ struct net_entry { /* all owned */
 };
 
 /* Writes the body of an entry. c is a program that fits, with the image as it is to be kept; k as
- * layer_cycles_init() made it; names and more may be NULL. Errors: EMU_IO, EMU_NO_MEMORY. */
+ * layer_cycles_init() made it, or all zero; names and more may be NULL. Errors: EMU_IO,
+ * EMU_NO_MEMORY. */
 enum emu_status net_entry_write(const struct compiled *c, const struct layer_cycles *k,
                                 const char *names, json_t *more,
                                 const struct output_file *out) EMU_MUST_CHECK;

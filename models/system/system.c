@@ -138,8 +138,11 @@ static enum emu_status keep(struct system *s, const char *names, json_t *more)
     enum emu_status st;
     json_t *o;
 
-    if (!s->layers.row)
-        TRY(system_bill_layers(s));
+    if (!s->layers.row) {
+        st = system_bill_layers(s);
+        if (st != EMU_OK && st != EMU_USAGE) /* of a loop that the host ends there are no layers */
+            return st;
+    }
     o = json_pack("{s:o, s:O?}", "ends", system_ends_json(&s->ends), "of", more);
     if (!o)
         return FAIL(NO_MEMORY, "an entry of the cache");
