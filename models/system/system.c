@@ -255,12 +255,12 @@ void system_stop(struct system *s)
     s->session = NULL;
 }
 
-/* Bytes of an input, by its name: into the image as long as there is no machine. */
+/* Bytes of an input or a state, by its name: into the image as long as there is no machine. */
 static enum emu_status write_bytes(struct system *s, const char *name, const void *data,
                                    uint64_t bytes)
 {
     if (s->session)
-        return run_input_write(session_run_image(s->session), name, data, bytes);
+        return session_value_write(s->session, name, data, bytes);
     return s->kept.image ? image_fill_input(s->kept.image, name, data)
                          : compiled_fill_input(s->program.compiled, name, data);
 }
@@ -271,8 +271,6 @@ enum emu_status system_write(struct system *s, uint32_t value, const struct op_t
     uint64_t bytes;
     uint8_t *data;
 
-    if (s->session && !s->kept.image)
-        return op_program_write(&s->program, s->session, op_graph_input_index(s->graph, value), t);
     TRY(system_pack(s, value, t, &data, &bytes));
     st = write_bytes(s, s->graph->value[value].name, data, bytes);
     emu_free(data);
@@ -312,10 +310,8 @@ static enum emu_status read_named(struct system *s, const char *name, const stru
     memset(out, 0, sizeof(*out));
     if (e == ELEM_COUNT)
         return FAIL(BAD_IMAGE, "an image without an output '%.200s'", name);
-    if (!run_has_values(r))
-        return FAIL(USAGE, "the timing engine has no values to read");
     data = emu_alloc(bytes + 1, 1);
-    st = data ? run_output_read(r, name, data, bytes) : FAIL(NO_MEMORY, "%s", name);
+    st = data ? session_value_read(s->session, name, data, bytes) : FAIL(NO_MEMORY, "%s", name);
     if (st == EMU_OK)
         st = op_numbers_unpack(e, data, shape, out);
     emu_free(data);
