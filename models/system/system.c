@@ -325,6 +325,11 @@ enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *
     return read_named(s, v->name, &v->shape, out);
 }
 
+int system_has_gradient(const struct system *s, uint32_t state)
+{
+    return find_output(system_image(s), op_gradient_name(s->graph->value[state].name).at) != NULL;
+}
+
 enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op_tensor *out)
 {
     const struct op_value *v = &s->graph->value[state];

@@ -123,6 +123,8 @@ enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *
 /* Zeros for all inputs that are no states and that no stream brings: a machine wants them written
  * even where nobody looks at numbers. */
 enum emu_status system_write_zeros(struct system *s) EMU_MUST_CHECK;
+/* Whether the gradient of a state can be read (lower_options.gradients). */
+int system_has_gradient(const struct system *s, uint32_t state);
 /* The gradient of a state that was kept (lower_options.gradients), as the program has it. The same.
  */
 enum emu_status system_read_gradient(struct system *s, uint32_t state,

@@ -31,6 +31,8 @@ struct evaluating {
     struct train_source source;
     struct train_pictures prepared;
     struct batches batches;
+    struct network_choice choice;
+    struct net_cache_input kept_as; /* of the source, as the cache knows it */
     struct train_chip chip;
     struct evaluation result;
     int tries; /* 1: only whether the program fits is wanted (fit_search.h) */
@@ -75,13 +77,19 @@ static enum emu_status open_network(struct evaluating *e)
 
 static enum emu_status compile(struct evaluating *e)
 {
-    const struct network_choice choice = network_choice_of(e->q);
     struct op_graph *g = e->source.graph;
-    struct train_chip_options o = { .program = { .lower = network_lowering(&choice),
-                                                 .compile = compile_options_of(e->q) },
-                                    .folder = e->tries ? "" : choice.cache };
+    struct train_chip_options o = { .program = { .compile = compile_options_of(e->q) },
+                                    .what = "an evaluation of",
+                                    .progress = &e->progress };
     struct train_step step;
 
+    e->choice = network_choice_of(e->q);
+    e->kept_as = (struct net_cache_input){
+        .choice = &e->choice, .net = e->source.net, .model = e->source.model, .request = e->q
+    };
+    o.program.lower = network_lowering(&e->choice);
+    o.folder = e->tries ? "" : e->choice.cache;
+    o.kept_as = e->tries ? NULL : &e->kept_as;
     o.program.lower.real = model_request(e->q)->format == F32_F32 ? ELEM_F32 : ELEM_F16;
     o.program.lower.states =
         model_request(e->q)->format == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
@@ -273,6 +281,8 @@ static enum emu_status report_unfit(struct evaluating *e, int *code)
                                          .ctx = e };
     struct fit_findings found;
 
+    if (!system_compiled(&e->chip.system))
+        TRY(train_chip_build(&e->chip));
     fit_search(&subject, &found);
     return fit_report(e->q, system_compiled(&e->chip.system), &found, stdout, code);
 }
@@ -288,7 +298,10 @@ static enum emu_status evaluate(struct evaluating *e, int *code)
         return report_unfit(e, code);
     TRY(score(e));
     interrupt_release();
-    return report(e, code);
+    TRY(report(e, code));
+    fflush(stdout); /* people read the answer meanwhile */
+    system_keep(&e->chip.system, NULL, NULL);
+    return EMU_OK;
 }
 
 int cmd_evaluate(const struct request *q)

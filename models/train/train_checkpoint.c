@@ -230,17 +230,18 @@ enum emu_status train_parameters_write(struct train_chip *chip, const struct tra
 
 static enum emu_status add_gradients(struct train_chip *chip, struct written *w)
 {
-    const struct lowered_network *n = chip->system.program.network;
-
-    w->tensor = emu_alloc(n->gradients + 1, sizeof(*w->tensor));
+    w->tensor = emu_alloc(chip->g->inputs + 1, sizeof(*w->tensor));
     if (!w->tensor)
         return FAIL(NO_MEMORY, "gradients");
-    for (uint32_t k = 0; k < n->gradients; k++) {
+    for (uint32_t k = 0; k < chip->g->inputs; k++) {
+        uint32_t parameter = chip->g->input[k];
         struct op_tensor numbers;
 
-        TRY(add_tensor(&chip->g->value[n->gradient[k].value], 0, w));
-        TRY(train_chip_gradient(chip, n->gradient[k].value, &numbers));
-        put_numbers(&w->tensor[k], &numbers);
+        if (!system_has_gradient(&chip->system, parameter))
+            continue;
+        TRY(add_tensor(&chip->g->value[parameter], 0, w));
+        TRY(train_chip_gradient(chip, parameter, &numbers));
+        put_numbers(&w->tensor[w->n - 1], &numbers);
     }
     return EMU_OK;
 }

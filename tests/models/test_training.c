@@ -2,6 +2,7 @@
  * stopped goes on to the same bits, what is refused.
  */
 #include <glob.h>
+#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -653,6 +654,52 @@ static void the_image_of_a_step(void **state)
     assert_non_null(strstr(emu_error(), "parameters need values, and --engine timing has none"));
 }
 
+/* Entries of the cache of a kind. */
+static unsigned entries(const char *kind)
+{
+    char pattern[PATH];
+    unsigned n;
+    glob_t g;
+
+    snprintf(pattern, sizeof(pattern), "%s/cache/*.%s", dir, kind);
+    n = glob(pattern, 0, NULL, &g) ? 0 : (unsigned)g.gl_pathc;
+    globfree(&g);
+    return n;
+}
+
+/* A step from the cache: with gradients, as an image, by streams and without; the bits are those of
+ * the one that was compiled, and nothing is compiled again. */
+static void kept_steps_have_the_same_bits(void **state)
+{
+#define KEPT(name, ...)                                                                            \
+    assert_int_equal(TRAIN(__VA_ARGS__, "--limit", "3", "--cache", in_dir("cache"),                \
+                           "--checkpoint", in_dir(name)),                                          \
+                     EXIT_RAN)
+#define STREAMS "--set", "mem_bytes=262144", "--io-tiles", "2", "--accumulate", "2"
+    (void)state;
+    KEPT("a", "--gradients", in_dir("gradients"));
+    assert_int_equal(entries("network"), 2); /* the step and the evaluation */
+    KEPT("b", "--gradients", in_dir("again"));
+    assert_true(is_equal("a", "b"));
+    assert_true(is_equal("gradients", "again"));
+    KEPT("c", "-o", in_dir("c.img"));
+    assert_int_equal(entries("network"), 3); /* no gradients stay */
+    KEPT("d", "-o", in_dir("d.img"));
+    assert_true(is_equal("a", "c"));
+    assert_true(is_equal("c", "d"));
+    assert_true(is_equal("c.img", "d.img"));
+    write_picture_network();
+    KEPT("e", STREAMS);
+    assert_int_equal(entries("network"), 5);
+    KEPT("f", STREAMS, "--seed", "2");
+    KEPT("g", STREAMS);
+    assert_int_equal(entries("network"), 5);
+    assert_true(is_equal("e", "g"));
+    assert_false(is_equal("e", "f"));
+#undef STREAMS
+#undef KEPT
+}
+
 /* On a small tile words come into the memory element from which it fetches instructions then; one
  * with more memory has them elsewhere. */
 static void steps_are_checked(void **state)
@@ -736,6 +783,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_last_checkpoint, begin, end),
         cmocka_unit_test_setup_teardown(gradients_are_written, begin, end),
         cmocka_unit_test_setup_teardown(the_image_of_a_step, begin, end),
+        cmocka_unit_test_setup_teardown(kept_steps_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(steps_are_checked, begin, end),
         cmocka_unit_test_setup_teardown(squares_beyond_f16, begin, end),
         cmocka_unit_test_setup_teardown(every_method_runs, begin, end),
