@@ -164,6 +164,39 @@ run run --seed 3
 check "other parameters compile" compiled
 check "after kill -9: two entries, nothing else" entries 2
 
+# streams and steps of training: found by their graph, which the host's numbers are no part of
+stream() { "$program" stream "${network[@]}" --limit 3 "$@" >"$tmp/answer" 2>"$tmp/messages"; }
+stream --no-cache
+mv "$tmp/answer" "$tmp/plain"
+check "a stream without the cache compiles" compiled
+stream
+check "the first stream compiles" compiled
+check "the first stream gives the answer" same plain answer
+stream
+check "the second stream does not compile" reused
+check "the second stream gives the same answer" same plain answer
+stream --prefetch 1
+check "another loop compiles" compiled
+stream --seed 2
+check "other parameters in the code compile" compiled
+
+step=(train efficientnet-b0-g16 --resolution 32 --classes 10 --batch 2 --engine timing --try-for 0)
+train() { "$program" "${step[@]}" "$@" 2>"$tmp/messages" | sed 's/; host: .*//' >"$tmp/answer"; }
+train --set tiles=200
+mv "$tmp/answer" "$tmp/plain"
+check "the first training compiles" compiled
+train --set tiles=200 --rate 0.5 --seed 3
+check "a training at another rate and with other numbers does not compile" reused
+train --set tiles=200
+check "the second training gives the same answer" same plain answer
+attempts() { grep -c '^graph' "$tmp/messages"; }
+train --set tiles=64 --io-tiles 4
+mv "$tmp/answer" "$tmp/plain"
+check "a step that does not fit is tried twice" [ "$(attempts)" -eq 2 ]
+train --set tiles=64 --io-tiles 4
+check "that the first one does not fit is known then" [ "$(attempts)" -eq 1 ]
+check "what does not fit gives the same answer" same plain answer
+
 # the command
 "$program" cache >"$tmp/answer" 2>"$tmp/messages"
 check "cache lists" grep -q 'efficientnet-b0, 32x32, batch 1, on mk2 with tiles=128, seed 3' "$tmp/answer"
