@@ -152,6 +152,14 @@ equal "cycles of a stream" "$(json s.json .cycles)" "$(json s.report.json .cycle
 near "pictures a second" "$(json s.json .steady.pictures_per_second)" "$(text s.text '^ +pictures a second +([0-9.,]+)$')" 1
 equal "engine of a stream" "$(json s.json .engine)" "$(text s.text '^engine +(.*)$')" "$(json s.report.json '"\(.engine) (\(.engine_note))"')"
 
+# The same network, picture and tiles give the same scores, whatever sums are made in and whether blocks are functions.
+pictured="--resolution 32 --no-calibration --set tiles=200 -q"
+for options in "" "--partials f32" "--share-blocks on"; do
+    run run efficientnet-b0 $pictured --image models/pictures/cat.jpg $options --json >"$tmp/one.json"
+    run stream efficientnet-b0 models/pictures/cat.jpg $pictured --io-tiles 0 --prefetch 0 $options -o "$tmp/scores.csv" >/dev/null
+    equal "scores of a stream $options" "$(json one.json '[.top5[] | "\(.class),\(.score)"] | join(",")')" "$(tail -n 1 "$tmp/scores.csv" | cut -d , -f 3-12)"
+done
+
 # ---- a training
 
 train="tests/fuzz/corpus/onnx/layer_norm.onnx -m toy64 -q --engine timing"
