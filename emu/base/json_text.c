@@ -15,3 +15,16 @@ json_t *json_text(const char *text)
     text_free(&line);
     return string;
 }
+
+int json_take_numbers(const json_t *list, size_t n, uint64_t *out)
+{
+    int good = json_array_size(list) >= n;
+
+    for (size_t i = 0; i < n && good; i++) {
+        const json_t *v = json_array_get(list, i);
+
+        good = json_is_integer(v) && json_integer_value(v) >= 0;
+        out[i] = (uint64_t)json_integer_value(v);
+    }
+    return good;
+}

@@ -27,20 +27,6 @@ static json_t *numbers(const uint64_t *value, size_t n)
     return list;
 }
 
-/* Takes the first n numbers of a list, which has at least so many; all of them are at least 0. */
-static int take(const json_t *list, size_t n, uint64_t *out)
-{
-    int good = json_array_size(list) >= n;
-
-    for (size_t i = 0; i < n && good; i++) {
-        const json_t *v = json_array_get(list, i);
-
-        good = json_is_integer(v) && json_integer_value(v) >= 0;
-        out[i] = (uint64_t)json_integer_value(v);
-    }
-    return good;
-}
-
 /* ---- writing ---- */
 
 static json_t *rows_json(const struct layer_cycles *k)
@@ -170,7 +156,8 @@ static int take_rows(const json_t *list, struct layer_cycles *k)
         uint64_t v[ROW_NUMBERS];
 
         row = json_array_get(list, i);
-        good = take(row, ROW_NUMBERS, v) && v[0] <= v[1] && take_text(row, &k->text[i]) &&
+        good = json_take_numbers(row, ROW_NUMBERS, v) && v[0] <= v[1] &&
+               take_text(row, &k->text[i]) &&
                (last ? v[0] == BILL_NONE && v[1] == BILL_NONE
                      : v[1] < BILL_NONE && (!i || v[0] > k->row[i - 1].last));
         k->row[k->rows++] = (struct layer_bill){ .layer = (uint32_t)v[0],
@@ -194,7 +181,7 @@ static int take_plans(const json_t *list, struct layer_cycles *k)
     {
         uint64_t v[PLAN_NUMBERS];
 
-        if (!take(plan, PLAN_NUMBERS, v) || v[0] >= k->rows || v[1] > CONV_POOL)
+        if (!json_take_numbers(plan, PLAN_NUMBERS, v) || v[0] >= k->rows || v[1] > CONV_POOL)
             return 0;
         k->plan[v[0]] = (struct layer_plan){ .planned = 1,
                                              .method = (enum conv_method)v[1],
@@ -215,7 +202,7 @@ static int take_step(const json_t *list, struct layer_cycles *k)
     struct billed_step *s = &k->step[k->steps++];
     uint64_t v[STEP_NUMBERS];
 
-    if (!take(list, STEP_NUMBERS, v) || v[0] > UINT32_MAX || v[2] >= k->rows)
+    if (!json_take_numbers(list, STEP_NUMBERS, v) || v[0] > UINT32_MAX || v[2] >= k->rows)
         return 0;
     *s = (struct billed_step){ .superstep = (uint32_t)v[0],
                                .computes = v[1] != 0,

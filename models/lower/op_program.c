@@ -477,18 +477,6 @@ enum emu_status op_program_describe(const struct op_program *p)
     return EMU_OK;
 }
 
-enum emu_status op_program_fill(const struct op_program *p, uint32_t k, const struct op_tensor *t)
-{
-    const struct lowered_value *in = &p->network->in[k];
-    enum emu_status st;
-    uint8_t *data;
-
-    TRY(elements_of(p, k, t, &data));
-    st = compiled_fill_input(p->compiled, in->name, data);
-    emu_free(data);
-    return st;
-}
-
 enum emu_status op_program_read_value(const struct op_program *p, struct session *s,
                                       const struct lowered_value *o, struct op_tensor *out)
 {

@@ -64,10 +64,6 @@ struct gradient_name {
     char at[600];
 };
 struct gradient_name op_gradient_name(const char *parameter);
-/* Gives input k of the image its numbers. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY. */
-enum emu_status op_program_fill(const struct op_program *p, uint32_t k,
-                                const struct op_tensor *t) EMU_MUST_CHECK;
-
 /* Numbers as the chip has them, and back. lanes: as in lowered_value. name: for messages. *out is
  * owned by the caller. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY. */
 enum emu_status op_numbers_pack(enum elem e, unsigned lanes, const char *name,

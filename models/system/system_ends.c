@@ -6,6 +6,7 @@
 #include "models/system/system_ends.h"
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 
 enum { NUMBERS = 5, LANES_MAX = 4, STREAMS_MAX = 65536 };
 #define NO_STREAM UINT32_MAX
@@ -80,29 +81,17 @@ json_t *system_ends_json(const struct system_ends *e)
                      (json_int_t)l->buffer_bytes);
 }
 
-static int take_numbers(const json_t *row, json_int_t v[NUMBERS])
-{
-    for (size_t i = 0; i < NUMBERS; i++) {
-        const json_t *n = json_array_get(row, i);
-
-        if (!json_is_integer(n) || json_integer_value(n) < 0)
-            return 0;
-        v[i] = json_integer_value(n);
-    }
-    return 1;
-}
-
 static int take_end(const json_t *row, struct system_end *e)
 {
-    json_int_t v[NUMBERS];
+    uint64_t v[NUMBERS];
 
-    if (!take_numbers(row, v))
+    if (!json_take_numbers(row, NUMBERS, v))
         return 0;
     *e = (struct system_end){ .elem = (enum elem)v[0],
                               .lanes = (unsigned)v[1],
                               .is_streamed = v[2] != 0,
                               .stream = (uint32_t)v[3],
-                              .elements = (uint64_t)v[4] };
+                              .elements = v[4] };
     return v[0] < ELEM_COUNT && v[1] <= LANES_MAX && v[3] < STREAMS_MAX && v[4] <= UINT32_MAX;
 }
 
@@ -115,22 +104,22 @@ static int take_list(const json_t *list, struct system_end *e, uint32_t n)
     return good;
 }
 
-static int is_stream(json_int_t n)
+static int is_stream(uint64_t n)
 {
     return n < STREAMS_MAX || n == NO_STREAM;
 }
 
 static int take_loop(const json_t *row, struct system_loop *l)
 {
-    json_int_t v[NUMBERS];
+    uint64_t v[NUMBERS];
 
-    if (!take_numbers(row, v))
+    if (!json_take_numbers(row, NUMBERS, v))
         return 0;
     *l = (struct system_loop){ .depth = (uint32_t)v[0],
                                .begin = (uint32_t)v[1],
                                .control = (uint32_t)v[2],
                                .buffer_tiles = (uint32_t)v[3],
-                               .buffer_bytes = (uint64_t)v[4] };
+                               .buffer_bytes = v[4] };
     return v[0] <= PREFETCH_MAX_DEPTH && is_stream(v[1]) && is_stream(v[2]) && v[3] <= UINT32_MAX;
 }
 

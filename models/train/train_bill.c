@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_text.h"
 #include "emu/bsp/record.h"
 #include "emu/profile/bill.h"
 
@@ -173,16 +174,9 @@ json_t *train_passes_json(const struct train_passes *p)
 }
 
 /* A row of the list; 0: it is none. */
-static int take_run(const json_t *row, json_int_t v[RUN_NUMBERS])
+static int take_run(const json_t *row, uint64_t v[RUN_NUMBERS])
 {
-    for (size_t i = 0; i < RUN_NUMBERS; i++) {
-        const json_t *n = json_array_get(row, i);
-
-        if (!json_is_integer(n) || json_integer_value(n) < 0)
-            return 0;
-        v[i] = json_integer_value(n);
-    }
-    return v[0] < PASSES && v[2] <= SUPERSTEPS_MAX;
+    return json_take_numbers(row, RUN_NUMBERS, v) && v[0] < PASSES && v[2] <= SUPERSTEPS_MAX;
 }
 
 /* Of all rows; more than there can be: one of them is none. */
@@ -191,7 +185,7 @@ static size_t count_supersteps(const json_t *list)
     size_t supersteps = 0;
 
     for (size_t i = 0; i < json_array_size(list) && supersteps <= SUPERSTEPS_MAX; i++) {
-        json_int_t v[RUN_NUMBERS];
+        uint64_t v[RUN_NUMBERS];
 
         supersteps =
             take_run(json_array_get(list, i), v) ? supersteps + (size_t)v[2] : SUPERSTEPS_MAX + 1;
@@ -207,11 +201,11 @@ int train_passes_take(const json_t *o, struct train_passes *out)
     if (!json_is_array(o) || supersteps > SUPERSTEPS_MAX || passes_new(supersteps, out) != EMU_OK)
         return 0;
     for (size_t i = 0; i < json_array_size(o); i++) {
-        json_int_t v[RUN_NUMBERS];
+        uint64_t v[RUN_NUMBERS];
 
         for (EMU_ASSERT(take_run(json_array_get(o, i), v)); v[2]; v[2]--, at++) {
             out->pass[at] = (uint8_t)v[0];
-            out->tile_bytes[at] = (uint64_t)v[1];
+            out->tile_bytes[at] = v[1];
         }
     }
     return 1;
