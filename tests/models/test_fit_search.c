@@ -130,7 +130,7 @@ static int has_tried(const struct fit_findings *f, const char *change)
 /* Only what the command takes is tried. */
 static void test_uses(void **state)
 {
-    struct formula f = { .fixed = 1200 * 1024, .f16 = 10, .use = USE_STREAM };
+    struct formula f = { .fixed = 1200 * 1024, .f16 = 10, .use = USE_EVALUATE };
     struct fit_findings found = found_for(&f, 4, 60);
 
     (void)state;
@@ -138,6 +138,9 @@ static void test_uses(void **state)
     assert_true(has_tried(&found, "--parameter-memory"));
     assert_false(has_tried(&found, "--share-blocks"));
     assert_false(has_tried(&found, "--precision"));
+    f.use = USE_STREAM;
+    found = found_for(&f, 4, 60);
+    assert_true(has_tried(&found, "--share-blocks"));
     f.use = 0;
     found = found_for(&f, 4, 60);
     assert_true(has_tried(&found, "--share-blocks"));
