@@ -12,7 +12,7 @@
 #include "emu/emu.h"
 #include "emu/load/image_internal.h"
 #include "programs/compiler/compiled.h"
-#include "programs/library/conv/conv_pack.h"
+#include "programs/library/depthwise/dw_pack.h"
 #include "programs/programs.h"
 #include "tests/fixtures/record_fixture.h"
 

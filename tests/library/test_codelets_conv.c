@@ -10,7 +10,8 @@
 
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/conv/conv_cost.h"
-#include "programs/library/conv/dw_work.h"
+#include "programs/library/depthwise/dw_work.h"
+#include "programs/library/first/first_pack.h"
 #include "programs/library/ops_nn.h"
 #include "tests/fixtures/kernel_fixture.h"
 
@@ -572,6 +573,26 @@ static void window_compare(const struct kernel_fixture *rig, const struct window
     }
 }
 
+/* The field `steps` of a kernel k x k, blocks x k x k words. own 0: every block of outputs is
+ * computed from the same `blocks` blocks of the input; 1: each from the `blocks` input blocks after
+ * those of the one before. Weights are [nb][blocks][k][k][16][16]. */
+static void window_steps(uint32_t k, uint32_t blocks, uint32_t hp, uint32_t wp, int own,
+                         int32_t *steps)
+{
+    uint32_t kb = blocks * k * k;
+    int64_t here = 0;
+
+    for (uint32_t i = 0; i < kb; i++) {
+        uint32_t next = (i + 1) % kb, block = next / k / k;
+        int64_t at = (int64_t)block * hp * wp + next / k % k * wp + next % k;
+
+        if (!next && own)
+            at = (int64_t)blocks * hp * wp;
+        steps[i] = (int32_t)((at - here) * CHANNEL_BLOCK_BYTES);
+        here = at;
+    }
+}
+
 static void window_call(struct kernel_fixture *rig, struct codelet_case *c,
                         const struct window_shape *s)
 {
@@ -587,7 +608,7 @@ static void window_call(struct kernel_fixture *rig, struct codelet_case *c,
     c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
     x = random_halves(rig, in);
     w = random_halves(rig, s->nb * kb * units * CHANNEL_BLOCK);
-    conv_window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
+    window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
     c->elements[conv_window__in] = in;
     c->elements[conv_window__out] = s->nb * f * units;
     c->elements[conv_window__weights] = s->nb * kb * units * CHANNEL_BLOCK;

@@ -1,5 +1,6 @@
 /* conv_cost.c - cycles and temporary memory of a cut, phase by phase. */
 #include "programs/library/conv/conv_cost.h"
+#include "programs/library/first/first_pack.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* conv_cost.h - what a cut of a convolution costs: the cycles of the largest part by the codelets'
- * own formulas, and its temporary memory. Private to programs/library/conv. */
+ * own formulas, and its temporary memory. Private to convolutions. */
 #ifndef PROGRAMS_CONV_COST_H
 #define PROGRAMS_CONV_COST_H
 
-#include "programs/library/conv/conv_pack.h"
+#include "programs/library/depthwise/dw_pack.h"
 #include "programs/library/conv/conv_plan.h"
 #include "programs/library/layout/network.h"
 #include "programs/library/layout/plan_cost.h"

@@ -1,5 +1,5 @@
 /* conv_groups.h - turns convolutions whose groups are not whole blocks of 16 channels into ones
- * with fewer groups, which are. Private to programs/library/conv. */
+ * with fewer groups, which are. Private to convolutions. */
 #ifndef PROGRAMS_CONV_GROUPS_H
 #define PROGRAMS_CONV_GROUPS_H
 

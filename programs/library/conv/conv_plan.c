@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "programs/compiler/base/arena.h"
-#include "programs/library/conv/conv_pack.h"
+#include "programs/library/first/first_pack.h"
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/kernel/codelet_table.h"
 
@@ -230,7 +230,8 @@ static void part_channels(const struct conv_plan *p, struct conv_part *part)
     }
 }
 
-/* Bytes of the weights of a part; conv_pack.h has those that are not blocks of 16 x 16. */
+/* Bytes of the weights of a part; dw_pack.h and first_pack.h have those that are not blocks of 16
+ * x 16. */
 static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_part *part)
 {
     const struct conv_shape *s = &p->shape;

@@ -2,7 +2,6 @@
  * would be fetched in pieces too short. */
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_groups.h"
-#include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/conv_tensors.h"
 #include "programs/library/conv/field_partition.h"
 
@@ -250,31 +249,4 @@ struct tensor conv_bias_tensor(struct nn *nn, const struct conv_layer *l)
     struct tensor b = conv_f16(nn, tensor_flatten(nn->g, *l->b), "bias");
 
     return conv_pad(nn, b, 0, channel_blocks(l->out_c) * CHANNEL_BLOCK);
-}
-
-struct tensor conv_first_view(struct nn *nn, struct tensor t)
-{
-    struct graph *g = nn->g;
-    const uint32_t k = tensor_shape(g, t)[1], n = tensor_shape(g, t)[0];
-    const uint32_t kb = conv_first_blocks(k);
-    struct tensor *part = emu_alloc(kb, sizeof(*part));
-
-    if (!part)
-        graph_fail(g, EMU_NO_MEMORY, "weights");
-    if (graph_status(g) != EMU_OK) {
-        emu_free(part);
-        return t;
-    }
-    for (uint32_t b = 0; b < kb; b++) {
-        struct conv_first_pixels p = conv_first_pixels(k, b);
-        struct tensor row = tensor_slice(g, t, 1, p.row, p.row + 1);
-
-        row =
-            field_part_add_border(nn, conv_some_zeros(nn), tensor_slice(g, row, 3, p.begin, p.end),
-                                  3, p.before, 4 - p.before - (p.end - p.begin));
-        part[b] = tensor_reshape(g, row, 4, (const uint32_t[]){ n, 1, CHANNEL_BLOCK, 16 });
-    }
-    t = tensor_concat(g, part, kb, 1);
-    emu_free(part);
-    return t;
 }

@@ -1,5 +1,5 @@
 /* conv_tensors.h - parameters of a convolution that are tensors of the graph: views of them in the
- * order in which the codelets read them. Private to programs/library/conv.
+ * order in which the codelets read them. Private to convolutions.
  *
  * The form of conv_weights_home(), by method:
  *
@@ -33,9 +33,5 @@ struct tensor conv_fetched(struct nn *nn, const struct conv_plan *plan, const st
 
 /* l->b as [blocks * 16] in f16, with zeros after the last channel. */
 struct tensor conv_bias_tensor(struct nn *nn, const struct conv_layer *l);
-
-/* The weights of a first layer in blocks of four pixels, conv_first_pack():
- * [out blocks][blocks][16][16]. t has the home's form. */
-struct tensor conv_first_view(struct nn *nn, struct tensor t);
 
 #endif

@@ -23,7 +23,7 @@
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_tensors.h"
 #include "programs/library/conv/conv_weight_plan.h"
-#include "programs/library/conv/dw_weight_gradient.h"
+#include "programs/library/depthwise/dw_weight_gradient.h"
 #include "programs/library/ops_gradient.h"
 
 #include <string.h>

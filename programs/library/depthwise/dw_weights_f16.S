@@ -3,7 +3,7 @@
 // A worker has 8 channels, by its number the first or the last ones, of every third tap. A position takes three bundles: two
 // products of four channels, rounded to f16, and their addition to eight sums in f32.
 
-#define FAMILY "../conv/conv.def"
+#define FAMILY "../depthwise/depthwise.def"
 #include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 

@@ -4,7 +4,7 @@
 #ifndef PROGRAMS_DW_WORK_H
 #define PROGRAMS_DW_WORK_H
 
-#include "programs/library/conv/conv_pack.h"
+#include "programs/library/depthwise/dw_pack.h"
 
 enum {
     DW_HALVES = 2,    /* in a pair, four channels each: one uses W0, one W1 */

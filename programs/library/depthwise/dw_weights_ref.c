@@ -1,7 +1,7 @@
 /* dw_weights_ref.c - what the weights of a depthwise convolution get: meaning and cycles. */
 #include <stddef.h>
 
-#include "programs/library/conv/dw_work.h"
+#include "programs/library/depthwise/dw_work.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 /* A call's numbers; those of x in elements. */

@@ -1,6 +1,6 @@
 /* conv_first_ref.c - conv_first_f16, conv_first_f16_f32: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
-#include "programs/library/conv/conv_pack.h"
+#include "programs/library/first/first_pack.h"
 
 _Static_assert((int)conv_first__patches == matmul__in && (int)conv_first__y == matmul__out &&
                    (int)conv_first__weights == matmul__weights &&

@@ -7,7 +7,7 @@
 #include "programs/compiler/base/arena.h"
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_weight_plan.h"
-#include "programs/library/conv/dw_weight_gradient.h"
+#include "programs/library/depthwise/dw_weight_gradient.h"
 #include "programs/library/conv/field_partition.h"
 
 enum { POSITION_BYTES = 2 * CHANNEL_BLOCK, LOAD_BYTES = 16 };

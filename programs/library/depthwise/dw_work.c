@@ -1,5 +1,5 @@
 /* dw_work.c - thirds of the output, windows, and the work list that tells dw.inc both. */
-#include "programs/library/conv/dw_work.h"
+#include "programs/library/depthwise/dw_work.h"
 
 #include <string.h>
 

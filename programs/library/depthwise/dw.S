@@ -1,6 +1,6 @@
 // dw.S: depthwise convolutions.
 #include "../kernel/worker.inc"
-#define FAMILY "../conv/conv.def"
+#define FAMILY "../depthwise/depthwise.def"
 #include "../kernel/fields.inc"
 
 #define NAME   dw3_f16

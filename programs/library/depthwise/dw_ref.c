@@ -1,6 +1,6 @@
 /* dw_ref.c - depthwise convolutions: meaning, window by window, and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
-#include "programs/library/conv/dw_work.h"
+#include "programs/library/depthwise/dw_work.h"
 
 /* A call, and where a pass of it works. */
 struct dw {

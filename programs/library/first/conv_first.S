@@ -1,6 +1,6 @@
 // conv_first.S: the first layer of a network.
 #include "../kernel/worker.inc"
-#define FAMILY "../conv/conv.def"
+#define FAMILY "../first/first.def"
 #include "../kernel/fields.inc"
 
 // What matmul.inc calls the patches and the results.

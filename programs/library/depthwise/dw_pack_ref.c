@@ -1,7 +1,7 @@
 /* dw_pack_ref.c - weights of depthwise convolutions in the order of dw.inc: meaning and cycles. */
 #include <string.h>
 
-#include "programs/library/conv/dw_work.h"
+#include "programs/library/depthwise/dw_work.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 /* 8 channels of a tap: x, or NULL for zeros. Strides in bytes, from lane to lane. */

@@ -5,7 +5,7 @@
 // the tap, or -1 for zeros; bytes from y; strides of st64pace, to the next pair of vectors and to the next half. A vector has the
 // weight of its channel in the channel's lane, the others are zero. Workers take entries in turn, each in all blocks.
 
-#define FAMILY "../conv/conv.def"
+#define FAMILY "../depthwise/depthwise.def"
 #include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
