@@ -32,6 +32,7 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
     b->cycle = cycle;
     b->launch_cycle = UINT64_MAX;
     b->back = BARREL_NEVER_HALT;
+    b->turn = UINT64_MAX;
 }
 
 /* While all is plain, nobody tells the fast functions of launches. */
@@ -570,7 +571,7 @@ static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint6
 
     if (!supervisor_has_slots(b)) {
         if (b->free_pace && may_go_freely(b, t))
-            round_run_freely(b, t, b->undisturbed);
+            round_run_freely(b, t, b->undisturbed < b->turn ? b->undisturbed : b->turn);
         else
             round_run(b, t, max_cycle);
         return !t->fault.kind;

@@ -47,6 +47,7 @@ struct barrel {
     size_t sites, next_site; /* next_site: after the one found last */
     uint64_t undisturbed; /* nothing comes from outside and nobody looks before this cycle: workers
                              may go on to it, whatever max_cycle barrel_run() is given */
+    uint64_t turn;        /* but not beyond this cycle, nor is max_cycle: others get their turn */
     uint32_t back; /* address to which the running call from a site returns, or BARREL_NEVER_HALT */
     int free_pace; /* all running workers were launched from sites */
 

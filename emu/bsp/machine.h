@@ -105,6 +105,18 @@ enum emu_status machine_parts(struct machine *m, uint32_t tile, const struct exc
 /* Runs until the host is needed or nothing more can happen. */
 enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);
 
+/* So long a superstep may take before it is suspected to last for ever: some 2 ms of the chip, and
+ * seconds of the host if all its tiles run so far. */
+enum { MACHINE_TURN_CYCLES = 1 << 21 };
+
+/* The same for one who only wants to know how the run ends. Where the tiles of a superstep run for
+ * ever, machine_run() brings every one of them to max_cycle. This one stops them all after
+ * MACHINE_TURN_CYCLES of their superstep and lets the lowest of those that still compute go on
+ * alone. If it comes to max_cycle the run is over, and others may stand at earlier cycles; no fault
+ * is looked for that they would raise later. If it waits for the others, these go on, and the next
+ * turn is longer. All other runs end as with machine_run(), in the same state. */
+enum machine_stop machine_run_out(struct machine *m, uint64_t max_cycle);
+
 /* Answers the host sync: releases all tiles, sync_host_cycles after the last arrival. */
 void machine_release_host(struct machine *m);
 

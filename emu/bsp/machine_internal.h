@@ -67,6 +67,8 @@ struct machine {
     int has_host;
     uint32_t held_tile; /* machine_hold() */
     uint64_t held_cycle;
+    uint64_t turn; /* machine_run_out(): cycles of a superstep that a tile may run; 0: any number */
+    uint32_t alone; /* the tile that may run on after its turn */
     uint64_t known; /* all arrivals before this cycle have been handed over */
 
     struct tile *tile;     /* owned [arch.tiles] */

@@ -19,6 +19,7 @@
 #include "emu/exchange/host_header.h"
 
 enum { HOST_LINE = 64 /* bytes */, PREFETCH_CODE = 3 * HOST_LINE };
+enum { NO_TILE = UINT32_MAX, TURN_GROWTH = 4 };
 enum { AHEAD_CODE = 1, AHEAD_PART, AHEAD_STATE }; /* tiles before their turn */
 
 /* The cycle a tile has reached: its next issue, or the sync it waits in. */
@@ -35,8 +36,18 @@ static void wait_at(struct machine *m, uint32_t tile, enum tile_wait wait)
     m->tile[tile].sync_zone = -1;
 }
 
-/* How far a tile may run: to where its next packet, which the host has not computed yet, may
- * arrive. */
+/* How far a tile may run before others get their turn: see machine_run_out(). */
+static uint64_t turn_limit(const struct machine *m, uint32_t tile, uint64_t max_cycle)
+{
+    uint64_t from = m->place[tile].release;
+
+    if (!m->turn || tile == m->alone || max_cycle < from || max_cycle - from < m->turn)
+        return max_cycle;
+    return from + m->turn;
+}
+
+/* Where something may come to a tile from outside: its next packet, which the host has not computed
+ * yet, or the end of the run. */
 static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     const struct exchange_log *log = exchange_log_of(m->exchange, tile);
@@ -171,8 +182,12 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
     m->barrel[tile].words = code_cache_words(m->cache, (unsigned)omp_get_thread_num());
     for (;;) {
         uint64_t until = tile_limit(m, tile, max_cycle), next = place_next_arrival(p);
+        uint64_t turn = turn_limit(m, tile, max_cycle);
 
         m->barrel[tile].undisturbed = until < next ? until : next;
+        m->barrel[tile].turn = turn;
+        if (until > turn)
+            until = turn;
         if (m->has_host && !p->awaited && !log->requests) {
             uint64_t clock = place_clock(m, tile);
 
@@ -193,7 +208,8 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
         default:
             if (until == next && next != UINT64_MAX)
                 place_apply_one(m, tile);
-            else if (place_clock(m, tile) >= tile_limit(m, tile, max_cycle))
+            else if (place_clock(m, tile) >= tile_limit(m, tile, max_cycle) ||
+                     place_clock(m, tile) >= turn)
                 return;
         }
     }
@@ -261,7 +277,8 @@ static int can_move(const struct machine *m, uint64_t max_cycle)
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         const struct place *p = &m->place[i];
 
-        if (p->wait == WAIT_NOT && place_clock(m, i) < tile_limit(m, i, max_cycle))
+        if (p->wait == WAIT_NOT && place_clock(m, i) < tile_limit(m, i, max_cycle) &&
+            place_clock(m, i) < turn_limit(m, i, max_cycle))
             return 1;
         if (p->wait == WAIT_DATA &&
             (p->next_arrival < p->arrivals || (p->awaited && next_of_host < m->known)))
@@ -464,7 +481,7 @@ static enum emu_status collect_groups(struct machine *m)
 static int anybody_below(const struct machine *m, uint64_t limit)
 {
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
-        if (m->place[i].wait == WAIT_NOT && place_clock(m, i) < limit &&
+        if (m->place[i].wait == WAIT_NOT && place_clock(m, i) < turn_limit(m, i, limit) &&
             (i != m->held_tile || place_clock(m, i) < m->held_cycle))
             return 1;
     }
@@ -537,7 +554,50 @@ static enum machine_stop stop_reason(struct machine *m)
     return machine_deadlock(m);
 }
 
-enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
+/* The lowest tile that has had its turn and still computes; NO_TILE if there is none. */
+static uint32_t first_after_turn(const struct machine *m, uint64_t max_cycle)
+{
+    for (uint32_t i = 0; m->turn && i < m->arch.tiles; i++) {
+        uint64_t clock = place_clock(m, i);
+
+        if (m->place[i].wait == WAIT_NOT && clock < max_cycle &&
+            clock >= turn_limit(m, i, max_cycle))
+            return i;
+    }
+    return NO_TILE;
+}
+
+/* Whether the tile that runs alone has come to the limit. */
+static int limit_is_reached(const struct machine *m, uint64_t max_cycle)
+{
+    return m->turn && m->alone != NO_TILE && m->place[m->alone].wait == WAIT_NOT &&
+           place_clock(m, m->alone) >= max_cycle;
+}
+
+/* Nothing moves within its turn. Lets one tile go on alone; after one that came to an end, gives
+ * all of them a longer turn. Returns 0 when nobody gets one. */
+static int next_turn(struct machine *m, uint64_t max_cycle)
+{
+    uint32_t first = first_after_turn(m, max_cycle);
+
+    if (first == NO_TILE || limit_is_reached(m, max_cycle))
+        return 0;
+    if (m->alone == NO_TILE) {
+        m->alone = first;
+        return 1;
+    }
+    m->alone = NO_TILE;
+    m->turn = m->turn < UINT64_MAX / TURN_GROWTH ? m->turn * TURN_GROWTH : UINT64_MAX;
+    return 1;
+}
+
+/* Whether all wait for the host, who waits for requests of tiles that have had their turn. */
+static int host_needs_turn(const struct machine *m, uint64_t max_cycle)
+{
+    return m->turn && m->has_host && !can_move(m, max_cycle);
+}
+
+static enum machine_stop run_to(struct machine *m, uint64_t max_cycle)
 {
     if (!m->started && collect_groups(m) != EMU_OK)
         return MACHINE_ERROR;
@@ -547,6 +607,9 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
 
         if (begin_pass(m, max_cycle) != EMU_OK)
             return MACHINE_ERROR;
+        if (host_needs_turn(m, max_cycle) && !next_turn(m, max_cycle) &&
+            limit_is_reached(m, max_cycle))
+            return MACHINE_LIMIT;
         n = collect_runnable(m);
         run_pass(m, n, max_cycle);
         if (m->faulted)
@@ -556,12 +619,29 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
         moved = sync_advance(m);
         if (moved < 0)
             return m->faulted ? MACHINE_FAULT : MACHINE_ERROR;
+        if (moved)
+            m->alone = NO_TILE;
         if (moved || anybody_below(m, max_cycle))
             continue;
         if (m->has_host && anybody_awaits(m) && m->host.next(m->host.ctx) < max_cycle)
             continue;
-        return stop_reason(m);
+        if (!next_turn(m, max_cycle))
+            return stop_reason(m);
     }
+}
+
+enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
+{
+    m->turn = 0;
+    m->alone = NO_TILE;
+    return run_to(m, max_cycle);
+}
+
+enum machine_stop machine_run_out(struct machine *m, uint64_t max_cycle)
+{
+    m->turn = MACHINE_TURN_CYCLES;
+    m->alone = NO_TILE;
+    return run_to(m, max_cycle);
 }
 
 void machine_release_host(struct machine *m)

@@ -262,11 +262,11 @@ enum emu_status run_execute(struct run *r)
 {
     if (!r)
         return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
-    r->stop = machine_run(r->machine, r->options.max_cycles);
+    r->stop = machine_run_out(r->machine, r->options.max_cycles);
     while (r->stop == MACHINE_HOST && r->runs < r->options.runs) {
         machine_release_host(r->machine);
         r->runs++;
-        r->stop = machine_run(r->machine, r->options.max_cycles);
+        r->stop = machine_run_out(r->machine, r->options.max_cycles);
     }
     if (r->stop == MACHINE_DEADLOCK || r->stop == MACHINE_ERROR) {
         r->error = emu_strdup(emu_error());

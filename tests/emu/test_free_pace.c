@@ -162,8 +162,20 @@ static void expect_equal(const struct tile_fixture *x, const struct tile_fixture
     assert_int_equal(a->ssr, b->ssr);
 }
 
+/* Runs to the end in turns of so many cycles; 0: in one go. */
+static enum barrel_stop run_in_turns(struct tile_fixture *f, uint64_t cycles)
+{
+    enum barrel_stop stop = BARREL_LIMIT;
+
+    if (!cycles)
+        return tile_fixture_run(f);
+    for (f->barrel.turn = cycles; stop == BARREL_LIMIT; f->barrel.turn += cycles)
+        stop = barrel_run(&f->barrel, f->tile, tile_fixture_symbol(f, "stop"), f->barrel.turn);
+    return stop;
+}
+
 /* Returns how many runs faulted. */
-static unsigned compare(const char *between, int faults, uint64_t seed)
+static unsigned compare_turns(const char *between, int faults, uint64_t seed, uint64_t turn)
 {
     unsigned faulted = 0;
 
@@ -181,7 +193,7 @@ static unsigned compare(const char *between, int faults, uint64_t seed)
         free_pace->barrel.site = &site;
         free_pace->barrel.sites = 1;
         free_pace->barrel.undisturbed = UINT64_MAX;
-        stop = tile_fixture_run(free_pace);
+        stop = run_in_turns(free_pace, turn);
         assert_int_equal(stop, tile_fixture_run(rounds));
         expect_equal(free_pace, rounds, p.text);
         faulted += stop == BARREL_FAULT;
@@ -189,6 +201,11 @@ static unsigned compare(const char *between, int faults, uint64_t seed)
         tile_fixture_free(rounds);
     }
     return faulted;
+}
+
+static unsigned compare(const char *between, int faults, uint64_t seed)
+{
+    return compare_turns(between, faults, seed, 0);
 }
 
 static void workers_end_where_they_would(void **state)
@@ -207,6 +224,14 @@ static void supervisor_may_do_more(void **state)
     assert_int_equal(compare("get $m4, $SCOUNT_L\n", 0, 4000), 0);
 }
 
+/* Stopped in the middle of it, each worker at its own place, and let go on. */
+static void turns_change_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(compare_turns("", 0, 6000, 50), 0);
+    assert_int_equal(compare_turns("", 0, 7000, 700), 0);
+}
+
 static void first_fault_is_found(void **state)
 {
     unsigned faulted;
@@ -221,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_end_where_they_would),
         cmocka_unit_test(supervisor_may_do_more),
+        cmocka_unit_test(turns_change_nothing),
         cmocka_unit_test(first_fault_is_found),
     };
 
