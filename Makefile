@@ -34,6 +34,8 @@ endif
 LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c programs/*/*/*.c models/*/*.c)
 LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c emu/asm/embed_%.c,$(LIB_SRC))) $(O)/embedded.o
 VERSION  := 0.3
+# Of the shared library: raised when a program that was linked before would not run any more (docs/howto/own_program.md).
+ABI      := 0
 LIB      := $(O)/libsuperstep.a
 SHARED   := $(O)/libsuperstep.so.$(VERSION)
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
@@ -78,9 +80,14 @@ $(B)/superstep-mpi: $(O)/models/cli/main.o $(O)/mpi/sweep_mpi.o $(LIB)
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# What it exports: the names that its headers declare.
+$(O)/superstep.map: models/api/declared_names.awk $(LIB_OBJ)
+	$(Q)echo '#include "models/api/superstep.h"' | $(CC) -I$(CURDIR) -E -x c - >$(O)/superstep.i
+	$(Q)awk -v root=$(CURDIR) -f $< $(O)/superstep.i | sort | awk 'BEGIN { print "SUPERSTEP_$(ABI) { global:" } { print "    " $$0 ";" } END { print "local: *; };" }' >$@
+
 # Only installed: the program has the objects in it.
-$(SHARED): $(LIB_OBJ)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+$(SHARED): $(O)/superstep.map $(LIB_OBJ)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libsuperstep.so.$(ABI) -Wl,--version-script=$< -o $@ $(LIB_OBJ) $(LDFLAGS) $(LDLIBS)
 
 # Files that are part of the program (emu/base/embedded.h). Tools made of the assembler assemble the kernels and preprocess the lab's sources.
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
@@ -205,10 +212,10 @@ check-matrix: $(B)/superstep $(MATRIX) ## a drawn part of inputs x outputs x rep
 PREFIX ?= /usr/local
 
 install: $(B)/superstep $(SHARED) ## install program, libraries, headers, pages and completion below PREFIX (and DESTDIR)
-	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB) $(SHARED)
+	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(ABI) $(B)/superstep $(LIB) $(SHARED)
 
 uninstall: ## remove what install put below PREFIX
-	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep share/doc/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1 share/bash-completion/completions/superstep share/zsh/site-functions/_superstep
+	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep share/doc/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(ABI) lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1 share/bash-completion/completions/superstep share/zsh/site-functions/_superstep
 
 check-install: $(B)/superstep ## install into an empty folder, build a program against it in C and C++, uninstall
 	$(Q)CC="$(CC)" tests/installed.sh MODE=$(MODE) OPT="$(OPT)" CC="$(CC)"

@@ -20,8 +20,8 @@ fi
 
 # superstep.h reaches all public headers and, besides those that only gather, no others.
 public=$(git grep -l --untracked '^SUPERSTEP_API_BEGIN$' -- '*.h' | sort)
-reached=$($CC $CPPFLAGS -MM -x c programs/superstep.h | tr ' \\' '\n\n' | grep '\.h$' |
-    grep -vxE 'emu/base/api.h|programs/(superstep|programs).h' | sort)
+reached=$($CC $CPPFLAGS -MM -x c models/api/superstep.h | tr ' \\' '\n\n' | grep '\.h$' |
+    grep -vxE 'emu/base/api.h|models/api/superstep.h|programs/programs.h' | sort)
 [ "$public" = "$reached" ] || {
     echo "superstep.h reaches other headers than the public ones:"
     printf '%s\n' $public $reached | sort | uniq -u

@@ -4,6 +4,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,19 @@
 #include "emu/cli/docs_folder.h"
 #include "emu/cli/request_store.h"
 
-enum { NAME_MAX_BYTES = 64, KEY_HELP = 'h', KEY_ROW = 0x100, TITLE_BYTES = 160 };
+enum {
+    NAME_MAX_BYTES = 64,
+    KEY_HELP = 'h',
+    KEY_ROW = 0x100,
+    TITLE_BYTES = 160,
+    COMPLAINT_BYTES = 1024
+};
 
 /* What is at work while a command line is read. */
 struct command_line {
-    struct request *q; /* borrowed */
+    struct request *q; /* owned */
+    int called;        /* a program asks: what argp would complain of is an error */
+    enum emu_status error;
     FILE *complaints;
     int hinted;                 /* argp's hint began */
     size_t rows;                /* of the table */
@@ -108,6 +117,61 @@ static use_set known_uses(const struct request *q)
 
 /* ---- what argp calls ---- */
 
+/* Ends the process of a command that was typed; of what a program asks the first complaint is the
+ * error. */
+static EMU_PRINTF(3, 4) void complain(struct command_line *c, struct argp_state *state,
+                                      const char *fmt, ...)
+{
+    char text[COMPLAINT_BYTES];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (!c->called)
+        argp_error(state, "%s", text);
+    else if (c->error == EMU_OK)
+        c->error = FAIL(USAGE, "%s", text);
+}
+
+/* In the words of getopt, which cannot be asked for them, why it did not take a word: */
+static void complain_of_letters(struct command_line *c, struct argp_state *state, const char *word)
+{
+    for (const char *at = word + 1; *at; at++) {
+        const struct option_row *o = option_find_letter(*at, known_uses(c->q));
+
+        if (!o)
+            complain(c, state, "invalid option -- '%c'", *at);
+        else if (o->arg)
+            complain(c, state, "option requires an argument -- '%c'", *at);
+    }
+}
+
+static void complain_of_name(struct command_line *c, struct argp_state *state, const char *word)
+{
+    size_t n = strcspn(word, "=");
+    const char *name = NULL, *arg = NULL;
+    unsigned count = 0;
+
+    for (size_t k = 0; k < c->options; k++) {
+        const struct argp_option *o = &c->option[k];
+
+        if (!o->name || strncmp(o->name, word + 2, n - 2))
+            continue;
+        name = o->name;
+        arg = o->arg;
+        count++;
+    }
+    if (!count)
+        complain(c, state, "unrecognized option '%s'", word);
+    else if (count > 1)
+        complain(c, state, "option '%s' is ambiguous", word);
+    else if (arg)
+        complain(c, state, "option '--%s' requires an argument", name);
+    else
+        complain(c, state, "option '--%s' doesn't allow an argument", name);
+}
+
 static void add_argument(struct command_line *c, const char *arg, struct argp_state *state)
 {
     struct request *q = c->q;
@@ -115,7 +179,7 @@ static void add_argument(struct command_line *c, const char *arg, struct argp_st
     const char **item = emu_realloc(q->argument.item, q->argument.count + 1, sizeof(*item));
 
     if (!item) {
-        argp_error(state, "out of host memory: the command line");
+        complain(c, state, "out of host memory: the command line");
         return;
     }
     q->argument.item = item;
@@ -124,11 +188,11 @@ static void add_argument(struct command_line *c, const char *arg, struct argp_st
         return;
     for (const struct option_row *o = option_rows(); o->name && command->is_parameter; o++) {
         if (q->given[o->number] && q->known && command->is_parameter(q, o->name, strlen(o->name)))
-            argp_error(state,
-                       "'%s' is one too many: --%s is an option; -D %s=%s sets the parameter of %s",
-                       arg, o->name, o->name, arg, q->what);
+            complain(c, state,
+                     "'%s' is one too many: --%s is an option; -D %s=%s sets the parameter of %s",
+                     arg, o->name, o->name, arg, q->what);
     }
-    argp_error(state, "%s at a time: '%s' is one too many", command->noun, arg);
+    complain(c, state, "%s at a time: '%s' is one too many", command->noun, arg);
 }
 
 static void finish(struct command_line *c, struct argp_state *state)
@@ -137,20 +201,31 @@ static void finish(struct command_line *c, struct argp_state *state)
     const struct command *command = q->command;
 
     if (q->argument.count < command->min)
-        argp_error(state, "which %s? superstep %s %s",
-                   command->noun + strcspn(command->noun, " ") + 1, command->name, command->args);
+        complain(c, state, "which %s? superstep %s %s",
+                 command->noun + strcspn(command->noun, " ") + 1, command->name, command->args);
     if (!q->what && q->argument.count)
         q->what = q->argument.item[0];
     if (!q->use)
         q->use = command->uses;
-    if (request_check(q) != EMU_OK)
-        argp_error(state, "%s", emu_error());
+    if (c->error == EMU_OK &&
+        (request_check(q) != EMU_OK || (c->called && request_check_called(q) != EMU_OK)))
+        complain(c, state, "%s", emu_error());
 }
 
 static const struct option_row *row_of(const struct command_line *c, int key)
 {
     return key >= KEY_ROW ? &option_rows()[key - KEY_ROW]
                           : option_find_letter((char)key, known_uses(c->q));
+}
+
+static void refuse_word(struct command_line *c, struct argp_state *state, const char *word)
+{
+    (strncmp(word, "--", 2) ? complain_of_letters : complain_of_name)(c, state, word);
+}
+
+static error_t failed(const struct command_line *c)
+{
+    return c->error == EMU_OK ? 0 : EINVAL;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -164,19 +239,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         add_argument(c, arg, state);
-        return 0;
+        return failed(c);
     case ARGP_KEY_END:
         finish(c, state);
+        return failed(c);
+    case ARGP_KEY_ERROR:
+        if (c->called && c->error == EMU_OK)
+            refuse_word(c, state, state->argv[state->next - 1]);
         return 0;
     case KEY_HELP:
+        if (c->called)
+            return ARGP_ERR_UNKNOWN;
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     default:
         if (key <= 0 || key >= KEY_ROW + (int)c->rows || !row_of(c, key))
             return ARGP_ERR_UNKNOWN;
         if (request_store(c->q, row_of(c, key), arg) != EMU_OK)
-            argp_error(state, "%s", emu_error());
-        return 0;
+            complain(c, state, "%s", emu_error());
+        return failed(c);
     }
 }
 
@@ -349,16 +430,17 @@ static int parse(struct command_line *c)
                                .args_doc = command->args,
                                .doc = command->doc,
                                .help_filter = help_filter };
+    const unsigned silent = ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT;
     char name[NAME_MAX_BYTES], *old = c->argv[0];
     int bad;
 
-    c->complaints = fopencookie(c, "w", io);
+    c->complaints = c->called ? NULL : fopencookie(c, "w", io);
     if (c->complaints)
         setvbuf(c->complaints, NULL, _IOLBF, 0);
     snprintf(name, sizeof(name), "superstep %s", command->name);
     c->argv[0] = name; /* what argp begins its complaints with */
     argp_err_exit_status = EXIT_BAD;
-    bad = argp_parse(&argp, c->argc, c->argv, 0, NULL, c);
+    bad = argp_parse(&argp, c->argc, c->argv, c->called ? silent : 0, NULL, c);
     c->argv[0] = old;
     if (c->complaints)
         fclose(c->complaints);
@@ -375,17 +457,24 @@ static enum emu_status make_room(struct command_line *c)
     return c->option && c->title ? EMU_OK : FAIL(NO_MEMORY, "the command line");
 }
 
-static int answer(struct command_line *c, int argc, char **argv)
+/* All that is looked at before argp. */
+static enum emu_status prepare(struct command_line *c, int argc, char **argv)
 {
-    struct request *q = c->q;
-
-    if (make_room(c) != EMU_OK || look(q, argc, argv) != EMU_OK ||
-        name_parameters(c, argc, argv) != EMU_OK)
-        return request_failed(q, NULL);
+    TRY(make_room(c));
+    TRY(look(c->q, argc, argv));
+    TRY(name_parameters(c, argc, argv));
     list_options(c);
-    if (check_spelling(c) != EMU_OK)
-        return request_failed(q, NULL);
-    return parse(c) ? EXIT_BAD : q->command->run(q);
+    return check_spelling(c);
+}
+
+static void free_line(struct command_line *c)
+{
+    for (int i = 0; i < c->argc; i++)
+        emu_free(c->argv[i]);
+    emu_free(c->argv);
+    emu_free(c->option);
+    emu_free(c->title);
+    request_free(c->q);
 }
 
 int command_main(const struct command *command, int argc, char **argv)
@@ -397,12 +486,51 @@ int command_main(const struct command *command, int argc, char **argv)
         fprintf(stderr, "superstep %s: out of host memory: the command line\n", command->name);
         return EXIT_BAD;
     }
-    code = answer(&c, argc, argv);
-    for (int i = 0; i < c.argc; i++)
-        emu_free(c.argv[i]);
-    emu_free(c.argv);
-    emu_free(c.option);
-    emu_free(c.title);
-    request_free(c.q);
+    if (prepare(&c, argc, argv) != EMU_OK)
+        code = request_failed(c.q, NULL);
+    else
+        code = parse(&c) ? EXIT_BAD : command->run(c.q);
+    free_line(&c);
     return code;
+}
+
+/* ---- a program instead of a person ---- */
+
+static enum emu_status read_called(struct command_line *c, FILE *heard, int argc, char **argv)
+{
+    c->q->heard = heard;
+    TRY(prepare(c, argc, argv));
+    if (!parse(c))
+        return EMU_OK;
+    return c->error != EMU_OK ? c->error : FAIL(USAGE, "%s: not understood", c->q->command->name);
+}
+
+enum emu_status command_call(const struct command *command, FILE *heard, int argc, char **argv,
+                             struct command_line **out)
+{
+    struct command_line *c = emu_alloc(1, sizeof(*c));
+    enum emu_status s;
+
+    *out = c;
+    if (c)
+        *c = (struct command_line){ .q = request_new(command), .called = 1 };
+    s = c && c->q ? read_called(c, heard, argc, argv) : FAIL(NO_MEMORY, "the command line");
+    if (s == EMU_OK)
+        return EMU_OK;
+    command_call_free(c);
+    *out = NULL;
+    return s;
+}
+
+struct request *command_call_request(const struct command_line *c)
+{
+    return c->q;
+}
+
+void command_call_free(struct command_line *c)
+{
+    if (!c)
+        return;
+    free_line(c);
+    emu_free(c);
 }

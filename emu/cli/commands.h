@@ -47,6 +47,17 @@ struct command {
  */
 int command_main(const struct command *c, int argc, char **argv);
 
+/* The same words from a program that calls instead of being typed: only read, nothing is printed,
+ * and what command_main() would complain of is the error, in the same words. heard: as in struct
+ * request. argv is borrowed as long as the request is there. Errors: EMU_USAGE, those of look(),
+ * EMU_NO_MEMORY. *out: free with command_call_free (NULL allowed), which takes the request with it.
+ */
+struct command_line;
+enum emu_status command_call(const struct command *c, FILE *heard, int argc, char **argv,
+                             struct command_line **out) EMU_MUST_CHECK;
+struct request *command_call_request(const struct command_line *c); /* borrowed */
+void command_call_free(struct command_line *c);
+
 /* The command of that name in a table that ends with a row without one; NULL: there is none. */
 const struct command *command_find(const struct command *table, const char *name);
 

@@ -3,7 +3,7 @@
 
 void execute_meter_begin(struct progress_meter *m, const struct request *q, uint64_t supersteps)
 {
-    progress_meter_begin(m, q->quiet ? NULL : stderr, "execute", "supersteps", supersteps);
+    progress_meter_begin(m, request_progress(q), "execute", "supersteps", supersteps);
 }
 
 void execute_meter_watch(void *ctx, const struct machine_superstep *s)

@@ -46,7 +46,7 @@ struct use_word {
 const struct option_row *option_rows(void);
 /* These end with a row without uses. */
 extern const struct option_rule option_either[], option_needs[], option_values[], option_varies[],
-    option_shows[], option_writes[];
+    option_shows[], option_writes[], option_typed[];
 extern const struct use_word use_words[];
 extern const size_t option_request_bytes; /* of the request of the highest floor */
 extern const unsigned option_count;       /* numbers are below */

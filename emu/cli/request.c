@@ -197,6 +197,16 @@ enum emu_status request_check(const struct request *q)
     return EMU_OK;
 }
 
+enum emu_status request_check_called(const struct request *q)
+{
+    for (const struct option_rule *r = option_typed; r->uses; r++) {
+        if (q->given[r->a])
+            return FAIL(USAGE, "--%s does nothing here: it is for a command that is typed",
+                        option_name(r->a, q->use));
+    }
+    return EMU_OK;
+}
+
 struct request *request_new(const struct command *c)
 {
     struct request *q = emu_alloc(option_request_bytes, 1);

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "emu/arch/arch.h"
 #include "emu/base/fail.h"
@@ -70,6 +71,8 @@ struct request {
     size_t byte_count;             /* of bytes */
     struct option_list argument;   /* all of them, in order */
     unsigned char *given;          /* owned; by OPTION_x */
+    FILE *heard; /* of a request that a program makes by a call: what hears all that is said; NULL:
+                  * it was typed, stdout and stderr do. Borrowed */
 #define OPTION(field, kind, letter, name, arg, low, high, uses, help) FIELD_##kind field;
 #include "emu/cli/options_emu.def"
 };
@@ -79,6 +82,21 @@ enum option_id {
 #include "emu/cli/options_emu.def"
     OPTION_EMU_END
 };
+
+/* Where what is no answer goes, and the answers. */
+static inline FILE *request_notes(const struct request *q)
+{
+    return q->heard ? q->heard : stderr;
+}
+static inline FILE *request_answers(const struct request *q)
+{
+    return q->heard ? q->heard : stdout;
+}
+/* Where progress goes; NULL: nowhere, it is a quiet command. */
+static inline FILE *request_progress(const struct request *q)
+{
+    return q->quiet ? NULL : request_notes(q);
+}
 
 /* Whether the option was given. */
 int request_has(const struct request *q, unsigned option);

@@ -204,7 +204,7 @@ enum emu_status request_look_check(const struct request *q, const struct image *
 
 /* ---- findings ---- */
 
-static void print_findings(struct run *r)
+static void print_findings(struct run *r, FILE *f)
 {
     static const char *const list[] = { "checks", "check_unheard", "check_clashes" };
     json_t *o = run_report(r, "check", NULL, 0, 0);
@@ -213,7 +213,7 @@ static void print_findings(struct run *r)
         json_t *found = json_object_get(o, list[i]);
 
         if (json_array_size(found))
-            run_print(found, stderr);
+            run_print(found, f);
     }
     json_decref(o);
 }
@@ -225,10 +225,10 @@ int request_findings(const struct request *q, struct run *r, int listed)
     if (!run_check_findings(r))
         return 0;
     if (!listed)
-        print_findings(r);
+        print_findings(r, request_notes(q));
     c = exchange_clashes(machine_exchange(r->machine));
     if (c.total)
-        fprintf(stderr,
+        fprintf(request_notes(q),
                 "superstep %s: --check: %" PRIu64 " words come into the memory element from which "
                 "their tile sends or fetches then; compiled with --set exchange_clash=fault sends "
                 "into and out of one array wait for each other, and what still clashes faults\n",

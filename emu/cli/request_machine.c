@@ -36,7 +36,7 @@ static void warn_of_unread(const struct request *q)
         snprintf(name, sizeof(name), "%.*s", (int)n, text);
         f = arch_field_find(name);
         if (f && f->stage == ARCH_STAGE_N && f->type != ARCH_TYPE_text)
-            fprintf(stderr, "superstep %s: warning: --set %s: no run reads it (%s)\n",
+            fprintf(request_notes(q), "superstep %s: warning: --set %s: no run reads it (%s)\n",
                     q->command->name, name, f->doc);
     }
 }

@@ -11,6 +11,9 @@ enum emu_status request_store(struct request *q, const struct option_row *o,
 /* Whether everything that was given is for q->use and fits together. EMU_USAGE says what does not.
  */
 enum emu_status request_check(const struct request *q) EMU_MUST_CHECK;
+/* Whether nothing was given that is for a command that is typed (TYPED of options_begin.inc).
+ * EMU_USAGE. */
+enum emu_status request_check_called(const struct request *q) EMU_MUST_CHECK;
 /* An empty request of all floors; NULL when out of memory. Free with request_free (NULL allowed).
  */
 struct request *request_new(const struct command *c);

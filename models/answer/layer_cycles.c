@@ -419,6 +419,17 @@ static void bill_superstep(struct layer_cycles *k, const struct superstep *s,
         pay_compute(k, s, compute, cost);
 }
 
+void layer_cycles_clear(struct layer_cycles *k)
+{
+    for (uint32_t i = 0; i < k->rows; i++) {
+        struct layer_bill *b = &k->row[i];
+
+        b->supersteps = 0;
+        b->cycles = b->exchange = b->compute = b->sync = b->imbalance = 0;
+    }
+    layer_cycles_sum(k);
+}
+
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r)
 {
     size_t supersteps = record_count(r->record), at = 0;

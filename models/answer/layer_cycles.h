@@ -94,6 +94,8 @@ enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t so
                                   struct layer_cycles *out) EMU_MUST_CHECK;
 /* Adds the cycles of a recorded run. EMU_BAD_PROGRAM when the record is not of this program. */
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r) EMU_MUST_CHECK;
+/* As before the first bill: no cycles, memory as it is. */
+void layer_cycles_clear(struct layer_cycles *k);
 /* By superstep of sync group 0 the first row that computes in it, UINT32_MAX where none does;
  * *count supersteps. EMU_NO_MEMORY; emu_free it. */
 enum emu_status layer_cycles_supersteps(const struct layer_cycles *k, uint32_t **out,

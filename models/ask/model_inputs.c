@@ -97,9 +97,8 @@ static enum emu_status check_integers(const struct op_graph *g, uint32_t value, 
     return EMU_OK;
 }
 
-/* Numbers of any type that can be one of the input's. */
-static enum emu_status take(const struct op_graph *g, uint32_t value, const char *file,
-                            struct op_tensor *t)
+enum emu_status model_input_take(const struct op_graph *g, uint32_t value, const char *file,
+                                 struct op_tensor *t)
 {
     const struct op_shape *want = &g->value[value].shape;
     char a[OP_SHAPE_TEXT], b[OP_SHAPE_TEXT];
@@ -136,7 +135,7 @@ static enum emu_status read_files(const struct request *q, const struct op_graph
             return FAIL(USAGE, "--input %s: a second file for input %s", q->input.item[i],
                         g->value[g->input[k]].name);
         TRY(read_numbers(file, &in[k].numbers));
-        TRY(take(g, g->input[k], file, &in[k].numbers));
+        TRY(model_input_take(g, g->input[k], file, &in[k].numbers));
         snprintf(in[k].text, sizeof(in[k].text), "%s", file);
         in[k].name = emu_alloc(1, sizeof(*in[k].name));
         if (!in[k].name)
@@ -215,18 +214,17 @@ static enum emu_status to_bytes(const struct op_shape *s, struct op_tensor *t)
     return EMU_OK;
 }
 
-static enum emu_status read_pictures(const struct request *q, const struct op_graph *g,
-                                     uint32_t value, const struct picture_recipe *recipe,
-                                     struct model_input *in)
+static enum emu_status read_pictures(const struct request *q, const struct op_shape *s,
+                                     const struct picture_recipe *recipe,
+                                     const struct option_list *files, struct model_input *in)
 {
-    const struct op_shape *s = &g->value[value].shape;
     const struct picture_input how = picture_input_of(s);
     struct picture_recipe r = recipe ? *recipe : recipe_for(s, &how);
     struct net_pictures p = { .name = NULL };
     enum emu_status st = picture_choose(q, &r);
 
     if (st == EMU_OK)
-        st = net_pictures_read(&r, s->dim[0], &model_request(q)->image, how.last, &p);
+        st = net_pictures_read(&r, s->dim[0], files, how.last, request_notes(q), &p);
     if (st == EMU_OK && r.bytes)
         st = to_bytes(s, &p.numbers);
     if (st != EMU_OK) {
@@ -238,7 +236,30 @@ static enum emu_status read_pictures(const struct request *q, const struct op_gr
     in->names = s->dim[0];
     picture_recipe_text(&r, in->recipe);
     snprintf(in->text, sizeof(in->text), "%.100s%s: %s", p.name[0],
-             s->dim[0] > 1 && model_request(q)->image.count != 1 ? " and more" : "", in->recipe);
+             s->dim[0] > 1 && files->count != 1 ? " and more" : "", in->recipe);
+    return EMU_OK;
+}
+
+int model_input_pictures(const struct op_shape *s)
+{
+    return picture_input_of(s).planes != 0;
+}
+
+enum emu_status model_input_read_pictures(const struct request *q, const struct op_graph *g,
+                                          uint32_t value, const struct picture_recipe *recipe,
+                                          const struct option_list *files, struct model_input *in)
+{
+    const struct op_shape *s = &g->value[value].shape;
+    struct model_input read = { .names = 0 };
+
+    if (!model_input_pictures(s))
+        return FAIL(USAGE,
+                    "input %s takes no pictures, which are [n][1 or 3][height][width] or "
+                    "[n][height][width][1 or 3]",
+                    g->value[value].name);
+    TRY(read_pictures(q, s, recipe, files, &read));
+    model_input_free(in);
+    *in = read;
     return EMU_OK;
 }
 
@@ -306,7 +327,7 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
         if (in[k].numbers.any)
             continue;
         if (gets_pictures(q, g, k)) {
-            TRY(read_pictures(q, g, g->input[k], recipe, &in[k]));
+            TRY(read_pictures(q, s, recipe, &model_request(q)->image, &in[k]));
             pictures++;
         } else {
             TRY(draw(s, k + 1, &in[k]));

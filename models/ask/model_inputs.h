@@ -32,6 +32,19 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
 
 void model_input_free(struct model_input *in);
 
+/* Numbers of an input that come from elsewhere become those of its type; file is for messages.
+ * EMU_BAD_FILE: of another shape, floats for integers, or integers that the type has not. */
+enum emu_status model_input_take(const struct op_graph *g, uint32_t value, const char *file,
+                                 struct op_tensor *t) EMU_MUST_CHECK;
+/* Whether an input can be pictures; and pictures from files in place of its numbers, prepared as
+ * model_inputs_read() does it. Names in *in are borrowed from files. EMU_USAGE: it takes none;
+ * those of net_pictures_read(). */
+int model_input_pictures(const struct op_shape *s);
+enum emu_status model_input_read_pictures(const struct request *q, const struct op_graph *g,
+                                          uint32_t value, const struct picture_recipe *recipe,
+                                          const struct option_list *files,
+                                          struct model_input *in) EMU_MUST_CHECK;
+
 /* The files of --save, opened before the work: EMU_USAGE names an output that is not there. */
 struct model_save {
     uint32_t output; /* in g->output */

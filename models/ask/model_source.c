@@ -15,26 +15,26 @@
 
 /* ---- files ---- */
 
-void model_print_problems(const struct op_graph *g, int json)
+void model_print_problems(const struct op_graph *g, int json, FILE *f)
 {
     json_t *o;
 
     if (!json) {
-        op_graph_print_problems(g, stdout);
+        op_graph_print_problems(g, f);
         return;
     }
     o = json_pack("{s:s, s:o, s:I, s:I, s:o}", "status", "refused", "network", json_text(g->name),
                   "nodes_refused", (json_int_t)g->nodes_wrong, "nodes_behind",
                   (json_int_t)g->nodes_behind, "problems", op_graph_problems_json(g));
     if (o)
-        run_print_json(o, stdout);
+        run_print_json(o, f);
     json_decref(o);
 }
 
 /* What cannot run is told at once. */
 static enum emu_status refuse(const struct model_source *s)
 {
-    model_print_problems(s->graph, s->json);
+    model_print_problems(s->graph, s->json, s->answers);
     return op_graph_refused(s->graph, "");
 }
 
@@ -79,7 +79,7 @@ static enum emu_status fold(struct model_source *s, struct progress *progress)
         "%u nodes, %u after folding; %" PRIu64 " parameters in %u tensors, %" PRIu64 " bytes",
         g->nodes_read, s->folded, s->parameters, s->model->parameters, s->model->parameter_bytes);
     if (s->model->warning)
-        fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
+        fprintf(s->notes, "superstep: warning: %s\n", s->model->warning);
     return EMU_OK;
 }
 
@@ -147,7 +147,10 @@ enum emu_status model_source_check(struct model_source *s, const struct arch *a)
 
 enum emu_status model_source_read(const struct request *q, struct model_source *out)
 {
-    *out = (struct model_source){ .choice = network_choice_of(q), .json = q->json };
+    *out = (struct model_source){ .choice = network_choice_of(q),
+                                  .json = q->json,
+                                  .notes = request_notes(q),
+                                  .answers = request_answers(q) };
     return network_find(q->what) ? find_name(q, out) : read_file(q, out);
 }
 

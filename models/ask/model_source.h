@@ -28,13 +28,14 @@ struct model_source {
     uint64_t parameters;          /* numbers, before norms become part of weights */
     uint32_t folded;              /* nodes of a file that are left after folding */
     int json;                     /* 1: what cannot run is told as JSON */
+    FILE *notes, *answers;        /* borrowed: those of the request */
     char weights_text[WEIGHTS_TEXT]; /* one line that says where parameters came from */
 };
 
 /* Finds the network or reads the file q->what; its graph is as its builder or its file made it. All
- * nodes of a file that cannot be read are printed on stdout (as JSON, if the request says so), and
- * the error is EMU_BAD_FILE. Errors:
- * those of net_new() and onnx_request_read(). Free with model_source_free, also after an error. */
+ * nodes of a file that cannot be read go to request_answers() (as JSON, if the request says so),
+ * and the error is EMU_BAD_FILE. Errors: those of net_new() and onnx_request_read(). Free with
+ * model_source_free, also after an error. */
 enum emu_status model_source_read(const struct request *q, struct model_source *out) EMU_MUST_CHECK;
 /* The same, and a file's graph is then ready; all nodes that the machine cannot run are printed,
  * too. Of a network by name the
@@ -55,8 +56,8 @@ enum emu_status model_source_attach(struct model_source *s,
 /* What makes the graph ready to be lowered to the numbers of the choice: all passes, and for f32
  * the one that spells windows. EMU_NO_MEMORY. */
 enum emu_status model_source_pass(struct model_source *s) EMU_MUST_CHECK;
-/* Whether the machine can run every node after the passes; those that it cannot are printed on
- * stdout. EMU_BAD_FILE; EMU_USAGE names an instruction that the machine lacks. */
+/* Whether the machine can run every node after the passes; those that it cannot go to
+ * s->answers. EMU_BAD_FILE; EMU_USAGE names an instruction that the machine lacks. */
 enum emu_status model_source_check(struct model_source *s, const struct arch *a) EMU_MUST_CHECK;
 /* Makes parameters and runs the passes; does nothing for files, or when it was done before. Errors:
  * those of model_weights_get(). */
@@ -68,8 +69,8 @@ enum emu_status model_source_recipe(const struct model_source *s,
                                     struct picture_recipe *out) EMU_MUST_CHECK;
 void model_source_free(struct model_source *s);
 
-/* Prints what of a graph cannot run on stdout: a table, or with json the object of docs/json.md. */
-void model_print_problems(const struct op_graph *g, int json);
+/* Prints what of a graph cannot run: a table, or with json the object of docs/json.md. */
+void model_print_problems(const struct op_graph *g, int json, FILE *f);
 
 /* What reports say of it; texts are borrowed from it. */
 struct model_facts model_source_facts(const struct model_source *s);

@@ -187,7 +187,7 @@ static enum emu_status fill(const struct network_choice *c, const struct net *n,
     const char *how = "";
 
     if (c->weights) {
-        TRY(weights_read(w, n, c->weights, stderr));
+        TRY(weights_read(w, n, c->weights, c->notes));
         file_text(c, w->names, text, bytes);
     } else if (c->blank) {
         weights_blank(w);

@@ -119,7 +119,7 @@ static enum emu_status read_all(const struct picture_recipe *r, uint32_t batch,
 }
 
 enum emu_status net_pictures_read(const struct picture_recipe *r, uint32_t batch,
-                                  const struct option_list *files, int last,
+                                  const struct option_list *files, int last, FILE *notes,
                                   struct net_pictures *out)
 {
     const struct op_shape first = { OP_TYPE_F32, 4, { batch, r->planes, r->height, r->width } };
@@ -134,7 +134,7 @@ enum emu_status net_pictures_read(const struct picture_recipe *r, uint32_t batch
         return FAIL(USAGE, "%zu pictures for a batch of %u: --batch %zu takes them all", given,
                     batch, given);
     if (given && given < batch)
-        fprintf(stderr, "superstep run: %zu picture%s for a batch of %u: repeated in turn\n", given,
+        fprintf(notes, "superstep run: %zu picture%s for a batch of %u: repeated in turn\n", given,
                 given > 1 ? "s" : "", batch);
     TRY(op_tensor_new(&s, &out->numbers));
     out->name = emu_alloc(batch, sizeof(*out->name));

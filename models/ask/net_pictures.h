@@ -16,13 +16,13 @@ enum emu_status picture_choose(const struct request *q, struct picture_recipe *r
 
 /* Reads the pictures of a batch.
  *
- * files   fewer than the batch are repeated in turn, which is said on stderr; none: those of the
+ * files   fewer than the batch are repeated in turn, which is said to notes; none: those of the
  *         program itself
  * last    1: the channels are the last dimension
  * Errors  EMU_USAGE (more files than the batch has pictures), those of picture_read() and
  *         picture_crop(). Free with net_pictures_free(), also after an error. */
 enum emu_status net_pictures_read(const struct picture_recipe *r, uint32_t batch,
-                                  const struct option_list *files, int last,
+                                  const struct option_list *files, int last, FILE *notes,
                                   struct net_pictures *out) EMU_MUST_CHECK;
 void net_pictures_free(struct net_pictures *p);
 

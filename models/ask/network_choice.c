@@ -35,6 +35,7 @@ struct network_choice network_choice_of(const struct request *q)
         .partials = model_request(q)->partials ? PARTIALS_F32 : PARTIALS_F16,
         .share_blocks = sharing_of(q),
         .cache = model_request(q)->no_cache ? "" : q->cache,
+        .notes = request_notes(q),
     };
 }
 

@@ -21,6 +21,7 @@ struct network_choice {
     const char *f32_until; /* those of all nodes up to this one are f32; NULL: as real says */
     enum conv_partials partials;
     enum lower_sharing share_blocks;
+    FILE *notes;       /* borrowed: of the request; NULL: nothing is said */
     const char *cache; /* folder of what is kept between runs; NULL: the user's, "": none */
 };
 

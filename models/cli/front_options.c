@@ -86,6 +86,12 @@ const struct option_rule option_writes[] = {
     { .uses = 0 },
 };
 
+const struct option_rule option_typed[] = {
+#define TYPED(a) { USE_ANY, OPTION_##a, OPTION_##a },
+#include "models/cli/options_all.def"
+    { .uses = 0 },
+};
+
 const struct use_word use_words[] = {
 #define THING(use, one, many) { use, one, many },
 #include "models/cli/options_all.def"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs the program, the libraries, their headers, a pkg-config file, the man page, the pages of docs/, and completion for bash and zsh.
-#   install.sh PREFIX VERSION PROGRAM LIBRARY.a LIBRARY.so      below $DESTDIR
+#   install.sh PREFIX VERSION ABI PROGRAM LIBRARY.a LIBRARY.so      below $DESTDIR
 set -e
 cd "$(dirname "$0")/../.."
-prefix=$1 version=$2 program=$3 library=$4 shared=$5
+prefix=$1 version=$2 abi=$3 program=$4 library=$5 shared=$6
 to=$DESTDIR$prefix
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 
@@ -21,10 +21,10 @@ done
 sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" docs/man/superstep.pc.in >"$to/lib/pkgconfig/superstep.pc"
 
 # The headers that superstep.h needs, at their places in the tree.
-for h in $(${CC:-cc} -I. -MM -x c programs/superstep.h | tr ' \\' '\n' | grep -E '\.(h|def)$'); do
+for h in $(${CC:-cc} -I. -MM -x c models/api/superstep.h | tr ' \\' '\n' | grep -E '\.(h|def)$'); do
     install -D -m 644 "$h" "$to/include/superstep/$h"
 done
-install -m 644 programs/superstep.h "$to/include/superstep/superstep.h"
+install -m 644 models/api/superstep.h "$to/include/superstep/superstep.h"
 
 # The static library is one object, in which what the compiler hid is hidden from the linker, too.
 ld -r -o "$work/superstep.o" --whole-archive "$library"
@@ -32,5 +32,6 @@ objcopy --localize-hidden "$work/superstep.o"
 rm -f "$to/lib/libsuperstep.a"
 ar rcs "$to/lib/libsuperstep.a" "$work/superstep.o"
 install -m 755 "$shared" "$to/lib/libsuperstep.so.$version"
-ln -sf "libsuperstep.so.$version" "$to/lib/libsuperstep.so"
+ln -sf "libsuperstep.so.$version" "$to/lib/libsuperstep.so.$abi"
+ln -sf "libsuperstep.so.$abi" "$to/lib/libsuperstep.so"
 echo "installed below $to: bin/superstep, lib/libsuperstep.a, lib/libsuperstep.so.$version"

@@ -155,6 +155,12 @@ static uint32_t read_samples(struct batches *b, uint32_t *sample, uint32_t from,
     return kept;
 }
 
+void label_targets(uint32_t label, uint32_t classes, double smoothing, double *to)
+{
+    for (uint32_t c = 0; c < classes; c++)
+        to[c] = smoothing / classes + (c == label ? 1 - smoothing : 0);
+}
+
 static void set_targets(const struct batches *b, const uint32_t *sample, struct op_tensor *targets,
                         uint32_t *labels)
 {
@@ -163,9 +169,7 @@ static void set_targets(const struct batches *b, const uint32_t *sample, struct 
     for (uint32_t k = 0; k < b->o.batch; k++) {
         uint32_t label = b->data->label[sample[k]];
 
-        for (uint32_t c = 0; c < classes; c++)
-            targets->f[(size_t)k * classes + c] =
-                b->o.smoothing / classes + (c == label ? 1 - b->o.smoothing : 0);
+        label_targets(label, classes, b->o.smoothing, targets->f + (size_t)k * classes);
         if (labels)
             labels[k] = label;
     }

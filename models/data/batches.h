@@ -30,6 +30,10 @@ struct batches {
     uint64_t bads;
 };
 
+/* A row of targets, which adds up to 1: of one class, or with smoothing (below 1) that share of it
+ * divided among all. to: [classes]. */
+void label_targets(uint32_t label, uint32_t classes, double smoothing, double *to);
+
 /* Errors: EMU_USAGE: the network has fewer classes than the data; EMU_NO_MEMORY. */
 enum emu_status batches_new(struct dataset *d, const struct batch_options *o,
                             struct batches *out) EMU_MUST_CHECK;

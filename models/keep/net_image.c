@@ -152,7 +152,7 @@ static enum emu_status write_pictures(const struct noted *n, const struct option
                                       struct run *r)
 {
     struct net_pictures p;
-    enum emu_status s = net_pictures_read(&n->recipe, n->batch, files, 0, &p);
+    enum emu_status s = net_pictures_read(&n->recipe, n->batch, files, 0, stderr, &p);
     uint8_t *data = NULL;
     uint64_t bytes;
 

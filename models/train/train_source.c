@@ -113,7 +113,7 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
     TRY(weights_new(s->net, &s->weights));
     s->graph = s->net->graph;
     if (model_request(q)->weights)
-        TRY(weights_read(s->weights, s->net, model_request(q)->weights, stderr));
+        TRY(weights_read(s->weights, s->net, model_request(q)->weights, request_notes(q)));
     else
         train_source_seed(s, request_has(q, OPTION_seed) ? model_request(q)->seed : 1,
                           train_init_of(q, s->net));
@@ -135,7 +135,7 @@ static enum emu_status open_file(const struct request *q, uint32_t batch, struct
     TRY(onnx_request_read(&with_batch.q, 1, &s->replaced, &s->model));
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
-        model_print_problems(s->graph, q->json);
+        model_print_problems(s->graph, q->json, request_answers(q));
         return op_graph_refused(s->graph, "");
     }
     return op_graph_tidy(s->graph);
@@ -199,7 +199,7 @@ enum emu_status train_graph_check(const struct request *q, const struct arch *a,
     TRY(op_lower_check(g));
     if (!g->nodes_wrong)
         return op_lower_check_machine(a, g);
-    model_print_problems(g, q->json);
+    model_print_problems(g, q->json, request_answers(q));
     return FAIL(BAD_FILE, "%u of %u nodes cannot run %s", g->nodes_wrong, g->nodes, as);
 }
 

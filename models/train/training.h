@@ -1,6 +1,8 @@
-/* training.h - everything that `superstep train` makes on the way; private to models/train.
+/* training.h - everything that `superstep train` makes on the way; for models/train, and for
+ * models/api, which begins one in the same way.
  *
- *   cmd_train.c         a request to a training; what is told when
+ *   training_open.c     a request to a training that is compiled: options, network, programs
+ *   cmd_train.c         the command: data, files; what is told when
  *   train_loop.c        epochs, steps, evaluations, checkpoints
  *   train_report.c      the answer
  */
@@ -74,6 +76,24 @@ struct training {
     int stopped;                  /* by an interrupt, or at --limit */
     int code;
 };
+
+/* What the options say, by t->q. EMU_USAGE. */
+enum emu_status training_read_options(struct training *t) EMU_MUST_CHECK;
+/* The networks, and how pictures get to the chip. Errors: those of train_source_open(),
+ * train_pictures_of(), train_link_of(). */
+enum emu_status training_open_network(struct training *t) EMU_MUST_CHECK;
+/* t->options and what follows from them; again after they change. */
+void training_set_options(struct training *t);
+/* The step, with IO tiles and blocks that are computed again as it needs to fit, and the
+ * evaluation. Errors: those of train_step_make(), train_recompute(), train_chip_new(). EMU_OK also
+ * if they do not fit. */
+enum emu_status training_compile(struct training *t) EMU_MUST_CHECK;
+int training_chip_fits(const struct train_chip *chip);
+/* What the supersteps of the step are for: of a program that was found it was kept. */
+enum emu_status training_know_passes(struct training *t) EMU_MUST_CHECK;
+/* Keeps programs that were compiled for the next training; nothing depends on it. */
+void training_keep(struct training *t);
+void training_free(struct training *t); /* t may be all zero but for q */
 
 /* Runs what is left of the training. Errors: those of a step; EMU_FAULT: the loss is no number. */
 enum emu_status training_run(struct training *t) EMU_MUST_CHECK;

@@ -15,7 +15,7 @@ struct compile_options compile_options_of(const struct request *q)
     return (struct compile_options){ .exchange = program_request(q)->exchange ? EXCHANGE_MEMORY
                                                                               : EXCHANGE_CYCLES,
                                      .threads = (unsigned)q->threads,
-                                     .progress = q->quiet || lesson ? NULL : stderr };
+                                     .progress = lesson ? NULL : request_progress(q) };
 }
 
 struct session_options session_options_of(const struct request *q)

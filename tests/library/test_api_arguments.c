@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "programs/superstep.h"
+#include "models/api/superstep.h"
 
 struct handles {
     struct graph *g;
@@ -26,6 +26,8 @@ struct handles {
     struct image *image;
     struct interpreter *interpreter;
     struct nn *nn;
+    struct ss_network *network;
+    struct ss_training *training;
     struct manifest *manifest;
     struct record *record;
     const struct arch *arch;

@@ -3,6 +3,8 @@
  *
  *   programs.h       graphs of tensors, the compiler, operations, sessions, a command line
  *   graph_file.h     graphs as files
+ *   network.h        networks: by name or from ONNX files, run, with cycles by layer
+ *   network_training.h   steps of training
  *   arch.h           machines and their numbers
  *   bill.h           where the cycles of a run went
  *   image_file.h     compiled programs as files
@@ -11,11 +13,11 @@
  *
  * What these headers declare is all that the library exports.
  *
- * Objects that could not be made may be passed on: where a graph, network, machine, compiled
- * program, session, interpreter, run, image or manifest is NULL, and where a number names nothing,
- * a function that returns a status answers with an error that says so, and any other does nothing
- * and returns 0, NULL or a tensor of nothing. To add something with a tensor that is none of the
- * graph's is an error of the graph. Other pointers must be what their function says.
+ * Objects that could not be made may be passed on: where a graph, network, training, machine,
+ * compiled program, session, interpreter, run, image or manifest is NULL, and where a number names
+ * nothing, a function that returns a status answers with an error that says so, and any other does
+ * nothing and returns 0, NULL or a tensor of nothing. To add something with a tensor that is none
+ * of the graph's is an error of the graph. Other pointers must be what their function says.
  */
 #ifndef SUPERSTEP_H
 #define SUPERSTEP_H
@@ -26,6 +28,7 @@
 #include "emu/job/run_file.h"
 #include "emu/load/image_file.h"
 #include "emu/profile/bill.h"
+#include "models/api/network_training.h"
 #include "programs/compiler/graph_file.h"
 #include "programs/programs.h"
 

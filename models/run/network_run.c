@@ -1,0 +1,373 @@
+/* network_run.c - what a network goes through from the request to a run that can be read (see
+ * network_run.h). */
+#include "models/run/network_run.h"
+
+#include <inttypes.h>
+
+#include "emu/base/alloc.h"
+#include "emu/cli/execute_meter.h"
+#include "emu/cli/step_session.h"
+#include "emu/job/run_image.h"
+#include "models/answer/model_profile.h"
+#include "models/ask/model_request.h"
+#include "models/ask/model_weights.h"
+#include "models/ask/net_pictures.h"
+#include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
+
+enum { TEXT_MAX = 512 };
+
+/* ---- open ---- */
+
+enum emu_status network_run_open(struct network_run *m, const struct request *q)
+{
+    *m = (struct network_run){ .q = q };
+    TRY(request_arch(q, "mk2", &m->arch));
+    m->progress = progress_begin(request_progress(q));
+    return model_source_open(q, &m->arch, &m->progress, &m->source);
+}
+
+static enum emu_status read_class_names(struct network_run *m)
+{
+    uint32_t classes = model_source_facts(&m->source).classes;
+
+    if (!classes)
+        return FAIL(USAGE, "--labels: the network makes no list of scores");
+    return class_names_read(model_request(m->q)->labels, classes, &m->classes);
+}
+
+enum emu_status network_run_prepare(struct network_run *m)
+{
+    if (model_request(m->q)->labels)
+        TRY(read_class_names(m));
+    if (!m->source.net)
+        return EMU_OK;
+    TRY(model_source_recipe(&m->source, &m->recipe));
+    return picture_choose(m->q, &m->recipe);
+}
+
+/* What the last run has left. */
+static void forget_run(struct network_run *m)
+{
+    for (uint32_t k = 0; m->out && k < m->source.graph->outputs; k++)
+        op_tensor_free(&m->out[k]);
+    emu_free(m->scores);
+    m->scores = NULL;
+    emu_free(m->ranges);
+    m->ranges = NULL;
+}
+
+void network_run_free(struct network_run *m)
+{
+    for (uint32_t k = 0; m->in && k < m->source.graph->inputs; k++)
+        model_input_free(&m->in[k]);
+    forget_run(m);
+    emu_free(m->in);
+    emu_free(m->out);
+    class_names_free(&m->classes);
+    system_free(&m->system);
+    model_source_free(&m->source);
+}
+
+const char *network_run_subject(const struct network_run *m)
+{
+    return m->source.net ? m->source.net->name : NULL;
+}
+
+/* ---- numbers in and out ---- */
+
+enum emu_status network_run_inputs(struct network_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+
+    m->in = emu_alloc(g->inputs + 1, sizeof(*m->in));
+    m->out = emu_alloc(g->outputs + 1, sizeof(*m->out));
+    if (!m->in || !m->out)
+        return FAIL(NO_MEMORY, "inputs");
+    TRY(model_inputs_read(m->q, g, m->source.net ? &m->recipe : NULL, m->in));
+    for (uint32_t k = 0; k < g->inputs; k++)
+        progress_report(&m->progress, "input", "%s: %s", g->value[g->input[k]].name, m->in[k].text);
+    return EMU_OK;
+}
+
+/* Into tile memory, before a run. */
+static enum emu_status write_inputs(struct network_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+    enum emu_status s = EMU_OK;
+
+    for (uint32_t k = 0; s == EMU_OK && k < g->inputs; k++)
+        s = system_write(&m->system, g->input[k], &m->in[k].numbers);
+    return s;
+}
+
+/* The first output as scores, if it is a list of them for each input of the batch. */
+static enum emu_status read_scores(struct network_run *m)
+{
+    const struct model_facts f = model_source_facts(&m->source);
+    uint64_t n = (uint64_t)f.batch * f.classes;
+
+    if (!n)
+        return EMU_OK;
+    m->scores = emu_alloc(n, sizeof(*m->scores));
+    if (!m->scores)
+        return FAIL(NO_MEMORY, "scores");
+    for (uint64_t k = 0; k < n; k++)
+        m->scores[k] = (float)m->out[0].f[k];
+    return EMU_OK;
+}
+
+enum emu_status network_run_outputs(struct network_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+
+    for (uint32_t k = 0; k < g->outputs; k++)
+        TRY(system_read(&m->system, g->output[k], &m->out[k]));
+    return read_scores(m);
+}
+
+/* ---- answer ---- */
+
+/* How the pictures of the first input that takes some were prepared; NULL: there are none. */
+static const char *recipe_text(const struct network_run *m)
+{
+    for (uint32_t k = 0; m->in && k < m->source.graph->inputs; k++) {
+        if (*m->in[k].recipe)
+            return m->in[k].recipe;
+    }
+    return NULL;
+}
+
+/* The first input with a file, or NULL. */
+static const struct model_input *input_of_file(const struct network_run *m)
+{
+    for (uint32_t k = 0; m->in && k < m->source.graph->inputs; k++) {
+        if (m->in[k].names)
+            return &m->in[k];
+    }
+    return NULL;
+}
+
+struct model_answer network_run_answer(const struct network_run *m)
+{
+    const struct model_input *named = input_of_file(m);
+
+    return (struct model_answer){ .request = m->q,
+                                  .facts = model_source_facts(&m->source),
+                                  .memory = &m->system.memory,
+                                  .arch = m->arch,
+                                  .layers = &m->system.layers,
+                                  .ranges = m->ranges,
+                                  .weights = m->source.weights_text,
+                                  .file = named ? named->name : NULL,
+                                  .files = named ? named->names : 0,
+                                  .recipe = recipe_text(m),
+                                  .run = m->system.session ? system_machine(&m->system) : NULL,
+                                  .classes = &m->classes,
+                                  .scores = m->scores,
+                                  .not_finite = &m->source.not_finite,
+                                  .precision = &m->source.precision };
+}
+
+enum emu_status network_run_profile(struct network_run *m, struct profile_files *f)
+{
+    return model_profile_write(&(struct model_profile){ .request = m->q,
+                                                        .layers = &m->system.layers,
+                                                        .compiled = m->system.program.compiled,
+                                                        .kept = m->system.kept.profile,
+                                                        .kept_bytes = m->system.kept.profile_bytes,
+                                                        .session = m->system.session },
+                               f);
+}
+
+/* ---- warnings ---- */
+
+/* The layer that computes in a superstep; borrowed. */
+static const char *layer_of_superstep(const struct network_run *m, uint64_t superstep)
+{
+    for (size_t i = 0; i < m->system.layers.steps; i++) {
+        const struct billed_step *s = &m->system.layers.step[i];
+
+        if (s->superstep == superstep && s->computes)
+            return m->system.layers.text[s->row].name;
+    }
+    return "(no layer)";
+}
+
+/* NaN and infinity, whoever made them: of weights and inputs, before a run. */
+void network_run_look_at_inputs(struct network_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+
+    for (uint32_t k = 0; m->in && k < g->inputs; k++)
+        not_finite_numbers(&m->source.not_finite, "input", g->value[g->input[k]].name,
+                           &m->in[k].numbers);
+    not_finite_print(&m->source.not_finite, 0, request_notes(m->q));
+}
+
+/* The same of layers and outputs, after it. */
+static void look_at_results(struct network_run *m)
+{
+    const struct op_graph *g = m->source.graph;
+    struct session_not_finite made = session_not_finite(m->system.session);
+    uint32_t before = m->source.not_finite.rows;
+
+    if (made.nan || made.infinite)
+        not_finite_add(&m->source.not_finite, "layer", layer_of_superstep(m, made.superstep),
+                       made.nan, made.infinite);
+    for (uint32_t k = 0; k < g->outputs; k++)
+        not_finite_numbers(&m->source.not_finite, "output", g->value[g->output[k]].name,
+                           &m->out[k]);
+    not_finite_print(&m->source.not_finite, before, request_notes(m->q));
+}
+
+/* Warns of sums that overflowed in f16. */
+static void warn_of_range(const struct network_run *m)
+{
+    struct session_overflow o = session_overflow(m->system.session);
+
+    if (!o.tiles)
+        return;
+    fprintf(request_notes(m->q),
+            "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
+            "%s (superstep %" PRIu64 ", %s tiles; %s of their results are +-65504 or no numbers); "
+            "--ranges shows all\n",
+            layer_of_superstep(m, o.superstep), o.superstep, count_text(o.tiles).at,
+            count_text(o.values).at);
+}
+
+void network_run_look(struct network_run *m)
+{
+    warn_of_range(m);
+    look_at_results(m);
+}
+
+/* ---- the program ---- */
+
+/* Before the network is compiled. */
+static enum emu_status make_ready(void *ctx)
+{
+    struct network_run *m = ctx;
+
+    return model_source_finish(&m->source, &m->progress);
+}
+
+void network_run_init(struct network_run *m)
+{
+    const struct system_options o = {
+        .program = { .lower = network_lowering(&m->source.choice),
+                     .compile = compile_options_of(m->q),
+                     .give_up = !program_request(m->q)->report &&
+                                !program_request(m->q)->allow_oom && !request_profiles(m->q) },
+        .folder = m->source.choice.cache,
+        .ready = make_ready,
+        .ctx = m,
+        .progress = &m->progress,
+    };
+
+    system_init(&m->system, &m->arch, m->source.graph, &o);
+}
+
+/* A network that only --report compiles is not kept: other runs would find it. */
+void network_run_keep(struct network_run *m)
+{
+    /* A run from the cache does not look at the weights of a network by name. */
+    if (m->source.net && m->source.not_finite.rows)
+        return;
+    system_keep(&m->system, m->source.weights ? m->source.weights->names : NULL, NULL);
+}
+
+/* Whether nothing but cycles is asked for. */
+static int needs_no_values(const struct request *q)
+{
+    return q->engine && q->use & USE_RUN && !q->output && !model_request(q)->write_weights &&
+           !model_request(q)->weights;
+}
+
+/* Takes a network from the cache. Returns 0 when it is not there. Where values are not
+ * needed, an entry that has them will do, too. */
+int network_run_find(struct network_run *m)
+{
+    struct network_choice *choice = &m->source.choice;
+    const struct net_cache_input in = { .choice = choice,
+                                        .net = m->source.net,
+                                        .model = m->source.model,
+                                        .request = m->q,
+                                        .arch = &m->arch,
+                                        .exchange = compile_options_of(m->q).exchange };
+    char label[TEXT_MAX];
+    int cycles_only = needs_no_values(m->q), found;
+
+    if (model_request(m->q)->compare_layers || model_request(m->q)->ranges ||
+        model_request(m->q)->logits || model_request(m->q)->write_weights)
+        return 0; /* that needs weights, a graph, or what the compiler knows of steps */
+    found = system_find(&m->system, &in, cycles_only);
+    if (!found && cycles_only && m->source.net) {
+        choice->blank = 1;
+        found = system_find(&m->system, &in, cycles_only);
+    }
+    if (!found)
+        return 0;
+    if (m->source.net)
+        model_weights_text(choice, m->system.kept.names, m->source.weights_text,
+                           sizeof(m->source.weights_text));
+    net_cache_label(&in, label, sizeof(label));
+    progress_report(&m->progress, "cache",
+                    "reused: %sgraph, lower, exchange, place, emit; ran: load; %s",
+                    m->source.net ? "weights, " : "", label);
+    return 1;
+}
+
+/* ---- execution ---- */
+
+/* Of sync group 0. */
+static uint64_t supersteps_of(const struct network_run *m)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < m->system.layers.steps; i++)
+        most =
+            m->system.layers.step[i].superstep > most ? m->system.layers.step[i].superstep : most;
+    return m->system.layers.steps ? most + 1 : 0;
+}
+
+enum emu_status network_run_start(struct network_run *m, FILE *digests)
+{
+    struct session_options o = session_options_of(m->q);
+
+    system_stop(&m->system);
+    forget_run(m);
+    layer_cycles_clear(&m->system.layers);
+    o.record = 1;
+    o.overflow = !o.timing && !request_steps(m->q);
+    o.ranges = model_request(m->q)->ranges;
+    o.digests = digests;
+    o.watch = execute_meter_watch;
+    o.watch_ctx = &m->meter;
+    TRY(system_start(&m->system, &o));
+    /* Nothing in a network branches on values. */
+    EMU_ASSERT(!m->source.choice.blank || !run_has_values(system_machine(&m->system)));
+    return write_inputs(m);
+}
+
+enum emu_status network_run_execute(struct network_run *m)
+{
+    enum emu_status s;
+
+    execute_meter_begin(&m->meter, m->q, supersteps_of(m));
+    s = system_run(&m->system);
+    progress_meter_end(&m->meter);
+    return s;
+}
+
+void network_run_tell(struct network_run *m)
+{
+    progress_report(&m->progress, "execute", "%s cycles",
+                    count_text(session_cycles(m->system.session)).at);
+}
+
+enum emu_status network_run_bill(struct network_run *m)
+{
+    TRY(layer_ranges_new(&m->system.layers, m->system.session, &m->ranges));
+    return system_bill(&m->system);
+}
