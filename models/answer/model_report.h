@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "emu/arch/arch.h"
 #include "models/answer/class_names.h"
 #include "models/answer/layer_cycles.h"
 #include "models/answer/layer_range.h"

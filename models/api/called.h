@@ -6,7 +6,7 @@
 
 #include "emu/cli/commands.h"
 #include "models/answer/memory_facts.h"
-#include "models/api/network.h"
+#include "models/api/ss_network.h"
 #include "models/graph/op_graph.h"
 
 struct called {

@@ -3,8 +3,8 @@
  *
  *   programs.h       graphs of tensors, the compiler, operations, sessions, a command line
  *   graph_file.h     graphs as files
- *   network.h        networks: by name or from ONNX files, run, with cycles by layer
- *   network_training.h   steps of training
+ *   ss_network.h     networks: by name or from ONNX files, run, with cycles by layer
+ *   ss_training.h    steps of training
  *   arch.h           machines and their numbers
  *   bill.h           where the cycles of a run went
  *   image_file.h     compiled programs as files
@@ -28,7 +28,7 @@
 #include "emu/job/run_file.h"
 #include "emu/load/image_file.h"
 #include "emu/profile/bill.h"
-#include "models/api/network_training.h"
+#include "models/api/ss_training.h"
 #include "programs/compiler/graph_file.h"
 #include "programs/programs.h"
 

@@ -4,9 +4,12 @@
 #ifndef MODELS_NETWORK_CHOICE_H
 #define MODELS_NETWORK_CHOICE_H
 
-#include "emu/cli/request.h"
+#include <stdio.h>
+
 #include "models/lower/op_lower.h"
 #include "models/net/net.h"
+
+struct request;
 
 struct network_choice {
     const char *name;

@@ -1,10 +1,10 @@
-/* network_training.h - steps of training for a program: opened by the words of `superstep train`,
- * on numbers that the program gives (network.h has what is the same for networks that run).
+/* ss_training.h - steps of training for a program: opened by the words of `superstep train`,
+ * on numbers that the program gives (ss_network.h has what is the same for networks that run).
  */
-#ifndef MODELS_NETWORK_TRAINING_H
-#define MODELS_NETWORK_TRAINING_H
+#ifndef MODELS_SS_TRAINING_H
+#define MODELS_SS_TRAINING_H
 
-#include "models/api/network.h"
+#include "models/api/ss_network.h"
 
 SUPERSTEP_API_BEGIN
 

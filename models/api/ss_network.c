@@ -1,5 +1,5 @@
-/* network.c - networks for a program (see network.h): `superstep run`, called. */
-#include "models/api/network.h"
+/* ss_network.c - networks for a program (see ss_network.h): `superstep run`, called. */
+#include "models/api/ss_network.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* network.h - networks for a program: opened by the words of `superstep run`, fed, run, read, and
- * billed by layer. network_training.h has steps of training.
+/* ss_network.h - networks for a program: opened by the words of `superstep run`, fed, run, read,
+ * and billed by layer. ss_training.h has steps of training.
  *
  *   struct ss_network *n;
  *   const char *words[] = { "--machine", "toy64", "--batch", "4" };
@@ -13,8 +13,8 @@
  * belongs to one thread at a time. Texts and lists are borrowed from the handle, and valid until it
  * runs again or is closed.
  */
-#ifndef MODELS_NETWORK_H
-#define MODELS_NETWORK_H
+#ifndef MODELS_SS_NETWORK_H
+#define MODELS_SS_NETWORK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* network_training.c - steps of training for a program (see network_training.h): `superstep train`,
+/* ss_training.c - steps of training for a program (see ss_training.h): `superstep train`,
  * called. */
-#include "models/api/network_training.h"
+#include "models/api/ss_training.h"
 
 #include <math.h>
 #include <string.h>
