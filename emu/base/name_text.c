@@ -79,6 +79,13 @@ static size_t character(const char *s)
     return n;
 }
 
+int name_ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n >= m && !memcmp(name + n - m, end, m);
+}
+
 int name_is_utf8(const char *name)
 {
     while (*name) {

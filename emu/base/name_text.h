@@ -21,6 +21,8 @@ void text_format(struct text_line *t, const char *fmt, ...) EMU_PRINTF(2, 3); /*
 
 int text_equal(const struct text_line *a, const struct text_line *b);
 
+/* Whether the last bytes of a name are these. */
+int name_ends_with(const char *name, const char *end);
 int name_is_utf8(const char *name);
 /* Adds the name; each byte that is not UTF-8 becomes U+FFFD. */
 void name_add_utf8(struct text_line *t, const char *name);

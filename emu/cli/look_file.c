@@ -11,17 +11,11 @@
 #include "emu/base/embedded.h"
 #include "emu/base/file_kind.h"
 #include "emu/base/json_read.h"
+#include "emu/base/name_text.h"
 #include "emu/job/manifest.h"
 
 enum { HEAD_BYTES = 512, CHUNK_BYTES = 1 << 16 };
 #define PIPE_BYTES_MAX ((size_t)1 << 30)
-
-static int ends_with(const char *path, const char *end)
-{
-    size_t n = strlen(path), m = strlen(end);
-
-    return n > m && !strcmp(path + n - m, end);
-}
 
 /* What others take. An empty file may be a source. */
 static enum emu_status refuse_others(const struct request *q, const char *head, size_t n)
@@ -49,7 +43,7 @@ static enum emu_status kind_of(const struct request *q, const struct look_kind *
         *thing = THING_IMAGE;
     else if (!q->bytes && asm_is_object(head, n))
         *thing = THING_SOURCE;
-    else if (ends_with(q->what, ".S") || ends_with(q->what, ".s"))
+    else if (name_ends_with(q->what, ".S") || name_ends_with(q->what, ".s"))
         *thing = THING_SOURCE;
     else if (q->bytes && at < n && head[at] != '{' && !memchr(head, 0, n))
         *thing = THING_SOURCE;

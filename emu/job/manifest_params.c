@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/name_text.h"
 #include "emu/job/manifest_internal.h"
 
 enum { MAX_PARAMETERS = 16, MAX_VARIABLES = MAX_PARAMETERS + 1, TEXT_BYTES = 1000 };
@@ -180,13 +181,6 @@ static enum emu_status replace_braces(const struct json_reader *r, const struct 
     return EMU_OK;
 }
 
-static int ends_with(const char *text, const char *tail)
-{
-    size_t n = strlen(text), t = strlen(tail);
-
-    return n > t && !strcmp(text + n - t, tail);
-}
-
 static int is_number_key(const char *key)
 {
     static const char *const keys[] = { "count", "bytes", "depth", "runs", "from", NULL };
@@ -206,7 +200,7 @@ static enum emu_status replace_in(const struct json_reader *r, const struct json
 
     if (strlen(text) > TEXT_BYTES / 4)
         return EMU_OK;
-    if (ends_with(key, "_per_tile") || ends_with(key, "_sequence")) {
+    if (name_ends_with(key, "_per_tile") || name_ends_with(key, "_sequence")) {
         replace_names(&k, text, out, sizeof(out));
         return json_string_set(v, out) ? FAIL(NO_MEMORY, "a manifest") : EMU_OK;
     }

@@ -200,6 +200,9 @@ enum emu_status image_add_input(struct image *im, const struct image_input *in,
 enum emu_status image_add_output(struct image *im, const struct image_input *out,
                                  const struct image_input_part *p) EMU_MUST_CHECK;
 enum emu_status image_add_note(struct image *im, const struct image_note *n) EMU_MUST_CHECK;
+/* The same, and adds both strings. Errors: those of image_string() and image_add_note(). */
+enum emu_status image_add_note_text(struct image *im, const char *name,
+                                    const char *text) EMU_MUST_CHECK;
 
 /* What the host writes into an input, its elements in order, instead of what the parts held.
  * EMU_BAD_IMAGE when there is no input of that name, EMU_NO_MEMORY. */

@@ -115,6 +115,15 @@ enum emu_status image_add_note(struct image *im, const struct image_note *n)
     return EMU_OK;
 }
 
+enum emu_status image_add_note_text(struct image *im, const char *name, const char *text)
+{
+    struct image_note n;
+
+    TRY(image_string(im, name, &n.name));
+    TRY(image_string(im, text, &n.text));
+    return image_add_note(im, &n);
+}
+
 /* ---- views ---- */
 
 static const struct image_input *item_at(const struct image_inputs *l, size_t i)

@@ -8,6 +8,7 @@
 
 #include "emu/base/hash.h"
 #include "emu/base/json_read.h"
+#include "emu/base/name_text.h"
 #include "models/ask/model_request.h"
 #include "models/graph/npy.h"
 #include "models/onnx/onnx.h"
@@ -17,13 +18,6 @@
 
 /* ---- files ---- */
 
-static int ends_with(const char *path, const char *end)
-{
-    size_t n = strlen(path), m = strlen(end);
-
-    return n > m && !strcmp(path + n - m, end);
-}
-
 static enum emu_status read_numbers(const char *path, struct op_tensor *out)
 {
     struct onnx_mapped file;
@@ -31,9 +25,9 @@ static enum emu_status read_numbers(const char *path, struct op_tensor *out)
 
     memset(out, 0, sizeof(*out));
     TRY(onnx_map(path, &file));
-    if (ends_with(path, ".npy"))
+    if (name_ends_with(path, ".npy"))
         s = npy_read(file.at, file.bytes, path, out);
-    else if (ends_with(path, ".pb"))
+    else if (name_ends_with(path, ".pb"))
         s = onnx_tensor_read(file.at, file.bytes, path, out);
     else
         s = FAIL(USAGE, "--input %s: expected a file FILE.npy or FILE.pb", path);

@@ -79,8 +79,13 @@ enum emu_status picture_choose(const struct request *q, struct picture_recipe *r
     return picture_recipe_check(r);
 }
 
-/* Pictures that come with the program. */
-static const char *const shipped[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
+const char *net_picture_shipped(uint64_t i)
+{
+    static const char *const shipped[] = { "models/pictures/cat.jpg",
+                                           "models/pictures/landscape.png" };
+
+    return shipped[i % EMU_COUNT_OF(shipped)];
+}
 
 /* to: room for one picture. */
 static enum emu_status read_picture(const struct picture_recipe *r, const char *path, float *to)
@@ -106,8 +111,7 @@ static enum emu_status read_all(const struct picture_recipe *r, uint32_t batch,
     size_t pixels = (size_t)r->width * r->height, count = r->planes * pixels;
 
     for (uint32_t i = 0; i < batch; i++) {
-        out->name[i] =
-            files->count ? files->item[i % files->count] : shipped[i % EMU_COUNT_OF(shipped)];
+        out->name[i] = files->count ? files->item[i % files->count] : net_picture_shipped(i);
         TRY(read_picture(r, out->name[i], each));
         for (size_t k = 0; k < count; k++) {
             size_t at = last ? k % pixels * r->planes + k / pixels : k;

@@ -14,6 +14,9 @@ struct net_pictures {
  * EMU_USAGE: nothing would be left to cut, or numbers that are none. */
 enum emu_status picture_choose(const struct request *q, struct picture_recipe *r) EMU_MUST_CHECK;
 
+/* The pictures that come with the program, in turn. */
+const char *net_picture_shipped(uint64_t i);
+
 /* Reads the pictures of a batch.
  *
  * files   fewer than the batch are repeated in turn, which is said to notes; none: those of the

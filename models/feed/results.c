@@ -240,20 +240,13 @@ static int results_free(struct results *r)
     return bad;
 }
 
-static int ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-
-    return n >= m && !strcmp(s + n - m, end);
-}
-
 static enum emu_status choose_format(struct results *r, enum results_format wanted)
 {
     r->format = wanted;
     if (wanted != RESULTS_BY_NAME)
         return EMU_OK;
-    r->format = ends_with(r->path, ".jsonl") ? RESULTS_JSONL : RESULTS_CSV;
-    if (r->format == RESULTS_CSV && !ends_with(r->path, ".csv") && strcmp(r->path, "-"))
+    r->format = name_ends_with(r->path, ".jsonl") ? RESULTS_JSONL : RESULTS_CSV;
+    if (r->format == RESULTS_CSV && !name_ends_with(r->path, ".csv") && strcmp(r->path, "-"))
         return FAIL(USAGE, "%.400s: results are CSV or JSON lines: .csv or .jsonl", r->path);
     return EMU_OK;
 }

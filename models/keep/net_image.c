@@ -12,12 +12,10 @@
 #include "models/ask/model_request.h"
 #include "models/ask/net_pictures.h"
 
-#define NOTE "network"
-
 /* ---- writing ---- */
 
 /* The numbers have all their digits, so that the same pictures give the same bits. */
-static char *note_text(const struct net *n, const struct picture_recipe *r)
+char *net_image_note(const struct net *n, const struct picture_recipe *r)
 {
     char *text;
     json_t *o =
@@ -33,33 +31,6 @@ static char *note_text(const struct net *n, const struct picture_recipe *r)
     text = o ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
     json_decref(o);
     return text;
-}
-
-enum emu_status net_image_describe(const struct net *n, const struct picture_recipe *r,
-                                   struct compiled *c)
-{
-    char *text = note_text(n, r);
-    enum emu_status s =
-        text ? compiled_add_note(c, NOTE, text) : FAIL(NO_MEMORY, "a note of the image");
-
-    free(text); /* allocated by jansson */
-    return s;
-}
-
-enum emu_status net_image_describe_kept(const struct net *n, const struct picture_recipe *r,
-                                        struct image *im)
-{
-    char *text = note_text(n, r);
-    struct image_note note = { 0 };
-    enum emu_status s =
-        text ? image_string(im, NOTE, &note.name) : FAIL(NO_MEMORY, "a note of the image");
-
-    if (s == EMU_OK)
-        s = image_string(im, text, &note.text);
-    if (s == EMU_OK)
-        s = image_add_note(im, &note);
-    free(text); /* allocated by jansson */
-    return s;
 }
 
 /* ---- reading ---- */
@@ -133,7 +104,7 @@ static int take_net(const json_t *o, struct noted *n)
 /* The network of an image; *found is 0 when it is not of a network. */
 static enum emu_status net_of(const struct image *im, struct noted *n, int *found)
 {
-    const char *text = image_note(im, NOTE);
+    const char *text = image_note(im, NET_IMAGE_NOTE);
     json_t *o = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
     int good = o && take_net(o, n);
 
@@ -141,7 +112,7 @@ static enum emu_status net_of(const struct image *im, struct noted *n, int *foun
     *found = text != NULL;
     return good || !text ? EMU_OK
                          : FAIL(BAD_IMAGE,
-                                "the image's note \"" NOTE "\" is not what "
+                                "the image's note \"" NET_IMAGE_NOTE "\" is not what "
                                 "`superstep compile` writes: %.80s",
                                 text);
 }

@@ -14,12 +14,10 @@
 #define NET_IMAGE_INPUT  "picture"
 #define NET_IMAGE_OUTPUT "scores"
 
-/* Adds a note to the image that says how pictures of n are prepared; of a program that was compiled
- * now, or of an image that was kept. EMU_NO_MEMORY. */
-enum emu_status net_image_describe(const struct net *n, const struct picture_recipe *r,
-                                   struct compiled *c) EMU_MUST_CHECK;
-enum emu_status net_image_describe_kept(const struct net *n, const struct picture_recipe *r,
-                                        struct image *im) EMU_MUST_CHECK;
+/* The note that says how pictures of n are prepared, and its name in an image. Owned by the caller,
+ * free(); NULL without memory. */
+#define NET_IMAGE_NOTE "network"
+char *net_image_note(const struct net *n, const struct picture_recipe *r);
 
 /* struct image_hooks (emu/cli/emu_commands.h): with --image, writes those pictures into tile memory
  * before the run of an image. EMU_USAGE for an image that takes none or does not say how, those of

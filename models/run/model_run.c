@@ -3,6 +3,7 @@
 #include "models/run/model_run.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "emu/base/alloc.h"
 #include "emu/cli/request_look.h"
@@ -35,10 +36,12 @@ static void model_run_free(struct model_run *m)
  * prepare them in another way. */
 static enum emu_status describe_image(struct model_run *m)
 {
-    struct image *kept = m->r.system.kept.image;
+    char *text = net_image_note(m->r.source.net, &m->r.recipe);
+    enum emu_status s = text ? system_note(&m->r.system, NET_IMAGE_NOTE, text)
+                             : FAIL(NO_MEMORY, "a note of the image");
 
-    return kept ? net_image_describe_kept(m->r.source.net, &m->r.recipe, kept)
-                : net_image_describe(m->r.source.net, &m->r.recipe, system_compiled(&m->r.system));
+    free(text);
+    return s;
 }
 
 /* The image, with these inputs. */

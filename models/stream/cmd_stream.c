@@ -180,16 +180,13 @@ static void prepare_signals(void)
 
 static enum emu_status use_shipped(struct streaming *x)
 {
-    static const char *const file[] = { "models/pictures/cat.jpg",
-                                        "models/pictures/landscape.png" };
-
     if (!x->limit)
         x->limit = SHIPPED_PICTURES;
     x->path = emu_alloc(x->limit, sizeof(*x->path));
     if (!x->path)
         return FAIL(NO_MEMORY, "names of pictures");
     for (uint64_t i = 0; i < x->limit; i++)
-        x->path[i] = file[i % EMU_COUNT_OF(file)];
+        x->path[i] = net_picture_shipped(i);
     x->file = x->path;
     x->paths = x->limit;
     return EMU_OK;

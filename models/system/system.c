@@ -121,6 +121,12 @@ const struct image *system_image(const struct system *s)
     return s->kept.image ? s->kept.image : compiled_image(s->program.compiled);
 }
 
+enum emu_status system_note(struct system *s, const char *name, const char *text)
+{
+    return s->kept.image ? image_add_note_text(s->kept.image, name, text)
+                         : compiled_add_note(s->program.compiled, name, text);
+}
+
 struct compiled *system_compiled(const struct system *s)
 {
     return s->kept.image ? NULL : s->program.compiled;

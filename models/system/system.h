@@ -73,6 +73,8 @@ int system_fits(const struct system *s);
 uint64_t system_need_bytes(const struct system *s);
 /* The program's image, borrowed; NULL: it does not fit. */
 const struct image *system_image(const struct system *s);
+/* Adds a note to the image. Errors: those of compiled_add_note(). */
+enum emu_status system_note(struct system *s, const char *name, const char *text) EMU_MUST_CHECK;
 /* Of a program that was compiled now; NULL: it was found, or given up. Borrowed. */
 struct compiled *system_compiled(const struct system *s);
 /* Fills s->layers, without cycles; of a program that was found they are there. Also for one that

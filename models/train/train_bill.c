@@ -6,6 +6,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/json_text.h"
+#include "emu/base/name_text.h"
 #include "emu/bsp/record.h"
 #include "emu/profile/bill.h"
 
@@ -20,21 +21,14 @@ const char *train_pass_name(enum train_pass p)
     return name[p];
 }
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 /* The pass of a node, by the names that gradients (op_gradient.h) and blocks computed again
  * (recompute.h) have. */
 static enum train_pass pass_of_node(const struct op_node *n)
 {
-    return op_node_is(n, OP_ParameterUpdate) ? PASS_UPDATE
-           : ends_with(n->name, ".back")     ? PASS_DATA
-           : ends_with(n->name, ".again")    ? PASS_AGAIN
-                                             : PASS_FORWARD;
+    return op_node_is(n, OP_ParameterUpdate)   ? PASS_UPDATE
+           : name_ends_with(n->name, ".back")  ? PASS_DATA
+           : name_ends_with(n->name, ".again") ? PASS_AGAIN
+                                               : PASS_FORWARD;
 }
 
 /* By scope: those of nodes (lowered_group.scope) and those in them. What belongs to no node is done

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/base/hash.h"
+#include "emu/base/name_text.h"
 #include "emu/base/prng.h"
 #include "emu/base/random.h"
 #include "models/weights/weights.h"
@@ -104,19 +105,12 @@ void weights_seed(struct weights *w, const struct net *n, uint64_t seed)
     w->names = NULL;
 }
 
-static int ends_with(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), k = strlen(suffix);
-
-    return n >= k && !strcmp(name + n - k, suffix);
-}
-
 void weights_blank(struct weights *w)
 {
     for (uint32_t i = 0; i < w->params; i++) {
         struct param *p = &w->param[i];
 
-        if (!ends_with(p->name, ".bias") && !ends_with(p->name, ".running_var"))
+        if (!name_ends_with(p->name, ".bias") && !name_ends_with(p->name, ".running_var"))
             continue;
         for (uint64_t k = 0; k < p->elements; k++)
             p->data[k] = 1;

@@ -313,15 +313,11 @@ enum emu_status compiled_add_output(struct compiled *c, struct tensor t, const c
 
 enum emu_status compiled_add_note(struct compiled *c, const char *name, const char *text)
 {
-    struct image_note n;
-
     if (!c)
         return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image");
-    TRY(image_string(c->image, name, &n.name));
-    TRY(image_string(c->image, text, &n.text));
-    return image_add_note(c->image, &n);
+    return image_add_note_text(c->image, name, text);
 }
 
 /* A variable, as the session holds it, becomes an input; data has room for all of it. */

@@ -12,13 +12,10 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "emu/tile/tile_check.h"
 #include "programs/compiler/compiled.h"
+#include "tests/fixtures/apart.h"
 #include "tests/fixtures/chip_fixture.h"
 #include "tests/fixtures/random_graph.h"
 #include "tests/fixtures/record_fixture.h"
@@ -445,34 +442,29 @@ static void try_seed(uint64_t seed, const uint8_t *drop, FILE *dump, struct repo
     out->outcome = o;
 }
 
-/* The same in a process of its own, which may die or hang. */
+struct seed_call {
+    uint64_t seed;
+    const uint8_t *drop;
+    FILE *dump;
+};
+
+static void call_seed(void *ctx, void *report)
+{
+    const struct seed_call *c = ctx;
+
+    try_seed(c->seed, c->drop, c->dump, report);
+}
+
+/* The same in a process of its own. */
 static struct report try_apart(uint64_t seed, const uint8_t *drop, FILE *dump)
 {
-    struct report *shared =
-        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct seed_call c = { seed, drop, dump };
     struct report out;
-    int status = 0;
-    pid_t child;
+    char why[64];
 
-    assert_true(shared != MAP_FAILED);
-    fflush(NULL);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        for (int s = 1; s < 32; s++)
-            signal(s, SIG_DFL); /* not to the test's own handlers */
-        alarm(SECONDS);
-        try_seed(seed, drop, dump, shared);
-        fflush(NULL);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    out = *shared;
-    munmap(shared, sizeof(*shared));
-    if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
+    if (!apart(call_seed, &c, SECONDS, &out, sizeof(out), why, sizeof(why))) {
         out.outcome = DIFFERS;
-        snprintf(out.text, sizeof(out.text), "died: %s",
-                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit");
+        memcpy(out.text, why, sizeof(why));
     }
     return out;
 }

@@ -11,6 +11,7 @@
 
 #include "emu/arch/arch.h"
 #include "models/bound/compare_groups.h"
+#include "tests/fixtures/op_lines.h"
 
 /* A graph that is built, one line a node. */
 static struct op_graph *g;
@@ -28,46 +29,12 @@ static int end(void **state)
     return alloc_live() != 0;
 }
 
-static double drawn(uint64_t k)
-{
-    return (double)((k * 37 + 11) % 64) / 32 - 1;
-}
-
-static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *dim)
-{
-    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
-    struct op_tensor t;
-    uint32_t v;
-
-    memcpy(s.dim, dim, rank * sizeof(*dim));
-    if (kind == OP_INPUT) {
-        assert_int_equal(op_value_new(g, NULL, kind, &s, &v), EMU_OK);
-        assert_int_equal(op_graph_input(g, v), EMU_OK);
-        return v;
-    }
-    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
-    for (uint64_t k = 0; k < op_shape_count(&s); k++)
-        t.f[k] = drawn(3 * k + 1) / 4;
-    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
-    op_tensor_free(&t);
-    return v;
-}
-#define INPUT(...)                                                                                 \
-    shaped(OP_INPUT, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
-#define WEIGHTS(...)                                                                               \
-    shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+#define INPUT(...)   OP_LINE_INPUT(g, __VA_ARGS__)
+#define WEIGHTS(...) OP_LINE_WEIGHTS(g, __VA_ARGS__)
 
 static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
 {
-    char name[32];
-    const char *const out_name[] = { name };
-    const struct op_request r = { .op = op, .in = in, .ins = ins, .out_name = out_name, .outs = 1 };
-    uint32_t out;
-
-    snprintf(name, sizeof(name), "v%u", g->values);
-    assert_int_equal(op_node(g, &r, &out), EMU_OK);
-    assert_int_equal(g->problems, 0);
-    return out;
+    return op_line_node(g, op, ins, in, NULL, 0);
 }
 #define NODE(op, ...) node(op, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
 
@@ -96,7 +63,7 @@ static struct group_comparison compare(enum elem real, uint32_t changed)
     for (uint32_t k = 0; k < g->inputs; k++) {
         assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in), EMU_OK);
         for (uint64_t i = 0; i < op_shape_count(&in.shape); i++)
-            in.f[i] = drawn(i + 5 * k);
+            in.f[i] = op_line_drawn(i + 5 * k);
         assert_int_equal(op_program_write(&p, s, k, &in), EMU_OK);
         op_tensor_free(&in);
     }

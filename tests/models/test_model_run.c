@@ -121,6 +121,7 @@ static void compiled_net_new(const struct arch *a, struct compiled_net *r)
 {
     struct op_program_options o = { .lower = { .real = ELEM_F16, .keep_end = UINT32_MAX } };
     struct picture_recipe recipe;
+    char *note;
 
     memset(r, 0, sizeof(*r));
     r->arch = *a;
@@ -133,7 +134,10 @@ static void compiled_net_new(const struct arch *a, struct compiled_net *r)
     must(op_program_new(&r->arch, r->net->graph, &o, &r->p));
     assert_true(compiled_fits(r->p.compiled));
     must(op_program_describe(&r->p));
-    must(net_image_describe(r->net, &recipe, r->p.compiled));
+    note = net_image_note(r->net, &recipe);
+    assert_non_null(note);
+    must(compiled_add_note(r->p.compiled, NET_IMAGE_NOTE, note));
+    free(note);
     must(op_bill_init(r->p.network, r->p.compiled, &r->arch, &r->layers));
     r->memory.compiled = r->p.compiled;
 }

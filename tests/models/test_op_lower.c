@@ -11,6 +11,7 @@
 
 #include "emu/arch/arch.h"
 #include "models/lower/op_program.h"
+#include "tests/fixtures/op_lines.h"
 
 /* A graph that is built, one line a node. */
 static struct op_graph *g;
@@ -28,60 +29,14 @@ static int end(void **state)
     return alloc_live() != 0;
 }
 
-static double drawn(uint64_t k)
-{
-    return (double)((k * 37 + 11) % 64) / 32 - 1;
-}
-
-static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *dim)
-{
-    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
-    struct op_tensor t;
-    uint32_t v;
-
-    memcpy(s.dim, dim, rank * sizeof(*dim));
-    if (kind == OP_INPUT) {
-        assert_int_equal(op_value_new(g, NULL, kind, &s, &v), EMU_OK);
-        assert_int_equal(op_graph_input(g, v), EMU_OK);
-        return v;
-    }
-    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
-    for (uint64_t k = 0; k < op_shape_count(&s); k++)
-        t.f[k] = drawn(3 * k + 1) / 4;
-    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
-    op_tensor_free(&t);
-    return v;
-}
-#define INPUT(...)                                                                                 \
-    shaped(OP_INPUT, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
-#define WEIGHTS(...)                                                                               \
-    shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
-
-static uint32_t node_of(const char *op, unsigned ins, const uint32_t *in,
-                        const struct op_named_attr *attr, unsigned attrs)
-{
-    char name[32];
-    const char *const out_name[] = { name };
-    const struct op_request r = { .op = op,
-                                  .in = in,
-                                  .ins = ins,
-                                  .out_name = out_name,
-                                  .outs = 1,
-                                  .attr = attr,
-                                  .attrs = attrs };
-    uint32_t out;
-
-    snprintf(name, sizeof(name), "v%u", g->values);
-    assert_int_equal(op_node(g, &r, &out), EMU_OK);
-    assert_int_equal(g->problems, 0);
-    return out;
-}
+#define INPUT(...)   OP_LINE_INPUT(g, __VA_ARGS__)
+#define WEIGHTS(...) OP_LINE_WEIGHTS(g, __VA_ARGS__)
 
 /* attr: of a node; kind OP_ATTR_NONE: it has none. */
 static uint32_t node_with(const char *op, unsigned ins, const uint32_t *in,
                           struct op_named_attr attr)
 {
-    return node_of(op, ins, in, &attr, attr.attr.kind != OP_ATTR_NONE);
+    return op_line_node(g, op, ins, in, &attr, attr.attr.kind != OP_ATTR_NONE);
 }
 
 static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
@@ -116,7 +71,7 @@ static void run(const char *machine, enum elem real)
         assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in[k]), EMU_OK);
         for (uint64_t i = 0; i < op_shape_count(&in[k].shape); i++) {
             if (op_type_kind(in[k].shape.type) == OP_KIND_FLOAT)
-                in[k].f[i] = drawn(i + 5 * k);
+                in[k].f[i] = op_line_drawn(i + 5 * k);
             else
                 in[k].i[i] = (int64_t)(7 * i % 10) - (i == 4 ? 10 : 0);
         }
@@ -271,7 +226,7 @@ static uint32_t group_norm(uint32_t x, uint32_t channels, int64_t groups, int64_
         { "strided", { .kind = OP_ATTR_INT, .i = strided } },
     };
 
-    return node_of("GroupNormalization", 3, in, attr, EMU_COUNT_OF(attr));
+    return op_line_node(g, "GroupNormalization", 3, in, attr, EMU_COUNT_OF(attr));
 }
 
 static uint32_t patches(uint32_t x, uint32_t w, uint32_t bias, unsigned dims, const int64_t *size)
@@ -367,7 +322,7 @@ static void test_losses_among_f16(void **state)
     const struct op_named_attr none[] = { { "reduction",
                                             { .kind = OP_ATTR_STRING, .s = "none" } } };
     uint32_t x = INPUT(4, 6);
-    uint32_t loss = node_of("CrossEntropy", 2, (uint32_t[]){ x, WEIGHTS(4, 6) }, none, 1);
+    uint32_t loss = op_line_node(g, "CrossEntropy", 2, (uint32_t[]){ x, WEIGHTS(4, 6) }, none, 1);
 
     (void)state;
     output(NODE("Mul", loss, INPUT(4)));
@@ -392,7 +347,7 @@ static void test_joined_states(void **state)
 
         assert_int_equal(op_value_new(g, NULL, OP_PARAM, &shape[k], &w), EMU_OK);
         assert_int_equal(op_graph_state(g, w), EMU_OK);
-        output(node_of("Conv", 2, (uint32_t[]){ x[k], w }, groups, 1));
+        output(op_line_node(g, "Conv", 2, (uint32_t[]){ x[k], w }, groups, 1));
     }
     run("toy64", ELEM_F16);
 }
@@ -403,8 +358,8 @@ static void norm_of_input(enum elem real)
     const struct op_named_attr groups[] = { { "num_groups", { .kind = OP_ATTR_INT, .i = 4 } } };
     uint32_t x = NODE("Conv", INPUT(2, 3, 5, 4), WEIGHTS(8, 3, 1, 1));
 
-    output(NODE("Swish", node_of("GroupNormalization", 3, (uint32_t[]){ x, INPUT(8), WEIGHTS(8) },
-                                 groups, 1)));
+    output(NODE("Swish", op_line_node(g, "GroupNormalization", 3,
+                                      (uint32_t[]){ x, INPUT(8), WEIGHTS(8) }, groups, 1)));
     run("toy64", real);
 }
 

@@ -8,11 +8,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "emu/arch/arch.h"
 #include "emu/bsp/machine.h"
@@ -21,6 +17,7 @@
 #include "models/operators/op_print.h"
 #include "models/pass/pass_precision.h"
 #include "models/bound/compare_groups.h"
+#include "tests/fixtures/apart.h"
 #include "tests/fixtures/random_operators.h"
 #include "tests/fixtures/seed_range.h"
 
@@ -357,34 +354,29 @@ static void try_seed(uint64_t seed, unsigned most, FILE *dump, struct report *ou
     }
 }
 
-/* The same in a process of its own, which may die or hang. */
+struct seed_call {
+    uint64_t seed;
+    unsigned most;
+    FILE *dump;
+};
+
+static void call_seed(void *ctx, void *report)
+{
+    const struct seed_call *c = ctx;
+
+    try_seed(c->seed, c->most, c->dump, report);
+}
+
+/* The same in a process of its own. */
 static struct report try_apart(uint64_t seed, unsigned most, FILE *dump)
 {
-    struct report *shared =
-        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct seed_call c = { seed, most, dump };
     struct report out;
-    int status = 0;
-    pid_t child;
+    char why[64];
 
-    assert_true(shared != MAP_FAILED);
-    fflush(NULL);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        for (int s = 1; s < 32; s++)
-            signal(s, SIG_DFL); /* not to the test's own handlers */
-        alarm(SECONDS);
-        try_seed(seed, most, dump, shared);
-        fflush(NULL);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    out = *shared;
-    munmap(shared, sizeof(*shared));
-    if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
+    if (!apart(call_seed, &c, SECONDS, &out, sizeof(out), why, sizeof(why))) {
         out.outcome = DIFFERS;
-        snprintf(out.text, sizeof(out.text), "died: %s",
-                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit");
+        memcpy(out.text, why, sizeof(why));
     }
     return out;
 }

@@ -500,18 +500,14 @@ static enum emu_status add_scopes(struct emission *e)
 static enum emu_status add_note(struct emission *e)
 {
     char depends[CALL_KEY_TEXT];
-    struct image_note note;
 
     call_key_depends(e->p->l, depends);
-    TRY(image_string(e->im, *depends ? IMAGE_NOTE_DEPENDS : IMAGE_NOTE_NUMBERS, &note.name));
-    TRY(image_string(e->im, *depends ? depends : category_name(CATEGORY_CONSTANT), &note.text));
-    TRY(image_add_note(e->im, &note));
+    TRY(image_add_note_text(e->im, *depends ? IMAGE_NOTE_DEPENDS : IMAGE_NOTE_NUMBERS,
+                            *depends ? depends : category_name(CATEGORY_CONSTANT)));
     call_key_usual(e->p->l, depends);
     if (!*depends)
         return EMU_OK;
-    TRY(image_string(e->im, IMAGE_NOTE_USUAL, &note.name));
-    TRY(image_string(e->im, depends, &note.text));
-    return image_add_note(e->im, &note);
+    return image_add_note_text(e->im, IMAGE_NOTE_USUAL, depends);
 }
 
 static enum emu_status emit_all(struct emission *e, unsigned threads)

@@ -1,5 +1,6 @@
 /* norm_ref.c - norm_fold_f32, norm_params_f16: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
+#include "programs/library/norm/norm_params_ref.h"
 
 /* ---- sums of channels to sums of groups ---- */
 
@@ -61,16 +62,13 @@ static uint32_t group_of(const struct codelet_call *call, uint32_t channel)
 static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean, uint32_t *rstd)
 {
     uint32_t p = call->arg[norm_params__p].value, inverse = call->arg[norm_params__inverse].value,
-             sum[2] = { 0 }, v;
+             sum[2] = { 0 };
     const uint32_t *x = (const uint32_t *)call->arg[norm_params__totals].data + (size_t)g * p * 2;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < 2 * p; i++)
         sum[i % 2] = fp_f32_add(sum[i % 2], x[i], &env);
-    *mean = fp_f32_mul(inverse, sum[0], &env);
-    v = fp_f32_sub(fp_f32_mul(inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
-    v = fp_f32_add(fp_f32_max(v, 0, &env), call->arg[norm_params__eps].value, &env);
-    *rstd = fp_f32_oorx(v, &env);
+    norm_moments(sum, inverse, call->arg[norm_params__eps].value, mean, rstd);
 }
 
 void norm_params_f16_ref(const struct codelet_call *call)
@@ -79,15 +77,12 @@ void norm_params_f16_ref(const struct codelet_call *call)
                    *beta = call->arg[norm_params__beta].data;
     uint16_t *scale = call->arg[norm_params__scale].data,
              *shift = call->arg[norm_params__shift].data;
-    struct fp_env env = { 0 };
 
     for (uint32_t c = 0; c < call->arg[norm_params__n].value; c++) {
-        uint32_t mean, rstd, s;
+        uint32_t mean, rstd;
 
         moments(call, group_of(call, c), &mean, &rstd);
-        scale[c] = fp_f16_from_f32(fp_f32_mul(rstd, gamma[c], &env), 0, &env);
-        s = fp_f32_mul(mean, fp_f16_to_f32(scale[c], &env), &env);
-        shift[c] = fp_f16_from_f32(fp_f32_sub(beta[c], s, &env), 0, &env);
+        norm_scale_shift(mean, rstd, gamma[c], beta[c], &scale[c], &shift[c]);
     }
 }
 

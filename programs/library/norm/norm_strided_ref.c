@@ -1,5 +1,6 @@
 /* norm_strided_ref.c - norm_fold_strided_f32, norm_params_strided_f16: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
+#include "programs/library/norm/norm_params_ref.h"
 
 /* ---- sums of channels to sums of groups ---- */
 
@@ -57,7 +58,7 @@ uint64_t norm_fold_strided_f32_cycles(const struct codelet_call *call)
 static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean, uint32_t *rstd)
 {
     uint32_t groups = call->arg[norm_params_strided__groups].value;
-    uint32_t inverse = call->arg[norm_params_strided__inverse].value, sum[2] = { 0 }, v;
+    uint32_t inverse = call->arg[norm_params_strided__inverse].value, sum[2] = { 0 };
     const uint32_t *x = call->arg[norm_params_strided__totals].data;
     struct fp_env env = { 0 };
 
@@ -65,10 +66,7 @@ static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean,
         for (unsigned k = 0; k < 2; k++)
             sum[k] = fp_f32_add(sum[k], x[((size_t)i * groups + g) * 2 + k], &env);
     }
-    *mean = fp_f32_mul(inverse, sum[0], &env);
-    v = fp_f32_sub(fp_f32_mul(inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
-    v = fp_f32_add(fp_f32_max(v, 0, &env), call->arg[norm_params_strided__eps].value, &env);
-    *rstd = fp_f32_oorx(v, &env);
+    norm_moments(sum, inverse, call->arg[norm_params_strided__eps].value, mean, rstd);
 }
 
 static uint32_t group_of(const struct codelet_call *call, uint32_t channel)
@@ -83,15 +81,12 @@ void norm_params_strided_f16_ref(const struct codelet_call *call)
                    *beta = call->arg[norm_params_strided__beta].data;
     uint16_t *scale = call->arg[norm_params_strided__scale].data,
              *shift = call->arg[norm_params_strided__shift].data;
-    struct fp_env env = { 0 };
 
     for (uint32_t c = 0; c < call->arg[norm_params_strided__n].value; c++) {
-        uint32_t mean, rstd, s;
+        uint32_t mean, rstd;
 
         moments(call, group_of(call, c), &mean, &rstd);
-        scale[c] = fp_f16_from_f32(fp_f32_mul(rstd, gamma[c], &env), 0, &env);
-        s = fp_f32_mul(mean, fp_f16_to_f32(scale[c], &env), &env);
-        shift[c] = fp_f16_from_f32(fp_f32_sub(beta[c], s, &env), 0, &env);
+        norm_scale_shift(mean, rstd, gamma[c], beta[c], &scale[c], &shift[c]);
     }
 }
 

@@ -136,19 +136,9 @@ static uint64_t by_columns_cycles(const struct codelet_call *call, unsigned bits
     return norm_cycles(call, bits, 1, 8, bits == 16 ? 13 : 6);
 }
 
-#define STEP(name, meaning, time, bits)                                                            \
-    void row_##name##_ref(const struct codelet_call *call)                                         \
-    {                                                                                              \
-        meaning(call, bits);                                                                       \
-    }                                                                                              \
-    uint64_t row_##name##_cycles(const struct codelet_call *call)                                  \
-    {                                                                                              \
-        return time(call, bits);                                                                   \
-    }
-
-STEP(deviation_f16, deviation, deviation_cycles, 16)
-STEP(deviation_f32, deviation, deviation_cycles, 32)
-STEP(norm_f16, norm_by_rows, by_rows_cycles, 16)
-STEP(norm_f32, norm_by_rows, by_rows_cycles, 32)
-STEP(norm_columns_f16, norm_by_columns, by_columns_cycles, 16)
-STEP(norm_columns_f32, norm_by_columns, by_columns_cycles, 32)
+ROW_KERNEL(deviation_f16, deviation, deviation_cycles, 16)
+ROW_KERNEL(deviation_f32, deviation, deviation_cycles, 32)
+ROW_KERNEL(norm_f16, norm_by_rows, by_rows_cycles, 16)
+ROW_KERNEL(norm_f32, norm_by_rows, by_rows_cycles, 32)
+ROW_KERNEL(norm_columns_f16, norm_by_columns, by_columns_cycles, 16)
+ROW_KERNEL(norm_columns_f32, norm_by_columns, by_columns_cycles, 32)

@@ -47,4 +47,15 @@ uint64_t row_cycles(const struct codelet_call *call, unsigned bits, const struct
 
 enum { ROW_SHARE_SLOTS = 32, ROW_PARTIALS_SLOTS = 8 }; /* ROWS, ROW_PARTIALS of rows.inc */
 
+/* The functions of the kernel row_NAME for elements of so many bits. */
+#define ROW_KERNEL(name, meaning, time, bits)                                                      \
+    void row_##name##_ref(const struct codelet_call *call)                                         \
+    {                                                                                              \
+        meaning(call, bits);                                                                       \
+    }                                                                                              \
+    uint64_t row_##name##_cycles(const struct codelet_call *call)                                  \
+    {                                                                                              \
+        return time(call, bits);                                                                   \
+    }
+
 #endif

@@ -141,19 +141,9 @@ static uint64_t log_cycles(const struct codelet_call *call, unsigned bits)
     return row_cycles(call, bits, &slots);
 }
 
-#define STEP(name, meaning, time, bits)                                                            \
-    void row_##name##_ref(const struct codelet_call *call)                                         \
-    {                                                                                              \
-        meaning(call, bits);                                                                       \
-    }                                                                                              \
-    uint64_t row_##name##_cycles(const struct codelet_call *call)                                  \
-    {                                                                                              \
-        return time(call, bits);                                                                   \
-    }
-
-STEP(exp_f16, exponentials, exp_cycles, 16)
-STEP(exp_f32, exponentials, exp_cycles, 32)
-STEP(scale_f16, scale, scale_cycles, 16)
-STEP(scale_f32, scale, scale_cycles, 32)
-STEP(log_f16, logarithms, log_cycles, 16)
-STEP(log_f32, logarithms, log_cycles, 32)
+ROW_KERNEL(exp_f16, exponentials, exp_cycles, 16)
+ROW_KERNEL(exp_f32, exponentials, exp_cycles, 32)
+ROW_KERNEL(scale_f16, scale, scale_cycles, 16)
+ROW_KERNEL(scale_f32, scale, scale_cycles, 32)
+ROW_KERNEL(log_f16, logarithms, log_cycles, 16)
+ROW_KERNEL(log_f32, logarithms, log_cycles, 32)
