@@ -4,6 +4,7 @@
 # --write puts the figures that came out into the pages.
 #
 #   $ COMMAND   of superstep; --json and --quiet are added
+#   ! COMMAND   of the shell, which prints JSON; $program is superstep, $tmp a folder
 #   @ PAGE      the page that the texts below stand in
 #   TEXT        {.cycles} is written 491,775; {.percent:1} with one place behind the point. A line end is a space.
 #   # ...       a remark
@@ -79,6 +80,12 @@ while IFS= read -r line; do
         command=${line#'$ '}
         # shellcheck disable=SC2086 # words of a command
         eval "\"$program\" ${command} --json --quiet" >"$tmp/answer" 2>"$tmp/error" </dev/null
+        jq -e . "$tmp/answer" >/dev/null 2>&1 || fail "$command: no answer: $(head -n 2 "$tmp/error")"
+        ;;
+    '! '*)
+        commands=$((commands + 1))
+        command=${line#'! '}
+        (eval "$command") >"$tmp/answer" 2>"$tmp/error" </dev/null
         jq -e . "$tmp/answer" >/dev/null 2>&1 || fail "$command: no answer: $(head -n 2 "$tmp/error")"
         ;;
     '@ '*) page=${line#'@ '} ;;
