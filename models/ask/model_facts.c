@@ -15,19 +15,21 @@ static uint32_t classes_of(const struct op_graph *g, uint32_t batch)
     return s->dim[s->rank - 1];
 }
 
-/* Whether the only input with such a shape is [n][3][h][w], [n][h][w][3], or [n][1][side][side]. */
-static int takes_pictures(const struct op_graph *g)
+uint32_t op_graph_pictures(const struct op_graph *g)
 {
-    uint32_t pictures = 0;
+    uint32_t pictures = 0, inputs = 0;
 
     for (uint32_t k = 0; k < g->inputs; k++) {
         const struct op_value *v = &g->value[g->input[k]];
         const uint32_t *d = v->shape.dim;
 
-        pictures += v->kind == OP_INPUT && v->shape.rank == 4 &&
-                    (d[1] == 3 || d[3] == 3 || (d[1] == 1 && d[2] == d[3]));
+        if (v->kind == OP_INPUT && v->shape.rank == 4 &&
+            (d[1] == 3 || d[3] == 3 || (d[1] == 1 && d[2] == d[3]))) {
+            pictures = d[0];
+            inputs++;
+        }
     }
-    return pictures == 1;
+    return inputs == 1 ? pictures : 0;
 }
 
 uint64_t op_graph_parameters(const struct op_graph *g)
@@ -48,7 +50,7 @@ struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t
     };
     size_t used = 0;
 
-    f.takes_pictures = takes_pictures(g);
+    f.takes_pictures = op_graph_pictures(g) > 0;
     f.macs = op_graph_macs(g) / batch;
     for (uint32_t k = 0; k < g->inputs; k++) {
         char shape[OP_SHAPE_TEXT];

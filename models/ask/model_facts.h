@@ -34,6 +34,10 @@ static inline const char *model_rate_unit(const struct model_facts *n)
 /* Numbers in the parameters of a graph. */
 uint64_t op_graph_parameters(const struct op_graph *g);
 
+/* Pictures of a run: n, if one input alone is [n][3][h][w], [n][h][w][3], or [n][1][side][side];
+ * else 0. */
+uint32_t op_graph_pictures(const struct op_graph *g);
+
 /* What reports say of a graph. name: borrowed. batch: inputs of a run, at least 1. parameters: of
  * the graph before norms were folded into weights. */
 struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t batch,

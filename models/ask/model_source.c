@@ -73,7 +73,7 @@ static enum emu_status fold(struct model_source *s, struct progress *progress)
     TRY(op_graph_tidy(g));
     not_finite_weights(&s->not_finite, g, s->choice.real == ELEM_F16);
     s->folded = g->nodes;
-    s->parameters = op_graph_parameters(g);
+    s->parameters = s->model->numbers;
     progress_report(
         progress, "read",
         "%u nodes, %u after folding; %" PRIu64 " parameters in %u tensors, %" PRIu64 " bytes",
@@ -179,13 +179,17 @@ void model_source_free(struct model_source *s)
     *s = (struct model_source){ .net = NULL };
 }
 
+/* A file may fix its batch. Of what is no picture the first dimension may be anything then. */
 static uint32_t batch_of(const struct model_source *s)
 {
     const struct op_shape *in =
         s->graph->inputs ? &s->graph->value[s->graph->input[0]].shape : NULL;
+    uint32_t pictures = op_graph_pictures(s->graph);
 
     if (s->net)
         return s->net->batch;
+    if (pictures)
+        return pictures;
     return in && in->rank && in->dim[0] && s->model->batched ? in->dim[0] : 1;
 }
 

@@ -25,7 +25,7 @@ struct model_source {
     struct onnx_model *model;     /* owned; NULL: it is a name */
     struct onnx_weights replaced; /* owned: numbers of the model that come from elsewhere */
     struct op_graph *graph;       /* of either */
-    uint64_t parameters;          /* numbers, before norms become part of weights */
+    uint64_t parameters;          /* numbers, before constants are folded and norms absorbed */
     uint32_t folded;              /* nodes of a file that are left after folding */
     int json;                     /* 1: what cannot run is told as JSON */
     FILE *notes, *answers;        /* borrowed: those of the request */

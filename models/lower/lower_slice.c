@@ -227,23 +227,38 @@ static struct tensor by_runs(struct lowering *l, struct tensor t, const struct o
     return lower_reshape(l, t, to);
 }
 
+/* The result with a dimension for each of its input, in the same order: a Gather with one index, or
+ * a matrix of them, has another number of dimensions. */
+static struct op_shape picked_shape(struct lowering *l, const struct op_node *n)
+{
+    struct op_shape picked = *lower_shape(l, n->out[0]);
+
+    if (op_node_is(n, OP_Gather)) {
+        picked = *lower_shape(l, n->in[0]);
+        picked.dim[lower_axis(l, n)] = (uint32_t)op_shape_count(lower_shape(l, n->in[1]));
+    }
+    return picked;
+}
+
 enum emu_status lower_moved(struct lowering *l, const struct op_node *n, double fill)
 {
     const struct op_shape *from = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
+    struct op_shape picked = picked_shape(l, n);
     uint64_t lists = 0;
     struct tensor t = lower_view(l, n->in[0]);
     struct origin o = { 0 };
     int64_t *index;
     enum emu_status s = find_origin(l, n, &o);
 
-    for (unsigned d = 0; d < to->rank; d++)
-        lists += to->dim[d];
+    for (unsigned d = 0; d < picked.rank; d++)
+        lists += picked.dim[d];
     index = emu_alloc(lists + 1, sizeof(*index));
     if (s == EMU_OK && !index)
         s = FAIL(NO_MEMORY, "%s", n->name);
     if (s == EMU_OK) {
-        t = is_separable(from, to, &o, index) ? by_dimension(l, t, to, index, fill)
-                                              : by_runs(l, t, to, &o, fill);
+        t = is_separable(from, &picked, &o, index)
+                ? lower_reshape(l, by_dimension(l, t, &picked, index, fill), to)
+                : by_runs(l, t, to, &o, fill);
         lower_set_alias(l, n->out[0], n->in[0], t);
     }
     emu_free(index);

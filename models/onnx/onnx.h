@@ -50,7 +50,8 @@ struct onnx_model {
     const char *producer;   /* "pytorch 1.13.0"; "" */
     const char *warning; /* one line: what the file says of shapes and is not so; NULL: nothing */
     uint64_t ir_version, opset;
-    uint64_t parameter_bytes; /* of initializers in the graph */
+    uint64_t parameter_bytes; /* of initializers in the graph, folded or not */
+    uint64_t numbers;         /* floats among them */
     int newer;                /* 1: fields that are not in onnx_fields.def were skipped */
     uint32_t parameters;
     uint32_t batched;         /* inputs whose first dimension took the batch */

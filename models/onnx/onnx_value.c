@@ -359,6 +359,8 @@ static enum emu_status make_initializer(struct onnx_reader *r, struct onnx_tenso
         TRY(onnx_constant_make(r, name, OP_PARAM, t, out));
     }
     r->model->parameters++;
+    if (op_type_kind(t->shape.type) == OP_KIND_FLOAT)
+        r->model->numbers += op_shape_count(&t->shape);
     r->model->parameter_bytes += t->bytes;
     return EMU_OK;
 }

@@ -9,7 +9,7 @@ import torch
 import torchvision.models as models
 from onnx import numpy_helper
 
-from torch_export import export
+from torch_export import export as write_onnx
 
 plain = {'init_weights': False, 'aux_logits': False}
 networks = {  # name: model, side of the picture, version of the operator set
@@ -58,7 +58,7 @@ def export(folder, name):
     measure(model, side)
     x = torch.randn(1, 3, side, side)
     path = f'{folder}/{name}'
-    export(model, x, path + '.onnx', version)
+    write_onnx(model, x, path + '.onnx', version)
     with torch.no_grad():
         save(path + '.y.pb', model(x))
     save(path + '.x.pb', x)

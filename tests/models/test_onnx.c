@@ -98,6 +98,7 @@ static void small_graph(void **state)
     assert_false(m->newer);
     assert_int_equal(m->parameters, 1);
     assert_int_equal(m->parameter_bytes, 12);
+    assert_int_equal(m->numbers, 3);
     assert_int_equal(m->graph->nodes, 2);
     assert_int_equal(m->graph->nodes_read, 2);
     assert_int_equal(m->graph->inputs, 1);

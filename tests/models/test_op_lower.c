@@ -440,6 +440,24 @@ static void test_look_up_many(void **state)
     run("toy16", ELEM_F16);
 }
 
+/* One index takes a dimension away, a matrix of them adds one: both are views of any size. */
+static void test_picked_others(void **state)
+{
+    enum { ROWS = 1040, COLUMNS = 1024 }; /* more than what may be picked one by one */
+    const struct op_shape one = { .type = OP_TYPE_I64 };
+    const struct op_shape four = { .type = OP_TYPE_I64, .rank = 2, .dim = { 2, 2 } };
+    const struct op_named_attr axis = { "axis", { .kind = OP_ATTR_INT, .i = 1 } };
+    uint32_t x = INPUT(ROWS, 2, COLUMNS), at, rows;
+
+    (void)state;
+    assert_int_equal(op_constant_new(g, &one, (const int64_t[]){ -1 }, &at), EMU_OK);
+    output(NODE("Relu", node_with("Gather", 2, (const uint32_t[]){ x, at }, axis)));
+    assert_int_equal(op_constant_new(g, &four, (const int64_t[]){ 1, 0, 0, 1 }, &rows), EMU_OK);
+    x = NODE("Relu", INPUT(4, 3, 6));
+    output(NODE("Neg", node_with("Gather", 2, (const uint32_t[]){ x, rows }, axis)));
+    run("mk2", ELEM_F16);
+}
+
 /* ---- refused ---- */
 
 static void test_obstacles(void **state)
@@ -494,6 +512,7 @@ int main(void)
         TEST(test_joined_states),   TEST(test_losses_among_f16),
         TEST(test_norm_of_input),   TEST(test_norm_of_input_f32),
         TEST(test_picked_columns),  TEST(test_look_up_many),
+        TEST(test_picked_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
