@@ -1,0 +1,102 @@
+/* link_route.c - the way of a packet over rungs, rails and gateways; what links carry. */
+#include "emu/link/link.h"
+
+#include "emu/base/alloc.h"
+
+/* The quotient of two products that do not fit 64 bits. */
+__extension__ typedef unsigned __int128 wide;
+
+link_rate link_rate_of(uint32_t links, uint32_t mbytes_per_s, uint32_t payload_permille,
+                       uint32_t clock_mhz)
+{
+    return (link_rate)(((wide)links * mbytes_per_s * payload_permille << LINK_RATE_SHIFT) /
+                       ((wide)1000 * clock_mhz));
+}
+
+uint32_t link_cycles_of(uint32_t ns, uint32_t clock_mhz)
+{
+    return (uint32_t)(((uint64_t)ns * clock_mhz + 999) / 1000);
+}
+
+static enum emu_status add(struct link_route *r, enum link_kind kind, uint32_t chip,
+                           uint32_t latency)
+{
+    void *hop = r->hop;
+    enum emu_status s = emu_grow(&hop, r->hops, &r->room, sizeof(*r->hop));
+
+    r->hop = hop;
+    if (s != EMU_OK)
+        return s;
+    r->hop[r->hops++] = (struct link_hop){ kind, chip };
+    r->latency += latency;
+    return EMU_OK;
+}
+
+/* Steps from place `from` to place `to` of `places`, upwards if positive. */
+static int64_t steps_to(uint32_t from, uint32_t to, uint32_t places, int is_ring)
+{
+    int64_t way = (int64_t)to - from;
+
+    if (!is_ring)
+        return way;
+    if (way < 0)
+        way += places;
+    return way <= places / 2 ? way : way - places;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Along the rail to the rung of the same rack, *chip follows. */
+static enum emu_status along_rail(const struct link_numbers *n, uint32_t rung, uint32_t *chip,
+                                  struct link_route *r)
+{
+    uint32_t first = *chip - *chip % n->rack_chips, rungs = least(n->rack_chips, n->chips) / 2;
+    uint32_t at = *chip % n->rack_chips / 2, side = *chip % 2;
+    int64_t way = steps_to(at, rung, rungs, n->is_torus && rungs > 2);
+
+    for (; way; way += way < 0 ? 1 : -1) {
+        TRY(add(r, way < 0 ? LINK_DOWN : LINK_UP, first + 2 * at + side, n->latency));
+        at = (at + (way < 0 ? rungs - 1 : 1)) % rungs;
+    }
+    *chip = first + 2 * at + side;
+    return EMU_OK;
+}
+
+static enum emu_status through_gateways(const struct link_numbers *n, uint32_t to, uint32_t chip,
+                                        struct link_route *r)
+{
+    uint32_t racks = (n->chips + n->rack_chips - 1) / n->rack_chips, at = chip / n->rack_chips;
+    uint32_t machine = chip % n->rack_chips / n->machine_chips * n->machine_chips;
+    int64_t way = steps_to(at, to / n->rack_chips, racks, 1);
+
+    for (; way; way += way < 0 ? 1 : -1) {
+        TRY(add(r, way < 0 ? LINK_GATEWAY_DOWN : LINK_GATEWAY_UP, at * n->rack_chips + machine,
+                n->gateway_latency));
+        at = (at + (way < 0 ? racks - 1 : 1)) % racks;
+    }
+    return EMU_OK;
+}
+
+enum emu_status link_route_find(const struct link_numbers *n, uint32_t from, uint32_t to,
+                                struct link_route *route)
+{
+    uint32_t chip = from;
+
+    route->hops = 0;
+    route->latency = 0;
+    if (from % 2 != to % 2) {
+        TRY(add(route, from / 2 == to / 2 ? LINK_PAIR : LINK_CROSS, from, n->latency));
+        chip = from ^ 1;
+    }
+    TRY(along_rail(n, to % n->rack_chips / 2, &chip, route));
+    return through_gateways(n, to, chip, route);
+}
+
+void link_route_free(struct link_route *route)
+{
+    emu_free(route->hop);
+    *route = (struct link_route){ .hop = NULL };
+}
