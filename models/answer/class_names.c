@@ -10,7 +10,7 @@
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
-/* Whether text[0 .. n), which a zero follows, can be a name. */
+/* Whether text[0 .. n), with a zero after it, can be a name. */
 static int is_name(const char *text, size_t n)
 {
     for (size_t k = 0; k < n; k++) {

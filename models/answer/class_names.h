@@ -13,9 +13,9 @@ struct class_names {
     uint32_t count;
 };
 
-/* Reads a text of so many bytes: UTF-8 without control characters, a name a line, at least one
- * name. Lines may end as on Windows. classes: how many there must be. path is for messages. Errors:
- * EMU_BAD_FILE, EMU_NO_MEMORY; *out is empty then. Free with class_names_free. */
+/* Reads a text of `bytes` bytes: UTF-8 without control characters, one name on each line, at least
+ * one name. Lines may end as on Windows. classes: how many there must be. path is for messages.
+ * Errors: EMU_BAD_FILE, EMU_NO_MEMORY; *out is empty then. Free with class_names_free. */
 enum emu_status class_names_take(const void *data, size_t bytes, const char *path, uint32_t classes,
                                  struct class_names *out) EMU_MUST_CHECK;
 /* The same of a file; EMU_IO, too. */

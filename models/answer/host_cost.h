@@ -1,5 +1,6 @@
-/* host_cost.h - what the host adds to a run of a network: it starts the chip and hears of its end,
- * sends the pictures and reads the scores. Stated beside the run; not part of its cycles. */
+/* host_cost.h - what the host adds to a run of a network: starting the chip, waiting for its end,
+ * sending the pictures and reading the scores. It is reported beside the run and is no part of its
+ * cycles. */
 #ifndef MODELS_HOST_COST_H
 #define MODELS_HOST_COST_H
 
@@ -8,7 +9,7 @@
 #include "emu/arch/arch.h"
 #include "models/ask/model_facts.h"
 
-/* Seconds of one batch, one after the other. */
+/* Seconds of one batch; the parts follow one another. */
 struct host_cost {
     double launch;        /* two syncs with the host: sync_host_cycles each */
     double input, output; /* over the link: host_link_mbytes_per_s, and host_latency_ns once */

@@ -11,7 +11,7 @@
 
 /* ---- rows ---- */
 
-/* What is needed only until rows and steps are made. */
+/* Needed only while rows and steps are made. */
 struct layer_maker {
     struct layer_cycles *k; /* borrowed, like graph and program */
     const struct compiled *c;

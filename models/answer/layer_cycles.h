@@ -19,7 +19,7 @@ struct layer_bill {
     uint32_t layer, last; /* the first and the last layer fused; BILL_NONE: of no layer */
     uint32_t supersteps;  /* in which it computes */
     uint64_t cycles;      /* exchange + compute + sync */
-    uint64_t exchange;    /* its shares of these parts of all supersteps: see above */
+    uint64_t exchange;    /* its shares of these parts, over all supersteps: see above */
     uint64_t compute;
     uint64_t sync;
     uint64_t imbalance;       /* the part of compute above the mean of all tiles with code */
@@ -68,12 +68,12 @@ struct moved_share {
 struct billed_step {
     uint32_t superstep;
     int computes; /* 0: it exchanges */
-    uint32_t row; /* that pays, unless there are shares */
+    uint32_t row; /* billed for the step, unless there are shares */
     uint32_t first_share, shares;
     uint64_t cycles; /* by the formulas of its codelets, if it shares a superstep; else 0 */
 };
 
-/* Rows, and what turns the record of a run into their cycles: no graph is needed for that. */
+/* Rows, and what is needed to turn the record of a run into their cycles without the graph. */
 struct layer_cycles {
     struct layer_bill *row;  /* owned; in the order of the network; last the row of no layer */
     struct layer_plan *plan; /* owned; by row */
@@ -94,9 +94,9 @@ enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t so
                                   struct layer_cycles *out) EMU_MUST_CHECK;
 /* Adds the cycles of a recorded run. EMU_BAD_PROGRAM when the record is not of this program. */
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r) EMU_MUST_CHECK;
-/* As before the first bill: no cycles, memory as it is. */
+/* Sets all cycles to 0 again, as before the first bill; memory stays. */
 void layer_cycles_clear(struct layer_cycles *k);
-/* By superstep of sync group 0 the first row that computes in it, UINT32_MAX where none does;
+/* For each superstep of sync group 0 the first row that computes in it, UINT32_MAX where none does;
  * *count supersteps. EMU_NO_MEMORY; emu_free it. */
 enum emu_status layer_cycles_supersteps(const struct layer_cycles *k, uint32_t **out,
                                         size_t *count) EMU_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* layer_range.c - sums up the ranges of steps by the rows that pay for them. */
+/* layer_range.c - adds up the ranges of steps by the rows that are billed for them. */
 #include "models/answer/layer_range.h"
 
 #include <math.h>

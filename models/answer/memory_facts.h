@@ -1,5 +1,5 @@
 /* memory_facts.h - what the memory of the tiles is for, as the answer shows it: from the compiler,
- * or as it was when the image was compiled and kept (net_entry.h).
+ * or, for an image from the cache, as the compiler said it then (net_entry.h).
  */
 #ifndef MODELS_MEMORY_FACTS_H
 #define MODELS_MEMORY_FACTS_H

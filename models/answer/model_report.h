@@ -35,7 +35,8 @@ struct model_answer {
 
 enum { MODEL_TOP = 5 };
 
-/* The classes with the best scores of a picture, best first; of equal scores the lower class. */
+/* The classes with the best scores of a picture, best first; where scores are equal, the lower
+ * class first. */
 void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODEL_TOP]);
 
 uint64_t model_cycles(const struct model_answer *m);
@@ -72,8 +73,8 @@ json_t *model_report_json(const struct model_answer *m);
  * it, and prints the cycles until then, but no bill of layers. EMU_NO_MEMORY. */
 enum emu_status model_report_fault(const struct request *q, const char *subject,
                                    struct session *s) EMU_MUST_CHECK;
-/* Adds the best classes of all pictures to an object. Of m only facts (batch, classes), file
- * (NULL: without names), files and scores count. 0 when out of memory. */
+/* Adds the best classes of all pictures to an object. Reads only these members of m: facts (batch,
+ * classes), file (NULL: without names), files and scores. 0 when out of memory. */
 int model_put_classes(const struct model_answer *m, json_t *o);
 json_t *model_published_json(const struct model_answer *m);
 /* Names of the constants that a pass clamped, the first of them. */

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* The length of the list of scores: the last dimension of the first output, if it is one list for
- * each input of the batch. */
+/* The length of the list of scores: the last dimension of the first output, if that has one list
+ * for each input of the batch. */
 static uint32_t classes_of(const struct op_graph *g, uint32_t batch)
 {
     const struct op_shape *s = g->outputs ? &g->value[g->output[0]].shape : NULL;

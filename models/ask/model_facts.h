@@ -15,7 +15,7 @@ struct model_facts {
     uint32_t batch;                     /* inputs of a run; at least 1 */
     uint32_t classes;                   /* of each; 0: the result is no list of scores */
     uint32_t resolution;                /* of square pictures; 0: something else */
-    int takes_pictures;                 /* else an input is called just that */
+    int takes_pictures;                 /* else an input is called "input" */
     uint64_t parameters, macs;          /* macs: for one input */
     uint64_t input_bytes, output_bytes; /* of a run, as the host moves them */
 };

@@ -65,7 +65,7 @@ static void names_text(const struct op_graph *g, const uint32_t *list, uint32_t 
                                  g->value[list[k]].name);
 }
 
-/* What is left of an integer in a type. */
+/* An integer as a type holds it, cut off where it is too large. */
 static int64_t kept_of(int64_t number, enum op_type type)
 {
     struct op_tensor one = { .shape = { .type = type }, .i = &number };
@@ -74,7 +74,7 @@ static int64_t kept_of(int64_t number, enum op_type type)
     return number;
 }
 
-/* Integers for an input of integers, which they may exceed. */
+/* Integers for an input of integers; they may be beyond its range. */
 static enum emu_status check_integers(const struct op_graph *g, uint32_t value, const char *file,
                                       const struct op_tensor *t)
 {
@@ -146,7 +146,7 @@ static enum emu_status read_files(const struct request *q, const struct op_graph
 struct picture_input {
     uint32_t planes, width, height; /* planes 0: it takes none */
     int last;                       /* [n][h][w][planes] instead of [n][planes][h][w] */
-    int usual;                      /* a square of three channels, which gets some unasked */
+    int usual; /* a square of three channels: it gets pictures without being asked */
 };
 
 static struct picture_input picture_input_of(const struct op_shape *s)
@@ -168,8 +168,8 @@ static struct picture_input picture_input_of(const struct op_shape *s)
     return p;
 }
 
-/* Whether an input gets pictures: of those that could, with --image those that usually do; if none
- * does, the others. */
+/* Whether an input gets pictures. With --image these are the inputs that usually take pictures; if
+ * there are none of that kind, all that could. */
 static int gets_pictures(const struct request *q, const struct op_graph *g, uint32_t k)
 {
     struct picture_input p = picture_input_of(&g->value[g->input[k]].shape);
@@ -181,8 +181,8 @@ static int gets_pictures(const struct request *q, const struct op_graph *g, uint
     return p.usual || (p.planes && model_request(q)->image.count);
 }
 
-/* Nobody cuts the middle out of gray pictures, digits say, as is done for ImageNet: all of them, as
- * `train` takes them. */
+/* The middle is cut out of pictures as for ImageNet, but not out of gray ones, such as digits: they
+ * are taken whole, as `train` takes them. */
 static struct picture_recipe recipe_for(const struct op_shape *s, const struct picture_input *p)
 {
     struct picture_recipe r = picture_recipe_usual(p->width, p->height);

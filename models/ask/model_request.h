@@ -1,5 +1,5 @@
-/* model_request.h - what networks are asked for: the options of options_models.def, and the things
- * and commands of this floor. */
+/* model_request.h - what can be asked about networks: the options of options_models.def, and the
+ * things and commands of this floor. */
 #ifndef MODELS_MODEL_REQUEST_H
 #define MODELS_MODEL_REQUEST_H
 
@@ -15,7 +15,7 @@
 #define USE_VALIDATE  USE_BIT(53)
 
 struct model_request {
-    union { /* the same of the floors below */
+    union { /* the same request as the floors below know it */
         struct request q;
         struct program_request program;
     };

@@ -31,7 +31,7 @@ void model_print_problems(const struct op_graph *g, int json, FILE *f)
     json_decref(o);
 }
 
-/* What cannot run is told at once. */
+/* All nodes that cannot run are reported together. */
 static enum emu_status refuse(const struct model_source *s)
 {
     model_print_problems(s->graph, s->json, s->answers);
@@ -64,8 +64,8 @@ enum emu_status model_source_pass(struct model_source *s)
     return pass_spell_windows(s->graph);
 }
 
-/* Between reading and passes: nodes that no output needs go, numbers that are none are noted, and
- * what the file says wrongly of itself is a warning on stderr. */
+/* Between reading and passes: removes nodes that no output needs, notes NaN and infinity, and warns
+ * on stderr where the file contradicts itself. */
 static enum emu_status fold(struct model_source *s, struct progress *progress)
 {
     struct op_graph *g = s->graph;

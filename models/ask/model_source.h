@@ -18,7 +18,8 @@ enum { WEIGHTS_TEXT = 512 };
 
 struct model_source {
     struct network_choice choice;
-    struct not_finite not_finite;     /* in the weights, from their numbers on */
+    struct not_finite
+        not_finite; /* NaN and infinity in the weights, once these have their numbers */
     struct precision_notes precision; /* what became f32 in a network in f16 */
     struct net *net;                  /* owned; NULL: it is a file */
     struct weights *weights;      /* owned; of a network by name, from model_source_finish() on */
@@ -43,8 +44,8 @@ enum emu_status model_source_read(const struct request *q, struct model_source *
 enum emu_status model_source_open(const struct request *q, const struct arch *a,
                                   struct progress *progress,
                                   struct model_source *out) EMU_MUST_CHECK;
-/* The same; folded() sees the graph of a file between folding and passes. NULL: nobody does.
- * Errors: those of folded(), too. */
+/* The same; folded() is called with the graph of a file between folding and passes. NULL: it is not
+ * called. Errors: those of folded(), too. */
 typedef enum emu_status model_folded_fn(const struct request *q, const struct op_graph *g);
 enum emu_status model_source_open_seen(const struct request *q, const struct arch *a,
                                        struct progress *progress, model_folded_fn *folded,
@@ -53,8 +54,8 @@ enum emu_status model_source_open_seen(const struct request *q, const struct arc
  */
 enum emu_status model_source_attach(struct model_source *s,
                                     struct progress *progress) EMU_MUST_CHECK;
-/* What makes the graph ready to be lowered to the numbers of the choice: all passes, and for f32
- * the one that spells windows. EMU_NO_MEMORY. */
+/* Makes the graph ready to be lowered in the precision that was chosen: all passes, and for f32 the
+ * one that spells windows. EMU_NO_MEMORY. */
 enum emu_status model_source_pass(struct model_source *s) EMU_MUST_CHECK;
 /* Whether the machine can run every node after the passes; those that it cannot go to
  * s->answers. EMU_BAD_FILE; EMU_USAGE names an instruction that the machine lacks. */

@@ -16,8 +16,8 @@ struct network_choice {
     struct net_options net;
     const char *weights, *write_weights;            /* files; NULL: not given */
     uint64_t seed;                                  /* of the parameters, if no file has them */
-    int uncalibrated;                               /* 1: seeded parameters are not calibrated */
-    int blank;                                      /* 1: seeded parameters are left zero */
+    int uncalibrated;                               /* 1: drawn parameters are not calibrated */
+    int blank;                                      /* 1: parameters are not drawn, but stay zero */
     double memory_proportion, parameter_proportion; /* as in struct lower_options */
     enum conv_depthwise depthwise;
     enum elem real;        /* of floats: ELEM_F16 or ELEM_F32 */
@@ -31,7 +31,7 @@ struct network_choice {
 /* The choice in a request; texts are borrowed from it. */
 struct network_choice network_choice_of(const struct request *q);
 
-/* How it is lowered: without what depends on the command. */
+/* How it is lowered, as far as that does not depend on the command. */
 struct lower_options network_lowering(const struct network_choice *c);
 
 /* The types of its numbers: "f16", "f32 up to stem, then f16". */

@@ -11,13 +11,13 @@
 
 enum { NOT_FINITE_ROWS = 16, NOT_FINITE_NAME = 128 };
 
-/* One place with numbers that are none. */
+/* One place with NaN or infinity. */
 struct not_finite_row {
     const char *what;            /* "weights", "input", "layer", "output" */
     char name[NOT_FINITE_NAME];  /* of the value or the layer */
     char layer[NOT_FINITE_NAME]; /* that reads such weights first; else "" */
     uint64_t nan, infinite;
-    uint64_t beyond; /* of weights: numbers that f16 has not, and becomes infinity there */
+    uint64_t beyond; /* of weights: numbers beyond the range of f16, which become infinite in it */
 };
 
 struct not_finite {
@@ -25,9 +25,9 @@ struct not_finite {
     uint32_t rows; /* all: more than NOT_FINITE_ROWS are only counted */
 };
 
-/* Looks at the weights of a graph as it was read: constants of floats. Infinite ones, and, of a
- * network in f16, those beyond its range, count where they are multiplied by a layer, and not where
- * a mask may have them. */
+/* Looks at the weights of a graph as it was read: constants of floats. Infinite ones count where a
+ * layer multiplies by them, and not where a mask may have them. In a network in f16 so do those
+ * beyond its range. */
 void not_finite_weights(struct not_finite *to, const struct op_graph *g, int half);
 /* Looks at numbers; those that are no floats are finite. */
 void not_finite_numbers(struct not_finite *to, const char *what, const char *name,

@@ -10,8 +10,8 @@
 int onnx_is_named(const char *path);
 /* Whether a file with this path and these first n bytes is an ONNX model. */
 int onnx_is_file(const char *path, const char *head, size_t n);
-/* Whether what was named is to be read as a file: it is called so, or is there, and is no network
- * by name. */
+/* Whether what was named is to be read as an ONNX file: its name ends so, or there is such a file
+ * and no network has that name. */
 int onnx_is_meant(const char *what);
 
 /* EMU_USAGE: an option that is for networks by name, whose shape and weights a file has settled. */

@@ -1,5 +1,5 @@
-/* bounded.h - numbers of the reference with a bound for the error of the machine's, through the
- * elementwise kernels of programs/library.
+/* bounded.h - numbers of the reference, each with a bound for how far the machine's number may be
+ * from it, through the elementwise kernels of programs/library.
  *
  * A kernel adds its own error to what those of its operands become. u is the relative error of a
  * rounding, t its absolute error among the smallest numbers: 2^-11 and 2^-25 in f16, 2^-24 and
@@ -46,7 +46,7 @@ static inline struct bounded bounded_constant(const struct rounding *r, double v
 {
     return (struct bounded){ v, isfinite(v) ? fabs(v - rounded_number(r->elem, v)) : 0 };
 }
-/* x e, where no error stays none. */
+/* |x| e; 0 where e is 0, even if x is infinite. */
 static inline double error_times(double x, double e)
 {
     return e > 0 ? fabs(x) * e : 0;

@@ -26,12 +26,12 @@ struct comparer {
 
 struct difference {
     double largest, error, bound,
-        worst; /* largest value; of the worst number: error, bound, ratio */
+        worst; /* the largest value; error, bound and ratio of the worst number */
     double square_error, square;
     uint32_t value; /* the worst: its value and element */
     uint64_t at;
     int has_nan; /* the reference has */
-    int lost;    /* and the machine has numbers there, so that nothing can be compared */
+    int lost;    /* but the machine has numbers there, so nothing can be compared */
 };
 
 /* How far a number is from its bound: 1 is at it. Infinities and NaN must be met, unless the bound
@@ -181,8 +181,9 @@ static int is_narrowed(const struct op_graph *g, uint32_t value)
     return g->f32_nodes && (node == OP_NONE || node < g->f32_nodes);
 }
 
-/* What the machine has of a value; a constant as it is in the graph, off by what elem makes of it.
- * rounded: its reader computes in f16, and reads what was made in f32 rounded (lower_reads_f32()).
+/* The machine's numbers of a value; of a constant those of the graph, with what rounding to elem
+ * changes as their error. rounded: its reader computes in f16, and reads what was made in f32
+ * rounded (lower_reads_f32()).
  */
 static enum emu_status read_value(struct comparer *c, uint32_t value, enum elem elem, int rounded)
 {
@@ -309,8 +310,8 @@ static enum emu_status compare_made(struct comparer *c, const struct node_group 
     return any ? add_difference(c, group, &d) : EMU_OK;
 }
 
-/* Whether a group is to be f32 whatever the machine made of it: one in f16 there is a mistake. In a
- * graph that is f32 by options alone, the kernels of windows are f16 (pass_spell_windows()). */
+/* Whether a group must be f32, so that f16 on the machine is a mistake. In a graph that is f32 by
+ * options alone, the kernels of windows may be f16 (pass_spell_windows()). */
 static int is_asked_for_f32(const struct comparer *c, const struct node_group *group)
 {
     return group->precision != OP_AS_OTHERS || group->node[0] < c->g->f32_nodes;

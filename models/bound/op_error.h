@@ -66,7 +66,7 @@ struct bounded_value {
     double *e;          /* owned: bounds of the errors of its elements; NULL: all are exact */
 };
 void bounded_value_free(struct bounded_value *x);
-/* A constant of the graph, of which the machine has what a type makes of it. EMU_NO_MEMORY. */
+/* A constant of the graph, which the machine has rounded to a type. EMU_NO_MEMORY. */
 enum emu_status bounded_value_constant(const struct op_graph *g, uint32_t value, enum elem e,
                                        struct bounded_value *out) EMU_MUST_CHECK;
 
@@ -78,8 +78,8 @@ struct op_error {
     const struct op_graph *g;
     enum elem elem; /* of the result of the group */
     enum conv_partials partials;
-    const struct op_tensor *made; /* by output: what the machine made of the node; any NULL: not
-                                   * known. Cells take their state from it */
+    const struct op_tensor *made; /* by output: the machine's results of the node; any NULL: not
+                                     known. Cells take their state from them */
     const struct bounded_value *added; /* of the result's shape: what sums of products may begin
                                         * with; NULL: nothing */
 };

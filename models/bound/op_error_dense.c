@@ -5,8 +5,8 @@
 #include "models/operators/op_window.h"
 #include "models/bound/op_error_rules.h"
 
-/* How the sums of a node are rounded: so often by u of partial sums P; by v of P; by v of S; and by
- * u of the result. Of the first, so many may be of P and what is added. */
+/* How often the sums of a node are rounded: by u of partial sums P; by v of P; by v of S; and by u
+ * of the result. Of the first, with_added may be of P and of what is added to it. */
 struct sums {
     double halves, wides, within, results, with_added;
 };
@@ -382,8 +382,9 @@ static enum emu_status rounded_input(const struct bounded_value *x, double **out
     return EMU_OK;
 }
 
-/* What dy's own errors, and roundings on the way, become: those of `windows` sums, and of a mean
- * that of its share and of the product. x: for the largest of rounded numbers, or NULL. */
+/* What becomes of dy's own errors and of the roundings on the way: one for each of `windows` sums,
+ * and for a mean those of the share and of the product. x: for the largest of rounded numbers, or
+ * NULL. */
 static enum emu_status add_shares(const struct op_error *o, const struct op_node *n,
                                   const struct bounded_value *const *in, double *x,
                                   struct bounded_value *out)

@@ -139,7 +139,7 @@ enum emu_status reduce_error(const struct op_error *o, const struct op_node *n,
 
 /* ---- softmax ---- */
 
-/* The relative error of e^-far: in f16 that of its operand, and its own beside r->t. */
+/* The relative error of e^-far: in f16 that of its operand and its own rounding, without r->t. */
 static double exp_error(const struct rounding *r, double far)
 {
     return r->elem == ELEM_F16 ? 1.01 * r->u * (far + 1) : F32_UNIT * far;
@@ -345,8 +345,8 @@ static void statistics_bounds(const struct rounding *r, const struct norm_lane *
 
 static const double variance_eps = 1e-9;
 
-/* MeanVarianceNormalization adds this to the deviation, the machine to the variance: what that
- * changes 1 over the deviation by, relative. */
+/* MeanVarianceNormalization adds variance_eps to the deviation, but the machine adds it to the
+ * variance. Returns by how much that changes 1 over the deviation, relative to it. */
 static double eps_error(const struct norm_lane *l)
 {
     double variance = fmax(1 / (l->scale * l->scale) - variance_eps, 0);

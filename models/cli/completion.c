@@ -1,8 +1,8 @@
 /* completion.c - `superstep completion`: the tables of commands, options and names as functions of
- * a shell, which need the program no more.
+ * a shell, which then work without the program.
  *
- * Both ask for the same: behind a command the options that it takes, behind an option its words or
- * a file, else what the command may be given, and files.
+ * Both shells complete the same things: after a command its options, after an option its words or a
+ * file, and otherwise what the command may be given, and files.
  */
 #include <string.h>
 

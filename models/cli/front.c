@@ -64,7 +64,7 @@ static void look_program(struct request *q, const char *name)
         found(q, name, THING_PROGRAM);
 }
 
-/* A name that nothing has: networks are what most people mean. */
+/* A name that nothing has: the answer is about networks, which most people mean. */
 static enum emu_status refuse_name(const char *name)
 {
     struct nearest meant = { .word = name, .n = strlen(name) };
@@ -188,7 +188,7 @@ static enum emu_status check_chart(const struct request *q)
     return EMU_OK;
 }
 
-/* A -D without a value, which may be the argument that is one too many. */
+/* A -D without a value; its value may be the argument that is one too many. */
 static const char *cut_define(const struct request *q)
 {
     for (size_t i = 0; i < q->define.count; i++) {

@@ -17,7 +17,7 @@ struct batch_options {
     enum augment augment;         /* of training, behind the recipe; AUGMENT_CROP takes its place */
     uint64_t seed;
     int shuffle;      /* it is training */
-    double smoothing; /* of labels: so much is divided among all classes */
+    double smoothing; /* of labels: this share is divided among all classes */
     uint32_t classes; /* of the network: at least the data set's */
 };
 
@@ -30,8 +30,8 @@ struct batches {
     uint64_t bads;
 };
 
-/* A row of targets, which adds up to 1: of one class, or with smoothing (below 1) that share of it
- * divided among all. to: [classes]. */
+/* A row of targets, which adds up to 1: 1 for one class, or, with smoothing (below 1), that share
+ * of it divided among all classes. to: [classes]. */
 void label_targets(uint32_t label, uint32_t classes, double smoothing, double *to);
 
 /* Errors: EMU_USAGE: the network has fewer classes than the data; EMU_NO_MEMORY. */

@@ -6,7 +6,7 @@
  * labels are taken IDX     MNIST's: train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k- or
  * test- for the others; also with a dot (train-images.idx3-ubyte)
  *
- * Which it is is seen from the names in the directory.
+ * The names in the directory tell which format it is.
  */
 #ifndef MODELS_DATASET_H
 #define MODELS_DATASET_H

@@ -23,7 +23,7 @@ struct feed_options {
     unsigned threads;             /* that decode; 0: one per core */
     unsigned queue;      /* most pictures that are decoded but not taken; 0: 2 threads + 8 */
     uint64_t pixels_max; /* a file with more pixels is bad; 0: 2^26 (200 MB decoded) */
-    uint64_t skip;       /* so many files were dealt with by an earlier run: pass over them */
+    uint64_t skip;       /* how many files an earlier run has dealt with: these are passed over */
 };
 
 struct picture_feed;

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file may have so many bytes a pixel, far more than real ones have; or, whatever its picture, be
- * as small as SMALL_BYTES. */
+/* The most bytes a file may have for each pixel, far more than real ones have. A file of up to
+ * SMALL_BYTES is allowed whatever its picture. */
 enum { PIXEL_BYTES_MAX = 4, SMALL_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
 static const char *kind_of(mode_t mode)

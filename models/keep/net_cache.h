@@ -19,8 +19,8 @@
 
 /* What is to be compiled; all borrowed. */
 struct net_cache_input {
-    /* Not NULL: the graph is the key, not where it is from, with how it is lowered; `what` is made
-     * of it, "a stream of". */
+    /* Not NULL: the key is the graph itself and how it is lowered, not where it came from; `what`
+     * says what is made of it ("a stream of"). */
     const struct op_graph *graph;
     const struct lower_options *lower;
     const char *what;
@@ -38,8 +38,8 @@ struct net_cache {
     struct hash128 key;
 };
 
-/* Opens the cache of the choice and computes the key. What cannot be read (the weights, the program
- * itself) is no error here: then there is no cache. */
+/* Opens the cache of the choice and computes the key. If something cannot be read (the weights, the
+ * program itself), that is no error here: there is no cache then. */
 void net_cache_open(const struct net_cache_input *in, struct net_cache *out);
 /* Returns 1 when the network is there and whole. What cannot be used counts as not there.
  * for_timing: only the timing engine is to run it (image_read_for_timing()). */
@@ -50,8 +50,8 @@ int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *
 enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
                                const struct layer_cycles *k, const char *names,
                                json_t *more) EMU_MUST_CHECK;
-/* The bytes of the tile that needs most of a network that does not fit, so that it need not be
- * compiled again only to know that. Returns 0 when nothing is known of it. */
+/* For a network that is known not to fit: the bytes of the tile that needs most, so that it need
+ * not be compiled again to find that out. Returns 0 when nothing is known of it. */
 int net_cache_find_need(const struct net_cache *c, uint64_t *need);
 /* Keeps them. Errors: EMU_IO, EMU_NO_MEMORY: they are not kept. */
 enum emu_status net_cache_keep_need(const struct net_cache *c, uint64_t need) EMU_MUST_CHECK;

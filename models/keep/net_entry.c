@@ -139,8 +139,8 @@ static int take_text(const json_t *row, struct layer_text *out)
     return 1;
 }
 
-/* Rows ascend, and the last one is that of no layer. None: the order of the program depends on
- * data. */
+/* Rows ascend, and the last one is the row of no layer. There are no rows when the order of the
+ * program depends on data. */
 static int take_rows(const json_t *list, struct layer_cycles *k)
 {
     size_t rows = json_array_size(list), i;

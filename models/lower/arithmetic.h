@@ -5,7 +5,7 @@
 
 #include "models/lower/lowering.h"
 
-/* Where the operations of a formula go, and what they are called. */
+/* To which program the operations of a formula are added, and their name. */
 struct formula {
     struct lowering *l;
     const char *name;

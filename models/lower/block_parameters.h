@@ -1,4 +1,4 @@
-/* block_parameters.h - makes blocks equal that differ in their parameters only.
+/* block_parameters.h - makes blocks equal that differ only in their parameters.
  *
  * Constants are part of a block's code: of its plans, its layouts, its vertices. A network whose
  * blocks repeat, but whose code does not fit, is lowered with such constants as states that no run
@@ -11,9 +11,9 @@
 #include "models/graph/op_graph.h"
 #include "programs/programs.h"
 
-/* Makes states of the parameters of blocks that are alike but for them; they keep their contents.
- * *blocks: how many blocks that are. real: as for node_groups_of(). Cost: nodes x parameters.
- * EMU_NO_MEMORY. */
+/* Turns parameters into states where blocks differ in nothing else; they keep their contents.
+ * *blocks: how many blocks there are of that kind. real: as for node_groups_of(). Cost: nodes x
+ * parameters. EMU_NO_MEMORY. */
 enum emu_status block_parameters_to_states(struct op_graph *g, enum elem real,
                                            uint32_t *blocks) EMU_MUST_CHECK;
 

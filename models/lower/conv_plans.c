@@ -5,8 +5,9 @@
  * later, and the temporaries of the layer that runs: its copy of the input, its result, partial
  * sums, fetched parameters. So a larger R leaves less for each layer. For several R every
  * convolution starts with its fastest plan that leaves room for the rest; then, as long as
- * parameters take more than R, the plan is replaced, of all convolutions, that costs least cycles
- * per byte. Where no R leaves enough, the plans are those that need least, whatever they cost.
+ * parameters take more than R, one plan is replaced by a smaller one: among all convolutions the
+ * one for which this costs the fewest cycles per byte. Where no R leaves enough memory, the plans
+ * that need least are taken, whatever they cost.
  */
 #include "models/lower/conv_plans.h"
 
@@ -18,14 +19,15 @@
 
 enum {
     R_STEPS = 32, /* of a tile: sizes of R that are tried */
-    /* What code, vertex state and work lists take on the fullest tile: codelets and the program;
-     * each layer. Measured on B4 and B4-G16 at batch 1 to 12: 0.2 to 0.3 KiB a layer. */
+    /* What code, vertex state and work lists take on the fullest tile: for codelets and the
+     * program, and for each layer. Measured on B4 and B4-G16 at batch 1 to 12: 0.2 to 0.3 KiB a
+     * layer. */
     FIXED_BYTES = 32 * 1024,
     LAYER_BYTES = 256,
-    /* Uneven shares of activations and of parameters that are cut into few parts, and gaps: so much
-     * of what is evenly spread comes on top on the fullest tile. */
+    /* Activations, and parameters that are cut into few parts, have uneven shares, and there are
+     * gaps: the fullest tile has more than the even share, by this part of it. */
     UNEVEN = 8,
-    SPARE = 32 /* and so much of the memory is left, because all this is an estimate */
+    SPARE = 32 /* and this part of the memory is left free, because all this is an estimate */
 };
 
 /* The plans of convolutions of one shape. */
@@ -209,8 +211,9 @@ static int choose(struct chooser *c, uint64_t resident)
 
 /* ---- the choice that needs least ---- */
 
-/* A plan of a convolution. Of those at most so full while they run, each convolution takes the one
- * whose parameters take least; what the fullest tile then needs follows. */
+/* A plan of a convolution, as a limit: each convolution takes, among its plans that are at most as
+ * full while they run, the one with the smallest parameters. From that follows what the fullest
+ * tile needs. */
 struct candidate {
     uint64_t full;     /* bytes while it runs, parameters apart */
     uint64_t resident; /* of its parameters */
@@ -237,7 +240,8 @@ static int compare_candidates(const void *x, const void *y)
     return a->plan < b->plan ? -1 : a->plan > b->plan;
 }
 
-/* The most temporaries of a plan that the caller allows; at least what some plan needs. */
+/* The most bytes of temporaries that the caller allows a plan, but at least what the smallest plan
+ * needs. */
 static uint64_t temporary_limit(const struct chooser *c, const struct conv_choice *all)
 {
     uint64_t least = UINT64_MAX, limit = (uint64_t)(c->d->memory_proportion * c->a->mem_bytes);

@@ -17,9 +17,9 @@ struct conv_request {
 struct conv_demand {
     const struct conv_request *conv; /* borrowed */
     uint32_t convs;
-    uint64_t fixed_bytes; /* of a tile that are not for the choice: code, other parameters */
+    uint64_t fixed_bytes; /* bytes of a tile that the choice cannot use: code, other parameters */
     uint64_t other_live;  /* most bytes on a tile while something else runs */
-    int least_memory;     /* 1: the plans that need least, also if others are expected to fit */
+    int least_memory; /* 1: take the plans that need least, even if others are expected to fit */
     /* Shares of a tile's memory, 0 to 1; 0: what the rest leaves. */
     double memory_proportion;    /* for the temporaries of one layer */
     double parameter_proportion; /* for the parameters of convolutions */
@@ -32,7 +32,7 @@ struct conv_plans {
     uint64_t resident_bytes; /* parameters of convolutions, which stay */
     uint64_t peak_bytes;     /* everything, at the worst moment */
     uint64_t cycles;         /* predicted, of all convolutions */
-    int fits;                /* a tile has peak_bytes; else these plans need least */
+    int fits;                /* 1: a tile has peak_bytes; 0: these are the plans that need least */
 };
 
 /* Plans for the first `tiles` tiles of a chip. Errors: those of plan_conv(), EMU_NO_MEMORY. Free
@@ -41,11 +41,11 @@ enum emu_status conv_plans_choose(const struct arch *a, uint32_t tiles, const st
                                   struct conv_plans *out) EMU_MUST_CHECK;
 void conv_plans_free(struct conv_plans *p);
 
-/* Of so many bytes on all tiles together, those on the fullest: shares of activations and of
- * parameters that are cut into few parts are uneven. */
+/* The bytes on the fullest tile of something that has `bytes` bytes on all tiles together:
+ * activations, and parameters that are cut into few parts, are not spread evenly. */
 uint64_t conv_plans_on_a_tile(uint64_t bytes, uint32_t tiles);
-/* Bytes of a tile that no program with so many layers leaves for the choice: codelets, vertex state
- * and work lists, and a reserve since all this is an estimate. */
+/* Bytes of a tile that a program with `layers` layers never leaves for the choice: codelets, vertex
+ * state, work lists, and a reserve, since all this is an estimate. */
 uint64_t conv_plans_fixed(const struct arch *a, uint32_t layers);
 
 #endif

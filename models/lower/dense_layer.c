@@ -4,7 +4,7 @@
 #include "models/lower/groups.h"
 #include "models/operators/op_window.h"
 
-/* Most positions that op_linear() computes: from there on the matrix unit is faster. */
+/* The most positions that op_linear() computes: with more of them the matrix unit is faster. */
 enum { LINEAR_POSITIONS = 64 };
 
 int conv_take_window(const struct op_window *w, struct conv_layer *c)

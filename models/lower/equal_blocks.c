@@ -1,5 +1,5 @@
-/* equal_blocks.c - finds blocks that are equal: writes each as words that say all that its lowering
- * may look at, and compares the words. */
+/* equal_blocks.c - finds equal blocks: writes each as a list of words that hold everything its
+ * lowering may look at, and compares the lists. */
 #include "models/lower/equal_blocks.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "emu/base/hash.h"
 #include "models/lower/readers.h"
 
-enum { GROUPS_MIN = 3 }; /* below that a call costs about what it saves */
+enum { GROUPS_MIN = 3 }; /* with fewer nodes a call costs about as much as it saves */
 
 /* A stretch as words. */
 struct wording {
@@ -191,7 +191,7 @@ static const char *block_of(const struct op_graph *g, const struct node_group *g
     return g->node[group->node[0]].block;
 }
 
-/* The end of the row of groups of one block that begins with group i. */
+/* Where the run of groups of one block ends that begins with group i. */
 static uint32_t end_of_stretch(const struct op_graph *g, const struct node_groups *groups,
                                uint32_t i)
 {
@@ -229,8 +229,8 @@ static void *copy_of(const void *data, size_t count, size_t size, enum emu_statu
     return p;
 }
 
-/* Takes what the words say: adds a stretch, in a class of its own or in an earlier one. worded: by
- * class. */
+/* Adds the stretch that the words describe, to the class with the same words or to a new one.
+ * worded: by class. */
 static enum emu_status add_stretch(struct wording *w, struct equal_blocks *b, uint32_t begin,
                                    uint32_t groups, struct worded *worded)
 {
@@ -263,7 +263,8 @@ static enum emu_status add_stretch(struct wording *w, struct equal_blocks *b, ui
 static enum emu_status find_all(struct wording *w, const struct node_groups *groups,
                                 struct equal_blocks *b, struct worded *worded)
 {
-    /* Behind a change of precision only: parameters that become states have the last one. */
+    /* Only after a change of precision: parameters that become states have the precision behind it.
+     */
     for (uint32_t i = 0, end; i < groups->count; i = end) {
         end = end_of_stretch(w->g, groups, i);
         if (end - i < GROUPS_MIN || !*block_of(w->g, &groups->at[i]) ||

@@ -1,13 +1,12 @@
 /* equal_blocks.h - blocks of a graph that are the same but for the values they read: each such
  * class can be lowered once and called.
  *
- * A stretch is a row of groups of one block (op_node.block), as long as possible: the forward part
- * of a block, say, or its backward part. Its values are numbered in the order in which its nodes
- * name them. Two stretches are equal if their groups have the same operators, attributes and
- * functions, name values of the same numbers, and values of one number have the same shape, kind
- * and, if they are constants, contents; and if all that their lowering may ask about those that
- * read their results is answered alike (readers.h). So value k of one is to it what value k of the
- * other is to that.
+ * A stretch is the longest possible run of groups of one block (op_node.block): the forward part of
+ * a block, say, or its backward part. Its values are numbered in the order in which its nodes name
+ * them. Two stretches are equal if their groups have the same operators, attributes and functions
+ * and name values by the same numbers; if values with the same number have the same shape, kind
+ * and, for constants, contents; and if everything that the lowering may ask about the readers of
+ * their results has the same answer (readers.h). Value k then has the same role in both stretches.
  */
 #ifndef MODELS_EQUAL_BLOCKS_H
 #define MODELS_EQUAL_BLOCKS_H
@@ -26,7 +25,7 @@ struct block_class {
     uint32_t values;
     uint32_t *reads; /* owned; by number: how often a stretch reads it */
     uint8_t *made;   /* owned; by number: a node of the stretch makes it */
-    uint8_t *asked;  /* owned; by number: somebody reads it behind one of the stretches */
+    uint8_t *asked;  /* owned; by number: it is read after one of the stretches */
 };
 
 struct equal_blocks {
@@ -50,7 +49,7 @@ enum emu_status equal_blocks_find_by_shape(const struct op_graph *g,
 
 /* The stretch that begins with a group; NULL: none. */
 const struct stretch *equal_blocks_at(const struct equal_blocks *b, uint32_t group);
-/* Whether value k of a stretch, which it makes, is read behind it. */
+/* Whether value k, which the stretch makes, is read after the stretch. */
 int stretch_is_asked(const struct op_graph *g, const struct equal_blocks *b,
                      const struct stretch *s, uint32_t k);
 

@@ -27,9 +27,9 @@ static enum elem real_of(const struct grouping *s, uint32_t node)
     return precision_of(s, node) == OP_AS_OTHERS ? around(s, node) : ELEM_F32;
 }
 
-/* The node that alone reads the first result of a node; NULL: there is none, or it is taken. What
- * is computed again must be the same function, with the same roundings, so it must be alone there,
- * too. */
+/* The only node that reads the first result of a node; NULL: there are several, none, or it belongs
+ * to a group already. A block that is computed again must be the same function with the same
+ * roundings, so the result must have one reader there, too. */
 static const struct op_node *sole_reader(const struct grouping *s, const struct op_node *n)
 {
     const struct op_value *v = &s->g->value[n->out[0]];

@@ -25,7 +25,7 @@ struct node_group {
     uint32_t added; /* a value of the result's shape that is added; OP_NONE: none */
     enum activation_function act;
     enum elem real;              /* of its floats */
-    enum op_precision precision; /* not OP_AS_OTHERS: real is f32 while that of others is f16 */
+    enum op_precision precision; /* not OP_AS_OTHERS: real is f32 although other groups have f16 */
 };
 
 /* The floats of the groups around one. */
@@ -50,8 +50,8 @@ void node_groups_free(struct node_groups *g);
 enum { GROUP_TEXT = 96 };
 char *node_group_text(const struct op_graph *g, const struct node_group *group,
                       char out[GROUP_TEXT]);
-/* The value that a group makes: the first result of its last node that anybody wants, since results
- * may be absent; OP_NONE: there is none. */
+/* The value that a group makes: the first result of its last node that is not absent; OP_NONE:
+ * there is none. */
 uint32_t node_group_result(const struct op_graph *g, const struct node_group *group);
 
 /* ---- layers with weights ---- */

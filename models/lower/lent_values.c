@@ -1,4 +1,4 @@
-/* lent_values.c - which results of functions can be read where they were made. */
+/* lent_values.c - finds the results of functions that can be read where they were made. */
 #include "models/lower/lent_values.h"
 
 #include "emu/base/alloc.h"
@@ -14,9 +14,9 @@ static uint32_t next_of_class(const struct equal_blocks *b, uint32_t i)
     return UINT32_MAX;
 }
 
-/* Notes who makes and who reads the values of stretch i. reads: how often stretches read a value,
- * in all; last: where the last of them begins that does not make it; next: where the function that
- * makes it is called again. */
+/* Notes which values stretch i makes and reads. reads: how often all stretches together read a
+ * value; last: where the last stretch begins that reads it without making it; next: where the
+ * function that makes it is called again. */
 static void visit(const struct equal_blocks *b, uint32_t i, struct lent_value *lent,
                   uint32_t *reads, uint32_t *last, uint32_t *next)
 {

@@ -1,11 +1,11 @@
 /* lent_values.h - results of functions that are read where the function has made them; private to
  * models/lower.
  *
- * Equal blocks are calls of one function (lower_call.h), and what one of them makes must be out of
- * its way before the next call. Where everybody who reads a result comes before that, it is lent:
- * it stays in the memory of the function. Of blocks that are computed again, say, only the backward
- * part behind them reads what they make. A function whose stretches all read a value that another
- * function lends them reads it right there, too.
+ * Equal blocks are calls of one function (lower_call.h), and the next call overwrites the results
+ * of the one before. Where all readers of a result come before the next call, the result is lent:
+ * it stays in the memory of the function instead of being copied out. An example are blocks that
+ * are computed again, whose results only the backward part after them reads. If all stretches of a
+ * second function read a value that the first one lends, that function reads it there, too.
  */
 #ifndef MODELS_LENT_VALUES_H
 #define MODELS_LENT_VALUES_H
@@ -22,8 +22,8 @@ struct lent_value {
 /* By value of the graph; free with emu_free. NULL: no memory. */
 struct lent_value *lent_values_find(const struct op_graph *g, const struct equal_blocks *b);
 
-/* Where all stretches of a class have value `number` from: a function of another class that lends
- * it to each of them. class OP_NONE: there is none. only: gets whether nobody else reads it. */
+/* The function of another class that lends value `number` to all stretches of a class. class
+ * OP_NONE: there is none. only: set to whether nothing else reads it. */
 struct lent_value lent_to_all(const struct op_graph *g, const struct equal_blocks *b,
                               const struct lent_value *lent, uint32_t class, uint32_t number,
                               int *only);

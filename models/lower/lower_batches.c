@@ -1,5 +1,5 @@
-/* lower_batches.c - the loop over batches: what is there when it begins, what the host sends
- * and gets, what is left when it ends. */
+/* lower_batches.c - the loop over batches: what exists before it begins, what the host sends and
+ * gets, what remains after it. */
 #include "models/lower/lower_batches.h"
 
 #include "models/lower/lower_state.h"
@@ -23,8 +23,8 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
     return 1;
 }
 
-/* Whether what is of a batch is a transfer of op_prefetch(). Else, in a step of training without IO
- * tiles, each is a stream of its own where the network needs it. */
+/* Whether the values of a batch come as a transfer of op_prefetch(). If not (a step of training
+ * without IO tiles), each of them is a stream of its own, placed where the network needs it. */
 static int has_transfers(const struct lowering *l)
 {
     return l->options->loop.is_open || l->options->loop.link.tiles;
@@ -111,7 +111,7 @@ static void find_transfers(struct lowered_value *v, uint32_t count,
 
 /* ---- running statistics ---- */
 
-/* Whether a state is changed by what is no update of parameters. */
+/* Whether a state is changed by something else than an update of parameters. */
 static int is_statistic(const struct lowering *l, const struct op_update *u)
 {
     uint32_t node = l->og->value[u->value].node;

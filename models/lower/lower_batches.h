@@ -1,13 +1,13 @@
 /* lower_batches.h - a network as a loop over batches (lower_options.loop); private to models/lower.
- * Of a stream of pictures the body is all there is; of a step of training
+ * For a stream of pictures the program is the body alone; for a step of training it is
  *
  *     gradients and running statistics to begin with
  *     repeat: pictures, targets, seeds of masks from the host; forward; backward, whose gradients
  *             are added to those that are there; loss and scores to the host
  *     update
  *
- * With IO tiles these fetch the next batch and send results on while the others compute, in
- * training even if a step has a single one (op_prefetch()).
+ * If there are IO tiles, they fetch the next batch and send results on while the other tiles
+ * compute, in training even if a step has only one batch (op_prefetch()).
  *
  * What changes with every micro batch is never the state itself, so a step whose gradients are no
  * numbers leaves all states as they were.
@@ -31,8 +31,8 @@ static inline int lower_has_streams(const struct lowering *l)
 /* Whether the host sends an input for every batch: one that has dimensions, is no state, and
  * is read by no update. 0 for all if they are written before a run. */
 int lower_is_of_batch(const struct lowering *l, uint32_t value);
-/* How an input gets into raw, on compute tiles: the host writes it before a run, or it comes with
- * every batch, at `first` of the program. Elements are in the order of raw. */
+/* Adds what brings an input into raw, on compute tiles: the host writes it before a run, or it
+ * comes with every batch, at the place `first` of the program. Elements are in the order of raw. */
 void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor raw,
                   struct program first);
 /* Whether a value that an output is of goes to the host with every batch. */

@@ -3,7 +3,7 @@
 
 #include "models/lower/lower_state.h"
 
-/* The tensors of a value that are handed over, each if the value has it. */
+/* The tensors of a value that can be handed to a function; a value need not have all of them. */
 enum placed_part {
     PART_FIELD,
     PART_VIEW, /* or the blocks of which it is a view */
@@ -28,8 +28,8 @@ static struct tensor *part_of(struct placed *p, unsigned part)
     return of[part];
 }
 
-/* New memory like that of t. What repeats numbers is dealt out anew, since all of it lies in one
- * place. */
+/* New memory that is spread over tiles as t is. A tensor that repeats numbers is spread anew, since
+ * all of it lies in one place. */
 static struct tensor memory_like(struct lowering *l, struct tensor t, const char *name)
 {
     enum { GRAIN = 16, LEAST = 32 };
@@ -56,7 +56,7 @@ static int is_read(const struct lowering *l, const struct block_class *c, const 
     return !c->made[k] && !lower_is_constant(l, s->value[k]);
 }
 
-/* The set of tensors that say all about a value. */
+/* The smallest set of tensors from which a value follows. */
 static unsigned parts_of(const struct lowering *l, uint32_t value)
 {
     const struct placed *p = &l->at[value];
@@ -115,7 +115,7 @@ static enum emu_status new_function(struct block_function *f, const struct block
                : FAIL(NO_MEMORY, "a block of %u values", c->values);
 }
 
-/* Whether others than value k that are asked for lie in its memory. */
+/* Whether the memory of value k holds other values that are still needed. */
 static int is_shared(const struct block_class *c, const struct block_function *f, uint32_t k)
 {
     for (uint32_t i = 0; i < c->values; i++) {
@@ -325,7 +325,7 @@ static int can_be_lent(const struct lowering *l, uint32_t value, const struct pl
            (made->has_view && !made->has_blocks && !tensor_repeats(l->g, made->view));
 }
 
-/* What the function has made of a value becomes that of a stretch. */
+/* A result of the function becomes the value of a stretch. */
 static void take_result(struct lowering *l, uint32_t value, const struct placed *made)
 {
     const struct op_node *n = &l->og->node[l->og->value[value].node];
@@ -379,7 +379,7 @@ static void take_results(struct lowering *l, const struct stretch *s,
     }
 }
 
-/* What a stretch reads that is lowered by itself may be seen by others at any time. */
+/* Other code may look at any time at what a stretch reads that is lowered by itself. */
 static void own_all(struct lowering *l, const struct stretch *s)
 {
     const struct block_class *c = &l->blocks->class[s->class];

@@ -2,10 +2,11 @@
  *
  * The first stretch of a class (equal_blocks.h) is lowered as the body of a function, on values of
  * its own: formal ones, which lie like those that this stretch reads. Every stretch of the class is
- * then a call: what it reads is copied to the formal values, what is asked for behind it from where
- * the function has made it. Parameters of equal blocks lie alike (lower_state.c), so these copies
- * stay on their tiles; what one block hands to the next moves where their plans differ. Results
- * that nobody needs behind the next call are not copied (lent_values.h).
+ * then a call: its operands are copied to the formal values, and results that are needed later are
+ * copied from where the function has made them. Parameters of equal blocks lie alike
+ * (lower_state.c), so these copies stay on their tiles; what one block hands to the next moves
+ * where their plans differ. Results that are not needed after the next call are not copied
+ * (lent_values.h).
  */
 #ifndef MODELS_LOWER_CALL_H
 #define MODELS_LOWER_CALL_H
@@ -15,8 +16,8 @@
 
 /* A class of blocks as a function. */
 struct block_function {
-    int is_known;      /* somebody has tried to make it */
-    uint32_t function; /* of the graph; OP_NONE: what it would read cannot be handed over */
+    int is_known;      /* 1: making it was tried */
+    uint32_t function; /* of the graph; OP_NONE: its operands cannot be handed over */
     uint32_t convs;    /* that its body has */
     /* By number of the value; owned. */
     struct placed *formal; /* what it reads */

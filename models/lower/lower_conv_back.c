@@ -16,7 +16,8 @@ static struct activation sizes_of(const struct op_shape *s)
     };
 }
 
-/* Rows and columns that windows reach fit what there is: else the input was padded differently. */
+/* Checks that the rows and columns that windows reach are those of the input; if not, the input was
+ * padded differently. */
 static int fits(const struct turned_conv *t)
 {
     const struct conv_layer *l = &t->layer;

@@ -122,7 +122,7 @@ enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
     return s;
 }
 
-/* Whether a convolution's bias is neither there from the beginning nor trained. */
+/* Whether a convolution's bias is computed: neither constant nor trained. */
 static int bias_is_data(const struct op_graph *g, const struct op_node *n)
 {
     const struct op_value *bias = n->ins > 2 && n->in[2] != OP_NONE ? &g->value[n->in[2]] : NULL;

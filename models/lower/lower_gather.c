@@ -2,7 +2,7 @@
 
 #include "models/lower/arithmetic.h"
 
-/* Comparisons of a look-up on a tile from which on indices are fetched once. */
+/* With more comparisons than this on a tile, a look-up fetches the indices once. */
 enum { MANY = 256 };
 
 /* The matrix [m][v], f32: 1 where the place, 0 .. v - 1, is the index of the row. */
@@ -26,9 +26,9 @@ static struct tensor compare_rows(struct lowering *l, const struct formula *f, s
     return fn_two(f, BINARY_EQUAL, places, tensor_broadcast(l->g, at, 1, v));
 }
 
-/* The same of many: tiles have whole rows of [v][m] and fetch all indices once, where above the
- * tile of an index sends it as often as it is compared, with an instruction each time. The places
- * lie beside them from the beginning. */
+/* The same for many comparisons: tiles have whole rows of [v][m] and fetch all indices once; above,
+ * the tile of an index sends it again for every comparison, with one instruction each time. The
+ * places are stored beside the rows from the beginning. */
 static struct tensor compare_columns(struct lowering *l, const struct formula *f, struct tensor at,
                                      uint32_t m, uint32_t v)
 {
@@ -101,7 +101,7 @@ enum emu_status lower_gather(struct lowering *l, const struct node_group *group,
     return EMU_OK;
 }
 
-/* Why a TopK was not spelt in comparisons of all with all. */
+/* Why a TopK was not replaced by comparisons of all numbers with all. */
 static const char *top_k_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     const struct op_shape *x = &g->value[n->in[0]].shape;

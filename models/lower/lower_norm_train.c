@@ -188,7 +188,7 @@ static struct tensor group_sums(const struct norm *m, struct tensor sums)
     return tensor_flatten(g, filled_up(m, sums));
 }
 
-/* The mean over all that shares statistics. */
+/* The mean over all numbers that share statistics. */
 static struct tensor lane_mean(const struct norm *m, struct tensor data)
 {
     uint64_t n = (uint64_t)m->items * m->positions;

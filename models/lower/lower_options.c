@@ -1,11 +1,12 @@
-/* lower_options.c - every member of struct lower_options, which a key must not miss. */
+/* lower_options.c - every member of struct lower_options: keys of the cache must have all of them.
+ */
 #include "models/lower/lower_options.h"
 
 #include <inttypes.h>
 
 #include "emu/base/hash.h"
 
-/* The tables say all: how a byte or a number becomes a number. */
+/* The tables are enough: they say how a byte or a number becomes a number. */
 static void print_pixels(const struct pixel_format *p, FILE *f)
 {
     char digits[33];

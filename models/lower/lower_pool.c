@@ -70,8 +70,8 @@ static struct activation over_windows(struct lowering *l, const struct op_node *
 
 /* ---- gradients ---- */
 
-/* Room for a field of that shape, dealt out to all tiles: of it only sizes and places are asked
- * for. */
+/* Memory for a field of that shape, spread over all tiles; only its size and its places are used.
+ */
 static struct activation places_of(struct lowering *l, const struct op_shape *s)
 {
     struct activation x = {

@@ -79,7 +79,7 @@ static struct tensor gate(const struct recurrent_cell *c, struct tensor t, uint3
 
 /* ---- one step ---- */
 
-/* t + peephole k times the state of the cell. */
+/* Adds peephole k times the state of the cell to t. */
 static struct tensor peeped(const struct recurrent_cell *c, struct tensor t, uint32_t k,
                             struct tensor state)
 {
@@ -91,7 +91,7 @@ static struct tensor peeped(const struct recurrent_cell *c, struct tensor t, uin
     return fn_two(&c->f, BINARY_ADD, t, fn_two(&c->f, BINARY_MUL, state, p));
 }
 
-/* x + t where x is: so is all that is computed from it. */
+/* x + t, mapped to the tiles of x, as everything computed from it. */
 static struct tensor plus(const struct recurrent_cell *c, struct tensor x, struct tensor t)
 {
     struct lowering *l = c->f.l;
@@ -221,7 +221,8 @@ static struct tensor inputs(const struct recurrent_cell *c)
                           (const uint32_t[]){ c->steps * c->batch, tensor_shape(g, t)[2] });
 }
 
-/* Gates [begin, end) of the recurrent weights; where they are used, if that is more than once. */
+/* Gates [begin, end) of the recurrent weights; copied to where they are used, if they are used more
+ * than once. */
 static struct tensor weights_of(const struct recurrent_cell *c, uint32_t begin, uint32_t end)
 {
     struct lowering *l = c->f.l;

@@ -31,7 +31,8 @@ static struct tensor row_sum(const struct formula *f, enum row_op op, struct ten
     return op_row_reduce(f->l->g, f->l->seq, op, t, f->l->real, f->name);
 }
 
-/* A function of a sum that may be beyond f16 where the result is not: in f32 up to the result. */
+/* A function of a sum. The sum may be beyond f16 although the result is not, so everything up to
+ * the result is f32. */
 static struct tensor of_wide_sum(const struct formula *f, enum row_op op, enum unary_op function,
                                  struct tensor t)
 {
@@ -103,8 +104,8 @@ static int over_positions(struct lowering *l, const struct op_node *n, uint32_t 
     return 1;
 }
 
-/* A mean or sum over all items, too: a list with a number for each channel. In f32 up to the
- * result, since the sum may be beyond f16 where the mean is not. */
+/* A mean or sum over all items, too: a list with a number for each channel. All but the result is
+ * f32, since the sum may be beyond f16 although the mean is not. */
 static int over_channels(struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);

@@ -1,9 +1,9 @@
 /* lower_slice.c - cutting, joining, padding, and every other operator that only says which element
  * of its input goes where: views.
  *
- * Which element goes where is asked of the operator's own meaning (op_node_run()), on an input that
- * holds the numbers of its elements. Where each dimension picks for itself, the view is made
- * dimension by dimension, else run by run. */
+ * To find out which element goes where, the operator's own meaning (op_node_run()) is run on an
+ * input whose elements are their own numbers. If every dimension can be picked by itself, the view
+ * is made dimension by dimension, otherwise run by run. */
 #include <string.h>
 
 #include "models/lower/lowering.h"
@@ -47,7 +47,8 @@ static enum emu_status run_on_numbers(struct lowering *l, const struct op_node *
     return st;
 }
 
-/* What differs when the numbers do is an element of the input; the rest is fill. */
+/* Results that change when the numbers of the input change are elements of the input; all others
+ * are fill. */
 static enum emu_status find_origin(struct lowering *l, const struct op_node *n, struct origin *o)
 {
     int64_t far = (int64_t)op_shape_count(lower_shape(l, n->in[0]));
@@ -101,8 +102,9 @@ static struct tensor spread_fill(struct lowering *l, struct tensor t, const stru
     return tensor_transpose(l->g, t, back);
 }
 
-/* What lies around t. One number that is sent everywhere takes a call of the exchange for every run
- * that reads it: where there are many operations, one tile's code would get too long. */
+/* The elements around t. If one number were sent to all of them, every run that reads it would take
+ * an instruction of the exchange, and with many operations the code of the sending tile would get
+ * too long. */
 static struct tensor fill_of(struct lowering *l, struct tensor t, const struct op_shape *s,
                              double fill)
 {

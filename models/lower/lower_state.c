@@ -4,12 +4,12 @@
  * Parameters and states of optimisers are f32, or f16 if lower_options say so, but for squares and
  * running statistics, which are always f32. Weights of convolutions lie in the form in which the
  * codelets want them (conv_weights_home()), with zeros for the channels that there are not; all
- * others of a list of a ParameterUpdate are filled up to whole rows. Each is dealt out to the tiles
- * that have least. A list lies in one variable, its states of the optimiser and its gradients in
- * others like it, so an update is a few operations without any exchange. A gradient goes where its
- * parameter lies as soon as it is made. What the network computes with is rounded from the
- * parameters once, at the begin of a step, or is the state itself. Updates change states in place,
- * at the end, when nobody reads the old ones any more.
+ * others of a list of a ParameterUpdate are filled up to whole rows. Each is spread over the tiles
+ * that have the fewest elements so far. A list is one variable, and the states of its optimiser and
+ * its gradients are others with the same layout, so an update is a few operations without any
+ * exchange. A gradient goes where its parameter lies as soon as it is made. What the network
+ * computes with is rounded from the parameters once, at the begin of a step, or is the state
+ * itself. Updates change states in place, at the end, when the old ones are not read any more.
  */
 #include "models/lower/lower_state.h"
 
@@ -18,7 +18,7 @@
 #include "models/lower/lower_batches.h"
 #include "models/operators/op_update.h"
 
-enum { LEAST = 128 }; /* elements that no tile has fewer of */
+enum { LEAST = 128 }; /* the fewest elements that a tile may have */
 
 struct update_lists update_lists_of(const struct lowering *l, const struct op_node *n)
 {
@@ -127,7 +127,7 @@ static void set_state(struct lowering *l, uint32_t state, struct tensor flat)
     p->state = state_view(l, state, flat);
 }
 
-/* Where a state of an equal block lies, if it has been decided. */
+/* Where the state of an equal block lies, if that is decided already. */
 static const struct tensor *home_of_equal(const struct lowering *l, uint32_t state)
 {
     uint32_t like = l->like[state];
@@ -141,7 +141,7 @@ static void set_home(struct lowering *l, uint32_t state, struct tensor home)
     l->at[state].has_home = 1;
 }
 
-/* States that lie where one does, that one included. */
+/* How many states lie where this one does, itself included. */
 static uint32_t equal_states(const struct lowering *l, uint32_t state)
 {
     uint32_t count = 1;
@@ -182,8 +182,9 @@ static enum emu_status mark_least(const struct lowering *l, uint32_t count, uint
     return EMU_OK;
 }
 
-/* Deals out weights in pieces of `whole` elements: as many to each tile as to any other, and the
- * rest to those that have least, all weights of equal blocks, which will lie there, counted. */
+/* Spreads weights over tiles in pieces of `whole` elements: every tile gets the same number, and
+ * the remaining pieces go to the tiles with the fewest elements. Weights of equal blocks, which
+ * will lie in the same places, are counted, too. */
 static void deal_out(struct lowering *l, struct tensor t, uint32_t whole, uint32_t equals)
 {
     uint32_t tiles = graph_compute_tiles(l->g), n = (uint32_t)tensor_elements(l->g, t), at = 0;
@@ -294,7 +295,7 @@ static void place_at_homes(struct lowering *l, const uint32_t *state, uint32_t c
     }
 }
 
-/* What the network computes with in place of the states of a list. */
+/* The values with which the network computes instead of the states of a list. */
 static void round_list(struct lowering *l, const uint32_t *state, uint32_t count)
 {
     struct tensor t = joined(l, state, count, 0);
@@ -423,15 +424,15 @@ void lower_place_states(struct lowering *l)
 
 static int is_read_wide(const struct lowering *l, uint32_t value);
 
-/* Whether a reader of a value computes in f32, or moves it for others that all do. */
+/* Whether a reader of a value computes in f32, or only moves it and all readers behind it do. */
 static int reads_wide(const struct lowering *l, const struct op_node *n)
 {
     return n->precision != OP_AS_OTHERS ||
            (op_node_is_of(n, FAMILY_view) && is_read_wide(l, n->out[0]));
 }
 
-/* Whether all that read a value compute in f32: rounding an input would lose what they are in f32
- * for. */
+/* Whether all readers of a value compute in f32: rounding the input would lose the precision for
+ * which they were made f32. */
 static int is_read_wide(const struct lowering *l, uint32_t value)
 {
     uint32_t found = 0;
@@ -658,8 +659,8 @@ void lower_list_gradients(struct lowering *l)
 
 /* ---- the end of a step ---- */
 
-/* A sum that is a number in exactly the same cases as the sums of gradients of all
- * ParameterUpdates, if they have them. */
+/* A sum that is NaN exactly when the sum of some ParameterUpdate's gradients is no number.
+ */
 static int sum_of_gradients(struct lowering *l, struct tensor *sum)
 {
     int found = 0;
@@ -679,8 +680,8 @@ static int sum_of_gradients(struct lowering *l, struct tensor *sum)
     return found;
 }
 
-/* What is done only if all gradients are numbers; 1 means that one is none, which is rare: the
- * timing engine, which has no values, does it. */
+/* Operations that are done only if all gradients are numbers. The condition is 1 if one is not,
+ * which is rare: so the timing engine, which has no values, does these operations. */
 static struct program guarded(struct lowering *l, int has_sum, struct tensor sum, struct program p)
 {
     if (!has_sum)
@@ -692,7 +693,7 @@ static struct program guarded(struct lowering *l, int has_sum, struct tensor sum
     return program_if_rare(l->g, tensor_index(l->g, sum, 0), program_sequence(l->g), p);
 }
 
-/* Whether a state becomes something else than what an update in place has made of it. */
+/* Whether a state gets another value than the one that an update has written in place. */
 static int is_copied(const struct lowering *l, const struct op_update *u)
 {
     const struct placed *p = &l->at[u->value];

@@ -1,12 +1,12 @@
-/* lower_state.h - where what a step of training changes lies on the chip; private to models/lower.
+/* lower_state.h - where the values lie that a step of training changes; private to models/lower.
  */
 #ifndef MODELS_LOWER_STATE_H
 #define MODELS_LOWER_STATE_H
 
 #include "models/lower/lowering.h"
 
-/* States are filled up to whole rows of so many elements, so that a number by which all of a list
- * is multiplied can be one for each column. */
+/* States are filled up to whole rows of this many elements. Then a number by which a whole list is
+ * multiplied can be given once for each column. */
 enum { STATE_ROW = 16 };
 
 /* How many parameters a ParameterUpdate has, and how many states each. */
@@ -31,9 +31,10 @@ void lower_gradients_in_function(struct lowering *l, const uint32_t *value, cons
 /* A value has been made, and by a function (made) or not (NULL): if it is a gradient, it goes to
  * where its parameter lies. */
 void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct placed *made);
-/* Whether nobody but updates reads a value, which is where its parameter lies. */
+/* Whether only updates read a value. Such a value lies where its parameter does. */
 int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struct placed *made);
-/* Those of an update that nobody has made: inputs, or gradients of two parameters. */
+/* Moves the gradients of an update that have not been moved when they were made: inputs, and
+ * gradients that belong to two parameters. */
 void lower_other_gradients(struct lowering *l, const struct op_node *n);
 /* Changes parameters and states of a ParameterUpdate (lower_update.c). */
 void lower_apply_update(struct lowering *l, const struct op_node *n);

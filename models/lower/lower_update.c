@@ -15,7 +15,7 @@
 /* Elements of a tile that are updated at a time. */
 enum { PART = 2048 };
 
-/* Numbers that all tiles have; those of each parameter follow. */
+/* Numbers that are the same on all tiles; after them, numbers for each parameter. */
 enum { NUMBER_RATE, NUMBER_SCALE, NUMBER_FIRST, NUMBER_SECOND, NUMBERS };
 
 /* A ParameterUpdate. */
@@ -295,7 +295,7 @@ static void update_one_part(struct update_part *p)
     store(p, u->w, p->to);
 }
 
-/* To which parameters the elements of a part belong. */
+/* Which parameter each element of a part belongs to. */
 static enum emu_status find_pieces(struct update_part *p)
 {
     const struct update *u = p->u;

@@ -14,14 +14,14 @@
 #include "models/lower/op_lower.h"
 #include "models/lower/readers.h"
 
-/* The field of struct op_value: who lowers asks readers.h. */
+/* Hides the member of struct op_value: lowerings ask readers.h instead. */
 #pragma GCC poison readers
 
 /* Where a value is. */
 struct placed {
     struct tensor view; /* in the value's shape */
     int has_view;
-    struct tensor wide; /* the view in f32, while a group in f16 reads it rounded */
+    struct tensor wide; /* the view in f32, kept while a group in f16 reads it rounded */
     int is_narrowed;
     struct activation field; /* channels along `axis`; positions are the other axes, in order */
     unsigned axis;
@@ -44,8 +44,8 @@ struct placed {
     struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
     int has_blocks;
     struct norm_statistics statistics; /* by which a norm of the library normed it */
-    uint32_t normed_by;                /* by which groups (lower_norm_train.c); 0: none */
-    /* Whether somebody has asked for them since the value was placed. */
+    uint32_t normed_by; /* how the statistics are grouped (lower_norm_train.c); 0: there are none */
+    /* Whether they were used since the value was placed. */
     int view_is_read, state_is_read, statistics_are_read;
     struct tensor seed; /* of an input that is one: op_seed() */
     int has_seed;
@@ -96,15 +96,15 @@ struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned a
                                  uint32_t h, uint32_t w);
 /* A new field with the numbers of a view [c16][n][h][w][16], f16. */
 struct activation lower_copied_field(struct lowering *l, struct tensor t, uint32_t channels);
-/* Whether the numbers of a value are those of its field, which all may then compute on. */
+/* Whether the numbers of a value are those of its field, so that operations may use either. */
 static inline int placed_as_field(const struct placed *p)
 {
     return p->has_field && !p->field_is_rounded;
 }
 /* The same of a field along the axis. */
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis);
-/* The same, for an operation that overwrites it, with lower_set_field() for its result: a copy if
- * others read it later. */
+/* The same for an operation that overwrites the field with its result (lower_set_field()): a copy,
+ * if the field is read again later. */
 struct activation lower_field_to_change(struct lowering *l, uint32_t value, unsigned axis,
                                         uint32_t n, uint32_t h, uint32_t w);
 /* A value of two words as a seed of the tiles' generators: it is sent to them when first asked for.
@@ -115,7 +115,7 @@ void lower_set_view(struct lowering *l, uint32_t value, struct tensor t);
 void lower_set_field(struct lowering *l, uint32_t value, struct activation f, unsigned axis);
 /* A result that lies where an input does: it is a view of it. */
 void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct tensor t);
-/* From now on nothing overwrites a value: others are views of it. */
+/* From now on nothing may overwrite a value, because other values are views of it. */
 void lower_pin(struct lowering *l, uint32_t value);
 /* The numbers of a state, f32, or a value as a view. */
 struct tensor lower_state_numbers(struct lowering *l, uint32_t value);
@@ -125,7 +125,8 @@ struct tensor lower_weights(struct lowering *l, uint32_t value);
 const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t value);
 /* A value within a function: where its caller copies it to. reads: of the function. */
 void lower_set_formal(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads);
-/* The same of a value that is read where another function has made it; only: and by nobody else. */
+/* The same for a value that is read where another function has made it. only: nothing else reads it
+ * there. */
 void lower_set_lent(struct lowering *l, uint32_t value, const struct placed *p, uint32_t reads,
                     int only);
 /* A value has been read once. */
@@ -222,8 +223,8 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group) EM
 enum emu_status lower_conv_transpose(struct lowering *l, const struct op_node *n);
 lower_obstacle conv_transpose_obstacle;
 
-/* Behind the last group in f32 of a network whose others are f16: what is read later is rounded,
- * and l->real is f16 from here on. */
+/* Called after the last group in f32 of a network whose other groups are f16: values that are read
+ * later are rounded, and l->real is f16 from here on. */
 void lower_narrow(struct lowering *l);
 /* Losses, statistics and gradients of parameters are f32 also among values that are f16: what
  * computes in f16 reads such a value rounded, until it is widened again. */
@@ -237,7 +238,7 @@ void lower_as_before(struct lowering *l, uint32_t value, const struct placed *be
 /* A result in f32 becomes f16. */
 void lower_round_value(struct lowering *l, uint32_t value);
 
-/* For a family whose shapes and attributes are asked for. */
+/* A call of a node's family that knows shapes and attributes. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);
 /* The attribute `axis`, counted from the first dimension of the first input. */
 unsigned lower_axis(const struct lowering *l, const struct op_node *n);

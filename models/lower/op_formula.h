@@ -19,7 +19,7 @@ enum formula_kind {
     FORMULA_CLAMP,        /* a value, and two numbers */
     FORMULA_HARD_SIGMOID, /* the same */
     FORMULA_LEAKY_RELU,   /* a value, and a number */
-    FORMULA_SCALE,        /* read as a product, or as nothing */
+    FORMULA_SCALE,        /* a product; by 1 no step at all */
     FORMULA_KINDS
 };
 
@@ -51,7 +51,7 @@ struct function_row {
     const char *text;
 };
 
-/* Row k of functions.def; NULL: there are not so many. */
+/* Row k of functions.def; NULL: there are fewer rows. */
 const struct function_row *op_formula_row(unsigned k);
 /* The row of a function, or of a UnaryGradient; NULL: there is none. */
 const struct function_row *op_formula_find(const struct op_graph *g, const struct op_node *n);

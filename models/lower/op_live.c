@@ -4,7 +4,7 @@
 
 enum { HALF_BYTES = 2 };
 
-/* A value's memory; views of it are no memory of their own. */
+/* A value's memory; its views have none of their own. */
 struct stored {
     uint64_t bytes;
     uint32_t made, last; /* groups; last: that reads it */

@@ -4,9 +4,9 @@
 
 #include "models/lower/op_lower.h"
 
-/* Sets one request for each convolution, in the order of groups, and of d: conv, convs, other_live,
- * and in fixed_bytes the parameters of what is no convolution. request: as many as groups.
- * EMU_NO_MEMORY. */
+/* Sets one request for each convolution, in the order of groups. Of d it sets conv, convs,
+ * other_live, and, in fixed_bytes, the parameters of everything that is no convolution. request: as
+ * many as groups. EMU_NO_MEMORY. */
 enum emu_status op_live_demand(const struct op_graph *g, const struct node_groups *groups,
                                const struct lower_options *o, uint32_t tiles,
                                struct conv_request *request, struct conv_demand *d) EMU_MUST_CHECK;
@@ -16,7 +16,7 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
                     const struct lower_options *o, struct dense_layer *layer,
                     struct conv_shape *shape);
 
-/* Nodes that are more than views of their inputs: each takes code and work lists. */
+/* How many nodes are not just views of their inputs: each of these takes code and work lists. */
 uint32_t op_live_nodes(const struct op_graph *g);
 
 #endif

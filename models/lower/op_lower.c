@@ -161,7 +161,7 @@ static struct activation streamed_picture(struct lowering *l, const struct op_sh
     return x;
 }
 
-/* Whether an input is what lower_loop.pixels is the format of. */
+/* Whether an input is the one whose format lower_loop.pixels gives. */
 static int is_formatted(const struct lowering *l, uint32_t value)
 {
     return l->options->loop.pixels && value == l->og->input[0];
@@ -248,7 +248,7 @@ static struct activation new_input_field(struct lowering *l, uint32_t value, con
     return x;
 }
 
-/* The channels that there are come from the host; those that fill up blocks stay 0. */
+/* The host sends the channels of the input only; those that fill up blocks stay 0. */
 static void add_field(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
     struct activation x = new_input_field(l, value, in->name), p;
@@ -291,7 +291,7 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
     }
 }
 
-/* Those that come with every micro batch, or the others. */
+/* Places either the inputs that come with every micro batch, or all others. */
 static void add_inputs(struct lowering *l, int of_batch)
 {
     for (uint32_t k = 0; k < l->og->inputs; k++) {
@@ -379,7 +379,7 @@ const struct lowered_value *lower_kept(const struct lowered_network *n, uint32_t
     return NULL;
 }
 
-/* Keeps a value that has just been made, if it is wanted; what is made within a group never is. */
+/* Keeps a value that has just been made, if it is wanted; values within a group never are. */
 static void keep(struct lowering *l, uint32_t value)
 {
     struct lowered_value *v = &l->out->kept[l->out->kepts];
@@ -595,7 +595,8 @@ static enum emu_status share_plans(const struct op_graph *og, const struct lower
         return FAIL(NO_MEMORY, "plans of %u convolutions", convs);
     for (uint32_t i = 0; i < n->groups.count; i++)
         conv[i] = node_group_conv(og, &n->groups.at[i], o, &d, &shape) ? at++ : OP_NONE;
-    for (unsigned pass = 0; pass < 2; pass++) { /* the first stretch gets the most, then all */
+    for (unsigned pass = 0; pass < 2;
+         pass++) { /* the first stretch gets the largest of its class, then all do */
         for (uint32_t i = 0; i < blocks->stretches; i++) {
             const struct stretch *s = &blocks->stretch[i];
             uint32_t first = blocks->stretch[blocks->class[s->class].first].begin;

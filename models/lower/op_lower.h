@@ -18,14 +18,14 @@ enum lower_sharing {
     SHARE_AUTO   /* SHARE_ALIKE where code does not fit otherwise */
 };
 
-/* How batches come to the chip, and their results leave it. In a loop, what is of a batch
- * (lowered_value.is_streamed) comes and goes by streams while the program runs. */
+/* How batches come to the chip, and how their results leave it. In a loop the values of a batch
+ * (lowered_value.is_streamed) come and go by streams while the program runs. */
 struct lower_loop {
-    /* Of a run. 0 and 1: one; it is a loop if there are IO tiles. More, of a step of training:
-     * micro batches whose gradients add up before parameters are updated. */
+    /* Batches of a run. 0 and 1: one batch, and a loop only if there are IO tiles. More (a step of
+     * training): micro batches, whose gradients are added up before parameters are updated. */
     uint32_t batches;
-    int is_open;                  /* 1: as many as the host says come (struct prefetch) */
-    uint32_t results;             /* outputs that go to the host, the first ones; 0: all */
+    int is_open;      /* 1: the host says before each batch whether it comes (struct prefetch) */
+    uint32_t results; /* outputs that go to the host, the first ones; 0: all */
     struct prefetch_options link; /* IO tiles, which are reserved, and what they hold */
     /* NULL: pictures come as numbers. Else the first input is pictures in this format, which the
      * network turns into numbers. */
@@ -81,7 +81,7 @@ struct lowered_group {
     struct conv_plan plan; /* of a convolution; cut_n is 0 for others */
 };
 
-/* Groups that are a call of a function, which has been lowered for others. */
+/* Groups that are a call of a function, which was lowered for earlier groups. */
 struct lowered_call {
     uint32_t first;         /* group: the first of those that it was lowered for */
     uint32_t begin, groups; /* those of the call */
@@ -116,9 +116,9 @@ enum emu_status op_lower_check(struct op_graph *g) EMU_MUST_CHECK;
 enum emu_status op_lower_check_machine(const struct arch *a,
                                        const struct op_graph *g) EMU_MUST_CHECK;
 
-/* Whether a node computes in f32 whatever others do, or hands on what it reads as it is: losses,
- * norms that train, gradients of norms, updates, views. All others read f16 where floats are f16,
- * and what was made in f32 rounded. */
+/* Whether a node computes in f32 even where floats are f16, or hands on what it reads unchanged:
+ * losses, norms that train, gradients of norms, updates, views. All other nodes read f16 there, and
+ * values that were made in f32 are rounded for them. */
 int lower_reads_f32(const struct op_graph *g, const struct op_node *n);
 /* Whether the statistics of a norm come from its data, or its parameters are no constants. */
 int norm_trains(const struct op_graph *g, const struct op_node *n);

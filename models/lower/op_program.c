@@ -27,7 +27,7 @@ int op_plans_hopeless(const struct conv_plans *p, const struct arch *a)
 /* What an attempt leaves room for. */
 enum attempt_room {
     ROOM_AS_EXPECTED,
-    ROOM_FOR_ERROR,   /* as much as the last plans needed beyond what was expected of them */
+    ROOM_FOR_ERROR,   /* by how much the last plans needed more than was expected */
     ROOM_FOR_MISSING, /* as much as was missing */
     ROOM_MOST         /* the plans need least, whatever they cost in time */
 };
@@ -86,7 +86,7 @@ static int is_worth_compiling(const struct fitting *f, const struct lowering_att
         return !(f->o->give_up || f->o->outlook) || !op_plans_hopeless(plans, f->a);
     case ROOM_MOST:
         return t->to_the_end || plans->peak_bytes < f->base_peak;
-    default: /* a reserve that changes no plan does not help */
+    default: /* a larger reserve that leads to the same plans does not help */
         return plans->fits && (t->to_the_end || plans->cycles != f->base_cycles ||
                                plans->peak_bytes - t->reserve != f->base_peak);
     }
@@ -134,9 +134,9 @@ static int code_fits(const struct arch *a, const struct op_program *p)
     return !p->compiled || compiled_code_bytes(p->compiled) <= a->region0_bytes;
 }
 
-/* What comes after an attempt that does not fit. Only a reserve as large as the error of the
- * expectation changes plans that were expected to leave room, so that is tried first; it may be
- * more than any plans leave, though less would do. Returns 0 when nothing is left to try. */
+/* What comes after an attempt that does not fit. A reserve as large as the error of the expectation
+ * is tried first, since a smaller one does not change plans that were expected to leave room. If no
+ * plans leave that much, smaller ones are tried. Returns 0 when nothing is left to try. */
 static int next_attempt(const struct fitting *f, struct lowering_attempt *t)
 {
     uint64_t memory = f->a->mem_bytes, step = memory / RESERVE_STEPS;
@@ -160,7 +160,7 @@ static int is_compiled_to_the_end(const struct op_program *p)
     return p->compiled && !compiled_given_up(p->compiled);
 }
 
-/* Nothing fits: the program that needs least, which is what is reported. */
+/* Nothing fits: compiles the program that needs least, because that one is reported. */
 static enum emu_status build_best(struct fitting *f, const struct lowering_attempt *last,
                                   struct op_program *p)
 {

@@ -54,10 +54,11 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
                                       const struct lowered_value *v,
                                       struct op_tensor *out) EMU_MUST_CHECK;
 
-/* Makes all inputs, without numbers, and all outputs inputs and outputs of the image, by their
- * names; states both; gradients that were kept outputs (op_gradient_name()). What a stream brings
- * is an input where the host writes the first transfer into the memory of IO tiles. Errors: those
- * of compiled_add_input() and compiled_add_output(). */
+/* Declares the inputs, without numbers, and the outputs of the graph as inputs and outputs of the
+ * image, by their names. States are both, and gradients that were kept are outputs
+ * (op_gradient_name()). A value that comes by a stream is an input if the host writes its first
+ * transfer into the memory of IO tiles. Errors: those of compiled_add_input() and
+ * compiled_add_output(). */
 enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
 /* What the image calls the gradient of a parameter. */
 struct gradient_name {

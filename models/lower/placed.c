@@ -7,7 +7,7 @@
 /* Runs of this many elements are dealt to tiles, and no tile gets fewer than the second number. */
 enum { GRAIN = 16, LEAST = 32 };
 
-/* A number of readers that is never used up. */
+/* A number of readers that never gets down to 0. */
 static const uint32_t PINNED = 1u << 30;
 
 enum elem lower_elem(const struct lowering *l, enum op_type type)
@@ -355,12 +355,13 @@ struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis,
         p->axis = axis;
         p->has_field = 1;
         p->field_is_rounded = l->real == ELEM_F32;
-        /* The view stays where it was: what overwrites the field does not change others. */
+        /* The view stays where it was, so that overwriting the field does not change other values.
+         */
     }
     return reshaped(l, &p->field, n, h, w);
 }
 
-/* Whether what the group reads there is read by nobody else from now on. */
+/* Whether from now on only this group reads the memory there. */
 static int is_last_reader(const struct lowering *l, uint32_t value)
 {
     return l->storage_left[l->at[value].storage] <= 1;

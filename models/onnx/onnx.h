@@ -3,7 +3,7 @@
  * The reader trusts nothing: every length, number, name and shape is checked, and what a file makes
  * it keep and compute is bounded by the file's size (onnx_reader.h). What a file does wrong is one
  * error, "FILE: node NAME (Op): ..."; what is well formed but not built is a problem of the graph
- * (op_graph.problem), so that all of it can be told at once.
+ * (op_graph.problem), so that all problems can be reported together.
  */
 #ifndef MODELS_ONNX_H
 #define MODELS_ONNX_H
@@ -24,8 +24,8 @@ struct onnx_binding {
     const struct op_tensor *tensor;
 };
 
-/* Other numbers for an initializer: *data gets elements as in files, which outlive the model, or is
- * left alone. Its own numbers are not looked for then, so they need not be there. */
+/* Other numbers for an initializer: *data is set to elements as in files, which outlive the model,
+ * or is left alone. If it is set, the initializer's own numbers are not read and need not exist. */
 typedef enum emu_status onnx_replace(void *ctx, const char *name, const struct op_shape *s,
                                      const void **data);
 
@@ -38,8 +38,8 @@ struct onnx_options {
     unsigned bounds;
     onnx_replace *replace; /* NULL: none */
     void *replace_ctx;
-    /* Names of values that are the graph's outputs; 0: the file's. What they do not need is not
-     * looked at, and inputs that they do not need are left out. */
+    /* Names of values that are the graph's outputs; 0: the file's. Nodes that these do not need are
+     * not read, and inputs that they do not need are left out. */
     const char *const *output;
     unsigned outputs;
     int trained; /* 1: initializers of floats are not folded: nodes that read them stay */
@@ -48,7 +48,7 @@ struct onnx_options {
 struct onnx_model {
     struct op_graph *graph; /* owned; initializers are PARAMs that lie in the mapped files */
     const char *producer;   /* "pytorch 1.13.0"; "" */
-    const char *warning; /* one line: what the file says of shapes and is not so; NULL: nothing */
+    const char *warning;    /* one line: shapes that the file states wrongly; NULL: none */
     uint64_t ir_version, opset;
     uint64_t parameter_bytes; /* of initializers in the graph, folded or not */
     uint64_t numbers;         /* floats among them */

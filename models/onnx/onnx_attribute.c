@@ -177,7 +177,7 @@ static const char *keep_text(struct onnx_reader *r, struct wire_span s)
     return text;
 }
 
-/* Why a text is not one that op_node() takes. 1: it is. */
+/* Sets the reason why op_node() does not take a text. Returns 1 if it does. */
 static int text_fits(struct wire_span s, const char *name, char why[ONNX_WHY])
 {
     if (onnx_text_check(s) == EMU_OK)

@@ -118,7 +118,7 @@ enum emu_status onnx_body_source(struct onnx_reader *r, struct onnx_body *b, str
     return onnx_names_add(&b->names, name, &at);
 }
 
-/* Inputs first: a node that reads its own result reads it too early. */
+/* Inputs are looked up before results are added, so a node that reads its own result is refused. */
 static enum emu_status check_node(struct onnx_reader *r, struct onnx_body *b,
                                   const struct onnx_node *n)
 {
@@ -163,7 +163,7 @@ enum emu_status onnx_body_check(struct onnx_reader *r, struct onnx_body *b)
 
 /* --- what is needed ----------------------------------------------------------------------- */
 
-/* Whether node k makes what is wanted; then what it reads is. */
+/* Marks node k if one of its results is wanted; then its inputs are wanted, too. */
 static enum emu_status mark_node(struct onnx_reader *r, struct onnx_body *b, uint32_t k)
 {
     struct wire_span rest = b->node.at[k];

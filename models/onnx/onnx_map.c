@@ -1,4 +1,5 @@
-/* onnx_map.c - maps a model's files; those beside it only below its folder, and through no link. */
+/* onnx_map.c - maps a model's files. Other files than the model itself must lie below its folder
+ * and are reached through no link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

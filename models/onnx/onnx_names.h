@@ -24,8 +24,8 @@ enum emu_status onnx_names_add(struct onnx_names *t, struct wire_span name,
 /* --- modules ------------------------------------------------------------------------------ */
 
 /* Exporters name a node by the path of its module and its operator: "/layer1/layer1.0/conv1/Conv".
- * A folder whose name and a dot begin the next one says nothing more: layer1.0.conv1 is the module,
- * and what its parameters' names begin with. Zero it before use. */
+ * A folder is left out if the next one begins with its name and a dot. So the module here is
+ * layer1.0.conv1, with which the names of its parameters begin, too. Zero it before use. */
 struct onnx_modules {
     struct onnx_names path;     /* "/layer1/layer1.0/conv1" */
     struct onnx_module *module; /* owned; by index of path */

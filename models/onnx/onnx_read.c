@@ -64,7 +64,8 @@ static enum emu_status model_field(struct onnx_reader *r, const struct wire_fiel
     }
 }
 
-/* A field of the whole file that goes on behind its end: what was there before was a model. */
+/* A field that reaches beyond the end of the file. If a model had begun before it, the file was cut
+ * off. */
 static enum emu_status no_field(const struct onnx_reader *r)
 {
     return r->model->ir_version
@@ -186,8 +187,8 @@ static unsigned add_text(char list[][ONNX_TEXT_MAX + 1], unsigned n, const char 
     return n + 1;
 }
 
-/* A version of the operators that is newer than the table: which of them may mean something else
- * there. */
+/* Notes, for a version of the operators that is newer than the table, which operators may mean
+ * something else in it. */
 static enum emu_status refuse_version(struct onnx_reader *r)
 {
     enum { LISTED = 6 };

@@ -65,8 +65,8 @@ struct onnx_reader {
     size_t scratches, scratch_cap;
 };
 
-/* Takes from the room, which is set by the file's size; numbers of bytes are about what is kept, so
- * that hostile files end here and not in an exhausted host. EMU_BAD_FILE. */
+/* Takes bytes from the room, which depends on the file's size. The bytes are roughly what is kept
+ * in memory, so that a hostile file ends here instead of exhausting the host. EMU_BAD_FILE. */
 enum emu_status onnx_keep(struct onnx_reader *r, uint64_t bytes) EMU_MUST_CHECK;
 enum { ONNX_KEPT_NAME = 48, ONNX_KEPT_VALUE = 160, ONNX_KEPT_NODE = 320, ONNX_KEPT_PORT = 16 };
 /* Files beside the model count as parts of it once they are found. */
@@ -107,7 +107,7 @@ void onnx_body_free(struct onnx_body *b);
 
 /* --- onnx_attribute.c --- */
 
-/* An attribute of a call, or a function's preset. */
+/* An attribute that a call gives, or the function's default for it. */
 struct onnx_argument {
     struct wire_span name, message;
 };

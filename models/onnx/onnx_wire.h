@@ -24,7 +24,7 @@ static inline size_t wire_length(struct wire_span s)
 /* The whole, and what it may cost to read it. */
 struct wire_source {
     struct wire_span all;
-    uint64_t fields; /* that may still be read: what is read again and again ends here */
+    uint64_t fields; /* that may still be read: a limit for what is read again and again */
     int skipped;     /* 1: there were fields that nobody knows */
 };
 
@@ -45,7 +45,8 @@ struct wire_field {
 enum emu_status wire_next(struct wire_source *src, struct wire_span *message,
                           struct wire_field *f) EMU_MUST_CHECK;
 
-/* Takes from the fields what else costs as much time. EMU_BAD_FILE: there are fewer left. */
+/* Counts other work that takes as long as reading that many fields. EMU_BAD_FILE: there are fewer
+ * left. */
 enum emu_status wire_spend(struct wire_source *src, uint64_t fields) EMU_MUST_CHECK;
 
 /* Takes one number off packed ones. EMU_BAD_FILE. */

@@ -32,7 +32,7 @@ static uint64_t ir_version(unsigned version)
     return ir[version - OP_VERSION_WRITTEN];
 }
 
-/* Whether a row has all attributes of a node that are there and not what they are anyway. */
+/* Whether a row has all attributes of a node that differ from their defaults. */
 static int has_all(const struct op_row *row, const struct op_node *n)
 {
     struct op_attr_spec spec, there;
@@ -50,8 +50,8 @@ static int has_all(const struct op_row *row, const struct op_node *n)
     return 1;
 }
 
-/* The row of a version that says what a node is; NULL: it cannot. What an upgrade brings into a
- * form of ours is that form already if it has no more than that. */
+/* The row of a version that can express a node; NULL: there is none. For one of our operators a row
+ * with an upgrade will do if the node uses nothing that this row lacks. */
 static const struct op_row *row_at(const struct op_node *n, unsigned version)
 {
     const struct op_row *row = op_row_find(n->row->name, version);

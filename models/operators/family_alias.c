@@ -1,6 +1,6 @@
-/* family_alias.c - operators that give their input another name: Identity, and Dropout as it is
- * when nothing is trained. In a graph that will be (parameters_change) it may be in training mode:
- * what trains it replaces it by a mask (models/train/train_dropout.c).
+/* family_alias.c - operators that give their input another name: Identity, and Dropout when nothing
+ * is trained. In a graph that will be trained (parameters_change) a Dropout may be in training
+ * mode; it is replaced by a mask then (models/train/train_dropout.c).
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* family_binary.c - functions of two numbers with numpy's broadcasting, element by element; Max,
  * Min, Sum and Mean of any number of tensors; Where.
  *
- * An operator is a row of `functions`: what it makes of two floats, and what of two integers. Where
- * is two steps: a copy of what holds where the condition is false, and a choice over it.
+ * An operator is a row of `functions`: its function of two floats, and that of two integers. Where
+ * takes two steps: the value for false is copied, and the value for true is written over it.
  */
 #include <math.h>
 
 #include "models/operators/op_families.h"
 
-/* What a function of integers gets besides them. */
+/* What a function of integers gets besides its operands. */
 struct integer_extras {
     int u64;  /* they are the bits of unsigned ones */
     int flag; /* Mod: fmod; BitShift: to the left */
@@ -433,7 +433,7 @@ static enum emu_status append_ones(struct op_graph *g, const struct op_request *
     return ones ? op_node(g, &unsqueeze, value) : EMU_OK;
 }
 
-/* The newest row on the first input and, with dimensions of 1 behind its own, the second. */
+/* The newest row, on the first input and on the second with dimensions of 1 appended. */
 static enum emu_status with_ones(struct op_graph *g, const struct op_request *r, unsigned ones,
                                  uint32_t *out)
 {

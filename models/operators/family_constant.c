@@ -1,5 +1,5 @@
-/* family_constant.c - what is made rather than computed: Constant, ConstantOfShape, Range, OneHot,
- * and Trilu, which keeps a triangle and makes the rest 0.
+/* family_constant.c - operators that make numbers rather than compute them: Constant,
+ * ConstantOfShape, Range, OneHot, and Trilu, which keeps a triangle and sets the rest to 0.
  */
 #include <math.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static enum emu_status read_range(struct op_call *c, struct number_range *r)
     return EMU_OK;
 }
 
-/* Steps of delta from start on that stay before limit; more than 2^32: some number beyond. */
+/* How many steps of delta from start on stay before limit; for more than 2^32 any larger number. */
 static enum emu_status count_steps(struct op_call *c, const struct number_range *r, uint64_t *out)
 {
     if (op_type_kind(r->type) == OP_KIND_FLOAT) {

@@ -1,8 +1,9 @@
-/* family_conv.c - Conv and ConvTranspose: products of weights with a few output positions at a
- * time whose inputs were gathered first. A transposed convolution is the same with other inputs.
+/* family_conv.c - Conv and ConvTranspose: for a few output positions at a time the inputs are
+ * gathered, then multiplied by the weights. A transposed convolution gathers other inputs and is
+ * otherwise the same.
  *
  * Every sum runs over input channel and tap in ascending order, padding counted as 0, the bias
- * last, so the bits depend on neither threads nor the way of blocking.
+ * last, so the bits depend neither on the threads nor on how the work is cut into blocks.
  */
 #include <string.h>
 

@@ -171,7 +171,7 @@ static enum emu_status bind_result(struct op_call *c, struct einsum *e)
     return EMU_OK;
 }
 
-/* Labels that only multiply the work are refused: "a,b,c,d->" of short lists would take years. */
+/* Refuses labels that only multiply the work: "a,b,c,d->" of short lists would take years. */
 static enum emu_status check_work(struct op_call *c, const struct einsum *e)
 {
     double products = 1, numbers = 1;
@@ -256,7 +256,8 @@ static void make_loops(struct loops *l, const struct einsum *e, const struct op_
         l->inner--;
 }
 
-/* The operands' next elements, over what is summed but the inner loop. Returns 0 after the last. */
+/* Steps to the next elements of the operands, over all summed labels but that of the inner loop.
+ * Returns 0 after the last. */
 static int step(const struct loops *l, uint32_t index[LABELS], uint64_t at[OPERANDS])
 {
     for (unsigned d = l->inner; d-- > l->outer;) {

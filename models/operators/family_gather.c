@@ -115,8 +115,8 @@ static void gather_gradient(const struct op_call *c, const struct op_tensor *ind
 
 /* --- elements: indices replace one coordinate --------------------------------------------- */
 
-/* Indices of GatherElements and ScatterElements: of the data's rank, nowhere larger but along the
- * axis. */
+/* Indices of GatherElements and ScatterElements: of the data's rank, and larger than the data along
+ * the axis at most. */
 static enum emu_status check_elements(struct op_call *c, unsigned *axis)
 {
     const struct op_shape *x = c->in[0], *indices = c->in[1];

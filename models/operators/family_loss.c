@@ -1,6 +1,6 @@
 /* family_loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: of scores [items][classes]
  * [positions..] and, for each item and position, the class that is right. CrossEntropy has targets
- * in its place: a number for each class, which add up to 1.
+ * instead of the class: a number for each class, and together they are 1.
  */
 #include <math.h>
 

@@ -75,7 +75,7 @@ static void batch_moments(const struct op_tensor *x, uint64_t channel, uint64_t 
     *variance = squares / n;
 }
 
-/* With the batch's own statistics, of which running averages take a share. */
+/* With the batch's own statistics; running averages move towards them. */
 static enum emu_status batch_train(struct op_call *c, const struct op_tensor *const *in,
                                    struct op_tensor *out)
 {
@@ -178,7 +178,8 @@ static enum emu_status group_infer(struct op_call *c)
     return check_channels(c, 2, x->dim[1]);
 }
 
-/* Ours: "strided", not 0, puts channels k, k + groups, .. into group k; neighbours else. */
+/* An attribute of ours: with "strided" not 0, group k has channels k, k + groups, ..; otherwise
+ * groups are neighbours. */
 static enum emu_status group_ref(struct op_call *c, const struct op_tensor *const *in,
                                  struct op_tensor *out)
 {
@@ -464,7 +465,7 @@ const struct op_family family_norm = { .infer = norm_infer,
 
 /* --- older versions of BatchNormalization ------------------------------------------------- */
 
-/* With channels for all elements of an item: the item as one list, and back. */
+/* Where each element of an item is a channel: the item becomes one list, and back. */
 static enum emu_status by_element(struct op_graph *g, const struct op_request *r,
                                   struct op_request *now, uint32_t *out)
 {

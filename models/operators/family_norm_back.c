@@ -1,5 +1,5 @@
-/* family_norm_back.c - gradients of norms whose statistics come from the data: of x, scale and
- * the gradient dy of the result, those of x, scale and shift.
+/* family_norm_back.c - gradients of norms whose statistics come from the data: from x, scale and
+ * the gradient dy of the result it computes the gradients by x, scale and shift.
  *
  * All three norms are one: x is seen with other dimensions, lanes along some axes share mean and
  * variance, and the scale is broadcast. With r = 1 / root(variance + epsilon), h = (x - mean) r and

@@ -1,7 +1,7 @@
 /* family_recurrent.c - LSTM, GRU and RNN: each sequence of each direction by itself, step by step.
  *
  * Gates are in ONNX's order: i o f c (peepholes i o f), z r h. A sequence longer than its length is
- * 0 behind it, and runs backwards from its length on. clip bounds what activations are applied to.
+ * 0 behind it, and runs backwards from its length on. clip bounds the arguments of activations.
  */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* family_reduce.c - Reduce*: one number of each lane along some axes; ArgMax and ArgMin: where in
  * the lane it is; CumSum: sums of a lane's first elements.
  *
- * A reduction is a row of `functions`: what it makes of n floats, and what of n integers.
+ * A reduction is a row of `functions`: its function of n floats, and that of n integers.
  */
 #include <math.h>
 
@@ -214,7 +214,7 @@ static enum emu_status lane_axes(struct op_call *c, uint32_t *axes)
     return op_axes(c, "axes", rank, axes);
 }
 
-/* Whether a lane of no numbers has no result: the largest integer of none, a division by 0. */
+/* Whether an empty lane has no result, as the largest of no integers, or a division by 0. */
 static int needs_numbers(const struct op_call *c)
 {
     const struct reduce_function *f = function_of(c);
@@ -295,7 +295,7 @@ static int64_t argument(const struct reduce_call *r, const struct op_lanes *l)
     return (int64_t)best;
 }
 
-/* Sums of what comes first in a lane, in place. */
+/* Running sums of a lane, in place. */
 static void running_sums(const struct reduce_call *r, struct op_lanes *l)
 {
     uint64_t whole = 0;

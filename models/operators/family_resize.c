@@ -1,5 +1,5 @@
-/* family_resize.c - Resize: each dimension by itself becomes a list of which inputs, with which
- * weights, make an output. Older versions and Upsample become the same.
+/* family_resize.c - Resize: for each dimension by itself a list says which inputs, with which
+ * weights, make each output. Older versions and Upsample become the same.
  *
  * A dimension that keeps its size is left alone, whatever the coordinates say, unless they crop.
  * Sizes that follow from scales are computed in f32, in which scales are given: 0.7 of 10 is 7.
@@ -95,7 +95,8 @@ static enum emu_status read_region(struct op_call *c, struct resize *z)
     return EMU_OK;
 }
 
-/* What each dimension becomes if its sizes are limits: all have the scale of the one that decides.
+/* The size of each dimension if the sizes are limits: all have the scale of the dimension that is
+ * limited most.
  */
 static double policy_scale(const struct resize *z, const int64_t *size)
 {
@@ -209,7 +210,8 @@ static double place(const struct resize *z, unsigned d, double x)
         return x / z->scale[d];
     case HALF_PIXEL_UP:
         return (x + 0.5) / z->scale[d];
-    case HALF_PIXEL_CENTERED: /* as if what is cut from the last output were cut on both sides */
+    case HALF_PIXEL_CENTERED: /* as if the part that is cut off the last output were cut off on both
+                                 sides */
         return (last + 1) / 2 * (1 - (out_last + 1) / (z->scale[d] * (last + 1))) +
                (x + 0.5) / z->scale[d] - 0.5;
     default:
@@ -248,7 +250,7 @@ static double cubic(double a, double distance)
     return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-/* Inputs outside weigh nothing, and the others as much more. */
+/* Inputs outside have weight 0, and the weights of the others grow so that the sum stays. */
 static void exclude_outside(struct taps *t, double last)
 {
     double sum = 0;

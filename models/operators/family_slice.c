@@ -1,9 +1,9 @@
 /* family_slice.c - parts of tensors and tensors from parts: Slice, Split, Concat, Pad,
  * ReverseSequence, Compress.
  *
- * What reflect, edge and wrap repeat is the input as it is, also where the other end is cut. A
- * reflection that is wider than the input is reflected again. Lengths of sequences are clamped to
- * what is there.
+ * reflect, edge and wrap repeat the whole input, even if its other end is cut off. A reflection
+ * that is wider than the input is reflected again. Lengths of sequences are clamped to what is
+ * there.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* --- Slice -------------------------------------------------------------------------------- */
 
-/* What is taken along each dimension of the input: first, first + step, .. */
+/* The indices taken along each dimension of the input: first, first + step, .. */
 struct slice_cut {
     int64_t first[OP_RANK_MAX], step[OP_RANK_MAX];
     uint32_t count[OP_RANK_MAX];
@@ -540,7 +540,7 @@ enum emu_status upgrade_pad_axes(struct op_graph *g, const struct op_request *r,
     return why ? op_node_refuse(g, r, out, "%s", why) : op_node(g, &now, out);
 }
 
-/* What is cut and what is added goes to both sides; of an odd number the end has one more. */
+/* Elements are cut or added on both sides; of an odd number, one more at the end. */
 static void center(struct op_shape *x, unsigned d, int64_t size, int64_t *pads)
 {
     int64_t more = size - x->dim[d];

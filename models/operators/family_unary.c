@@ -1,6 +1,6 @@
 /* family_unary.c - functions of one number, element by element.
  *
- * An operator is a row of `functions`: what it makes of a float, what of an integer, and the names
+ * An operator is a row of `functions`: its function of a float, that of an integer, and the names
  * of up to two attributes that it reads. NaN gives NaN unless a comment says otherwise.
  */
 #include <math.h>
@@ -168,7 +168,7 @@ static double is_nan(double x, const struct function_extras *w)
     return isnan(x);
 }
 
-/* a: whether the negative one counts, b: the positive one. */
+/* a: whether negative infinity counts; b: whether positive infinity does. */
 static double is_inf(double x, const struct function_extras *w)
 {
     return isinf(x) && (x < 0 ? w->a : w->b) != 0;
@@ -220,7 +220,7 @@ static int64_t int_not(int64_t x, const struct function_extras *w)
 static const struct op_function {
     const char *name;
     float_function *of_float;
-    int_function *of_int; /* NULL: as of a float, or of no integers */
+    int_function *of_int; /* NULL: it takes no integers, or treats them as floats */
     const char *a, *b;    /* attributes; NULL: none */
 } functions[] = {
     { "Abs", of_fabs, int_abs, NULL, NULL },

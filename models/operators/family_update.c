@@ -3,8 +3,8 @@
  * Inputs are three numbers and a seed, then lists of one length: rate, what gradients are
  * multiplied with, which step it is (the first is 1), two words for states that are rounded
  * stochastically; parameters w, their gradients, and the method's states. Results are new
- * parameters, then new states, then, if asked for, the sum of all gradients: it is no number where
- * one of them is none. With g the gradient so multiplied:
+ * parameters, then new states, then, if wanted, the sum of all gradients, which is no number if one
+ * of them is none. With g the gradient after that multiplication:
  *
  *   sgd      v = alpha v + g + decay w                            w - rate v
  *            nesterov: w - rate (g + decay w + alpha v)

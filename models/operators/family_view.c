@@ -6,8 +6,8 @@
 
 /* --- other shapes ------------------------------------------------------------------------- */
 
-/* Reshape's dimensions as numbers: 0 copies the input's unless allowzero. *rest: the dimension that
- * is -1, else the rank. */
+/* Reshape's dimensions as numbers: 0 stands for the input's dimension unless allowzero is set.
+ * *rest: the index of the dimension that is -1, or the rank if none is. */
 static enum emu_status read_target(struct op_call *c, struct op_shape *out, unsigned *rest)
 {
     const struct op_shape *x = c->in[0];
@@ -67,7 +67,7 @@ static enum emu_status infer_flatten(struct op_call *c)
     return op_dim(c, op_shape_span(x, (unsigned)axis, x->rank), &c->out[0].dim[1]);
 }
 
-/* Without axes all dimensions of 1 go. */
+/* Without axes all dimensions of 1 are removed. */
 static enum emu_status infer_squeeze(struct op_call *c)
 {
     const struct op_shape *x = c->in[0];

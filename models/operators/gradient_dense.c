@@ -254,8 +254,8 @@ static uint32_t bias_back(struct op_gradient *x)
         gradient_shape(x, x->n->in[2]));
 }
 
-/* The gradient by the data of Conv is ConvTranspose, and the other way round. What a window leaves
- * over at the end of the input has the gradient 0. */
+/* The gradient by the data of Conv is ConvTranspose, and the other way round. Elements at the end
+ * of the input that no window reaches have the gradient 0. */
 static uint32_t data_back(struct op_gradient *x, const struct op_window *w,
                           const struct window_attrs *a, int transposed)
 {

@@ -146,7 +146,7 @@ static uint32_t where_back(struct op_gradient *x, unsigned k)
                          NULL, 0);
 }
 
-/* Before what broadcasting has repeated is added up. */
+/* The gradient before the repeats of broadcasting are added up. */
 static uint32_t binary_back(struct op_gradient *x, unsigned k)
 {
     uint32_t dy = x->out[0];
@@ -173,7 +173,7 @@ static uint32_t binary_back(struct op_gradient *x, unsigned k)
     return OP_NONE;
 }
 
-/* What has a result that is no float is not asked. */
+/* Operators whose results are no floats are never asked for a gradient. */
 void gradient_binary_node(struct op_gradient *x)
 {
     for (unsigned k = 0; k < x->n->ins; k++) {

@@ -1,12 +1,12 @@
-/* gradient_moves.c - gradients of what moves elements: they move back, and what was read several
- * times is added up.
+/* gradient_moves.c - gradients of operators that move elements: each goes back to where its element
+ * came from, and gradients of an element that was read several times are added up.
  */
 
 #include "models/operators/op_families.h"
 #include "models/operators/op_gradient.h"
 #include "models/operators/op_move.h"
 
-/* What is made of shapes and of integers only has the gradient 0. */
+/* A value that depends on shapes and integers only has the gradient 0. */
 void gradient_zero_node(struct op_gradient *x)
 {
     (void)x;
@@ -288,8 +288,8 @@ static int all_true(struct op_gradient *x, uint32_t value)
     return all;
 }
 
-/* Which updates are left where they were written, because no later one went there: their numbers
- * are written and read again. OP_NONE: all. */
+/* Finds the updates that no later update has overwritten: numbers of the updates are scattered in
+ * their place, and it is seen which are still there. OP_NONE: all are. */
 static uint32_t last_written(struct op_gradient *x, enum op_code gather,
                              const struct op_named_attr *axis, uint32_t axes)
 {
@@ -312,8 +312,8 @@ static uint32_t last_written(struct op_gradient *x, enum op_code gather,
     return last != OP_NONE && all_true(x, last) ? OP_NONE : last;
 }
 
-/* Of ScatterElements and ScatterND: what was written over has no gradient, what was written has
- * that of where it went. */
+/* Of ScatterElements and ScatterND: data that were written over have no gradient; an update has the
+ * gradient of the place to which it was written. */
 static void scatter_back(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
@@ -394,8 +394,9 @@ static uint32_t add_up(struct op_gradient *x, uint32_t dy, const int64_t *index,
     return gradient_binary(x, OP_MatMul, matrix, dy);
 }
 
-/* Of Gather with constant indices: what was read moves back, and is added up if it was read twice.
- * Returns 0 where that would take too large a matrix, or places are known at run time only. */
+/* Of Gather with constant indices: gradients go back to the elements that were read, and are added
+ * up if one was read twice. Returns 0 where that would take too large a matrix, or where the places
+ * are known at run time only. */
 static int picked_back(struct op_gradient *x, unsigned d)
 {
     enum { MOST = 1 << 20 /* elements of the matrix */ };

@@ -1,4 +1,5 @@
-/* gradient_rows.c - gradients of what is computed along axes: reductions, softmax, losses, norms.
+/* gradient_rows.c - gradients of operators that compute along axes: reductions, softmax, losses,
+ * norms.
  */
 #include "models/operators/op_families.h"
 #include "models/operators/op_gradient.h"
@@ -45,7 +46,7 @@ static uint32_t extreme_back(struct op_gradient *x, uint32_t dy, uint32_t y, uin
         gradient_binary(x, OP_Div, dy, gradient_reduce(x, OP_ReduceSum, mask, axes)));
 }
 
-/* The product of all others: exact where one is 0, too, which a quotient is not. */
+/* The product of all other elements. Unlike a quotient it is right even where an element is 0. */
 static uint32_t product_back(struct op_gradient *x)
 {
     gradient_refuse(x, "a product of many has none that is safe where one of them is 0");
@@ -82,7 +83,7 @@ static uint32_t reduction_back(struct op_gradient *x, uint32_t dy, uint32_t y, u
     return product_back(x);
 }
 
-/* The sums of what comes behind. */
+/* The gradient of CumSum: running sums from the other end. */
 static uint32_t running_back(struct op_gradient *x)
 {
     struct op_call c = op_attrs_of(x->g, x->n);
@@ -171,7 +172,7 @@ static uint32_t one_hot(struct op_gradient *x, uint32_t labels, const struct op_
                          3);
 }
 
-/* What each item and position counts, [items][positions..]; OP_NONE: all 1. */
+/* The weight of each item and position, [items][positions..]; OP_NONE: all are 1. */
 static uint32_t weights_of(struct op_gradient *x, uint32_t labels)
 {
     struct op_call c = op_attrs_of(x->g, x->n);

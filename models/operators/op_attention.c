@@ -19,7 +19,7 @@ struct attention {
     int flat;                      /* 1: inputs are [batch][steps][heads * width] */
 };
 
-/* Where scores that do not count go. */
+/* The score of keys that are masked. */
 static const double least = -65504;
 
 /* --- shapes ------------------------------------------------------------------------------- */
@@ -40,7 +40,8 @@ static int as_heads(const struct op_shape *given, int64_t heads, struct op_shape
     return 1;
 }
 
-/* What goes before the keys or values: the same but for the steps. */
+/* Whether the past fits before the keys or values: it has the same shape but for the number of
+ * steps. */
 static int is_past(const struct attention *a, unsigned input, const struct op_shape *of)
 {
     struct op_shape s;

@@ -60,7 +60,7 @@ static void find_row(struct making *m)
                first_version(newest->code));
 }
 
-/* Whether how many results there are says what they are (Split). */
+/* Whether the number of results changes what they are (Split). */
 static int counts_outputs(const struct op_row *row)
 {
     return row && row->outs_min && row->outs_max == OP_MANY;
@@ -200,7 +200,7 @@ static enum emu_status take_input(struct making *m, const struct op_attr_spec *s
     return s;
 }
 
-/* Presets and inputs where nothing was given. */
+/* Fills in defaults, and the inputs that stand for attributes. */
 static enum emu_status complete_attrs(struct making *m)
 {
     struct op_attr_spec spec;
@@ -520,7 +520,7 @@ static enum emu_status append(const struct making *m, const struct op_call *c, u
     return op_graph_append(g, &n);
 }
 
-/* Results that nobody can make. */
+/* Adds the results of a node that cannot run. */
 static enum emu_status make_unknown(const struct making *m, uint32_t *out)
 {
     static const struct op_shape unknown = { .type = OP_TYPE_UNKNOWN };
@@ -583,7 +583,7 @@ static enum emu_status settle(struct making *m, uint32_t *out)
     return s;
 }
 
-/* Whether an input is a result that nobody can make. */
+/* Whether an input is the result of a node that cannot run. */
 static int behind_problem(const struct op_graph *g, const struct op_request *r)
 {
     for (uint32_t k = 0; k < r->ins; k++) {

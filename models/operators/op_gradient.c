@@ -206,9 +206,9 @@ struct backwards {
     uint32_t *sum;   /* by value: its gradient as far as it is known; OP_NONE: 0 */
 };
 
-/* Adds what node x->n contributes to the gradient of a value. It is added up at once, and so is a
- * part of the block that contributes: equal blocks have equal backward parts, whoever else reads
- * what they read. */
+/* Adds what node x->n contributes to the gradient of a value. It is added up at once, so that the
+ * addition is a part of the contributing block. So equal blocks have equal backward parts, whatever
+ * else reads their operands. */
 static void add_part(struct backwards *b, struct op_gradient *x, uint32_t of, uint32_t gradient)
 {
     if (gradient == OP_NONE || x->status != EMU_OK)

@@ -2,8 +2,8 @@
  *
  * The gradient of a value is how a scalar, the loss, changes with each of its elements; it has the
  * value's shape and type. A family's gradient function gets the gradients of a node's results, and
- * makes those of its inputs. What is made once the node has run is named "NODE.back" and belongs to
- * its block; if the node computes in f32 among others in f16 (op_node.precision), so does that.
+ * makes those of its inputs. The nodes that are made are named "NODE.back" and belong to the node's
+ * block; if the node computes in f32 among others in f16 (op_node.precision), so does that.
  */
 #ifndef MODELS_OP_GRADIENT_H
 #define MODELS_OP_GRADIENT_H

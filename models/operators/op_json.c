@@ -62,7 +62,7 @@ static json_t *attr_json(const struct op_graph *g, const struct op_attr *a)
     return list;
 }
 
-/* Those that are not what they are anyway. A float beyond what JSON has becomes null. */
+/* The attributes that differ from their defaults. A float that JSON cannot hold becomes null. */
 static json_t *attrs_json(const struct op_graph *g, const struct op_node *n)
 {
     struct op_attr_spec spec;

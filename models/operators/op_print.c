@@ -36,7 +36,7 @@ static void print_list(const struct op_attr *a, FILE *f)
     fputs("]", f);
 }
 
-/* Those that are not what they are anyway. */
+/* The attributes that differ from their defaults. */
 static void print_attrs(const struct op_graph *g, const struct op_node *n, FILE *f)
 {
     struct op_attr_spec spec;
@@ -137,7 +137,7 @@ enum emu_status op_graph_refused(const struct op_graph *g, const char *where)
 {
     uint32_t stopped = g->nodes_wrong + g->nodes_behind, all = g->nodes_read;
 
-    if (stopped > all) /* nodes are counted that one of the file became */
+    if (stopped > all) /* counts the nodes that one node of the file became */
         all = stopped > g->nodes ? stopped : g->nodes;
     return FAIL(BAD_FILE, "%u of %u nodes cannot run%s", stopped, all, where);
 }

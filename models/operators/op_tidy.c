@@ -26,7 +26,7 @@ static int is_alias(const struct op_graph *g, const struct op_node *n)
     return 1;
 }
 
-/* Readers of aliases read what they stand for. */
+/* Readers of an alias read its original instead. */
 static enum emu_status follow_aliases(struct op_graph *g)
 {
     uint32_t *stands_for = emu_alloc(g->values + 1, sizeof(*stands_for));

@@ -12,7 +12,8 @@ struct op_family;
 struct op_request;
 struct op_gradient;
 
-/* Makes what a node of an older version means of newer rows, with op_node(). As op_node(). */
+/* Makes nodes of newer rows, with op_node(), that mean what a node of an older version means.
+ * Errors: those of op_node(). */
 typedef enum emu_status op_upgrade(struct op_graph *g, const struct op_request *r, uint32_t *out);
 
 /* What a node can be: OP_Conv and so on, one for each name in operators.def. */
@@ -88,7 +89,8 @@ struct op_attr_spec {
 };
 /* Attribute k of a row; 0 after the last one. */
 int op_row_attr(const struct op_row *row, unsigned k, struct op_attr_spec *out);
-/* Whether an attribute is what it is anyway: absent where there is no preset. */
+/* Whether an attribute has its default: it is equal to the preset, or absent where there is none.
+ */
 int op_attr_is_preset(const struct op_attr *a, const struct op_attr *preset);
 /* How many of the inputs in files are inputs in canonical form: those before the first that is an
  * attribute. */
@@ -195,7 +197,7 @@ struct op_family {
     enum emu_status (*ref)(struct op_call *c, const struct op_tensor *const *in,
                            struct op_tensor *out);
     /* Makes the gradients of the inputs that are wanted, or refuses (op_gradient.h). NULL: none is
-     * built. What does not depend on an input's numbers smoothly has the gradient 0. */
+     * built. Results that do not depend smoothly on an input have the gradient 0. */
     void (*gradient)(struct op_gradient *x);
 };
 

@@ -2,8 +2,8 @@
  * meaning.
  *
  * A pass walks the nodes in order; each is kept, or its result is replaced by that of new nodes.
- * What nobody reads any more goes at the end. Weights are read before: a pass may compute new
- * constants from parameters.
+ * Values that are no longer read are removed at the end. Weights are read before the passes, so a
+ * pass may compute new constants from parameters.
  */
 #ifndef MODELS_OP_PASS_H
 #define MODELS_OP_PASS_H
@@ -18,20 +18,20 @@ enum emu_status pass_join_pads(struct op_graph *g) EMU_MUST_CHECK;
  * weights and bias. Others stay. EMU_NO_MEMORY. */
 enum emu_status pass_fold_norms(struct op_graph *g) EMU_MUST_CHECK;
 
-/* Finds what exporters spell in small operators: Swish, HardSwish, Gelu (both kinds),
- * LayerNormalization with its scale and bias. EMU_NO_MEMORY. */
+/* Finds functions that exporters write as several small operators: Swish, HardSwish, Gelu (both
+ * kinds), LayerNormalization with its scale and bias. EMU_NO_MEMORY. */
 enum emu_status pass_recognise(struct op_graph *g) EMU_MUST_CHECK;
 
-/* Finds group norms that are spelt as instance norms. EMU_NO_MEMORY. */
+/* Finds group norms that are written as instance norms. EMU_NO_MEMORY. */
 enum emu_status pass_group_norms(struct op_graph *g) EMU_MUST_CHECK;
 
-/* Makes several nodes of what tiles compute as several: losses with labels, LRN, CumSum, OneHot,
- * linear and cubic Resize, LpNormalization, LpPool, GlobalLpPool, Trilu, arc functions, IsInf, Mod,
- * powers of integers, reductions over no axes, the mask of Dropout, Scatter with constant places,
- * TopK, Einsum of one or two operands, ConvTranspose of constant weights whose windows do not
- * overlap. Losses with constant labels that name no class stay, LRN, CumSum and TopK over more than
- * 1024 numbers, pools of other powers than 1 and 2, Resize that crops, Scatter that reduces, and
- * what is of integers. EMU_NO_MEMORY. */
+/* Replaces nodes that tiles compute in several steps by nodes for these steps: losses with labels,
+ * LRN, CumSum, OneHot, linear and cubic Resize, LpNormalization, LpPool, GlobalLpPool, Trilu, arc
+ * functions, IsInf, Mod, powers of integers, reductions over no axes, the mask of Dropout, Scatter
+ * with constant places, TopK, Einsum of one or two operands, ConvTranspose of constant weights
+ * whose windows do not overlap. Losses with constant labels that name no class stay, LRN, CumSum
+ * and TopK over more than 1024 numbers, pools of other powers than 1 and 2, Resize that crops,
+ * Scatter that reduces, and what is of integers. EMU_NO_MEMORY. */
 enum emu_status pass_expand(struct op_graph *g) EMU_MUST_CHECK;
 
 /* From here on the floats of all nodes up to the one of that name are f32 on the chip; NULL: those
@@ -48,8 +48,8 @@ enum emu_status pass_spell_windows(struct op_graph *g) EMU_MUST_CHECK;
  * that version, before a graph is written to a file. EMU_NO_MEMORY. */
 enum emu_status pass_spell(struct op_graph *g) EMU_MUST_CHECK;
 
-/* What makes a graph ready to be lowered, in order, by the names that people ask for. The first
- * stage is the graph as it was read or built. */
+/* The stages that make a graph ready to be lowered, in order, by the names that users type. The
+ * first stage is the graph as it was read or built. */
 struct pass_stage {
     const char *name;
     enum emu_status (*run)(struct op_graph *g); /* NULL: nothing is done */

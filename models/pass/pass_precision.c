@@ -1,4 +1,4 @@
-/* pass_precision.c - finds what f16 would get wrong in silence, and has it computed in f32.
+/* pass_precision.c - finds what would silently go wrong in f16, and has it computed in f32.
  *
  *   integers   numbers made of integers, which f16 has up to 2,048 only
  *   phases     what leads to Sin and Cos, where an error of 1 is as good as any number
@@ -7,10 +7,10 @@
  *              logarithm or the root that they keep from 0; sums that something is divided by
  *   squares    sums of squares, which are made one operation first
  *
- * A walk backwards finds what leads to a phase or a division; one forwards marks nodes and hands
- * on to their readers that a result is f32, until an operator's result is small whatever it read,
- * or it is a product with something that is f16 anyway. A constant beyond f16 that only chooses
- * (Where, Max, Min) becomes the largest number of f16 instead.
+ * A walk backwards finds the values that lead to a phase or a division. A walk forwards marks nodes
+ * and tells their readers that a result is f32; it ends at operators whose results are small
+ * whatever they read, and at products with a factor that is f16 anyway. A constant beyond f16 that
+ * only chooses (Where, Max, Min) becomes the largest number of f16 instead.
  */
 #include <float.h>
 #include <math.h>
@@ -26,7 +26,8 @@ enum {
 };
 static const double F16_LARGEST = 65504;
 static const double MASK_LARGEST = 1e38; /* before a softmax; several may be added in f32 */
-static const double TINY_ERROR = 0.01;   /* of rounding a constant, from which on it counts */
+static const double TINY_ERROR =
+    0.01; /* the error of rounding a constant from which on it matters */
 
 /* What a value leads to, as bits. */
 enum leads { LEADS_PHASE = 1, LEADS_FLOOR = 2, LEADS_SOFTMAX = 4 };
@@ -38,7 +39,7 @@ enum numbers {
     NUMBERS_WIDE     /* f32, and f16 would lose something */
 };
 
-/* What an operator's result has of an input that is f32. */
+/* What becomes of an input in f32 in an operator's result. */
 enum flow {
     FLOW_STOPS,   /* nothing: it reads f16 */
     FLOW_ENDS,    /* computed in f32, a result that is small */
@@ -264,7 +265,7 @@ static int carries_phase(const struct op_graph *g, const struct op_node *n)
     return flow == FLOW_CARRIES || flow == FLOW_MIXES || is_small_product(g, n);
 }
 
-/* Sums that are too large for f16 sooner than what is divided by them is. */
+/* Sums that leave the range of f16 earlier than the numbers that are divided by them. */
 static int is_sum(const struct op_node *n)
 {
     return IS_ONE_OF(n, OP_ReduceSum, OP_ReduceL1, OP_ReduceL2);
@@ -450,8 +451,8 @@ static int reads(const struct precision *p, const struct op_node *n, enum number
     return 0;
 }
 
-/* A variance as the mean of squares less the square of the mean: both in f32, or their difference
- * is that of roundings. */
+/* A variance computed as the mean of squares less the square of the mean: unless both are f32,
+ * little but rounding errors is left of it. */
 static void pull(struct precision *p, uint32_t value)
 {
     for (unsigned k = 0; k < PRODUCERS_MAX && value != OP_NONE; k++) {

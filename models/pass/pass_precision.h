@@ -1,4 +1,4 @@
-/* pass_precision.h - what f16 would get wrong in silence is computed in f32.
+/* pass_precision.h - computes in f32 what would silently go wrong in f16.
  */
 #ifndef MODELS_PASS_PRECISION_H
 #define MODELS_PASS_PRECISION_H

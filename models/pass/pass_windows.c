@@ -5,7 +5,7 @@
  *   depthwise     the sum over taps of slice times weight
  *   pools         the largest, or the sum times a constant, of all slices
  *
- * Moving is a view until somebody reads it, so that only products and sums remain to be computed.
+ * Moving elements only makes views, so that products and sums are all that remains to be computed.
  */
 #include <math.h>
 #include <string.h>

@@ -20,11 +20,11 @@ enum picture_channels { PICTURE_RGB, PICTURE_BGR, PICTURE_GRAY, PICTURE_ORDERS }
 const char *picture_channels_name(enum picture_channels c);
 
 struct picture_recipe {
-    uint32_t width, height; /* of what is cut out of the middle, which the network takes */
-    /* The picture is resized, in its own form, until it just covers these, before that; 0: it keeps
-     * its size. Equal ones: its shorter side. */
+    uint32_t width, height; /* of the part that is cut out of the middle, which the network reads */
+    /* Before the cut the picture is resized, keeping its form, until it just covers these; 0: it
+     * keeps its size. If both are equal, its shorter side gets this size. */
     uint32_t cover_width, cover_height;
-    int whole; /* 1: nothing is cut; all of the picture gets the size, whatever its form */
+    int whole; /* 1: nothing is cut; the whole picture is resized to this size, whatever its form */
     enum picture_filter filter;
     unsigned planes; /* channels of the network: 1 or 3 */
     enum picture_channels channels;
@@ -33,8 +33,8 @@ struct picture_recipe {
     const char *whose;      /* "timm's"; NULL: chosen by the user */
 };
 
-/* What is cut out is this share of what its form could have, above 0.01 and at most 1; bicubic,
- * three channels, ImageNet's mean and deviation. */
+/* The cut is this share of the largest one of its form, above 0.01 and at most 1; bicubic, three
+ * channels, ImageNet's mean and deviation. */
 struct picture_recipe picture_recipe_of_share(uint32_t width, uint32_t height, double share);
 /* One plane of gray, normalised to -1 to 1. */
 void picture_recipe_gray(struct picture_recipe *r);

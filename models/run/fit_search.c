@@ -1,6 +1,7 @@
-/* fit_search.c - which changes are tried, and in which order: options first, which cost a user
- * nothing, unless far more is missing than they can bring; then the batch, the pictures and the
- * memory of a tile, each to the largest or smallest that fits.
+/* fit_search.c - which changes are tried, and in which order: first options, which cost a user
+ * nothing, unless far more memory is missing than they can save; then the batch, the size of
+ * pictures and the memory of a tile, each down or up to the value nearest to the present one that
+ * fits.
  */
 #include "models/run/fit_search.h"
 
@@ -128,8 +129,8 @@ static void try_code(struct fit_trial *x)
     try_blocks(x);
 }
 
-/* Whether no more is missing than half of the memory in which code must be: code that is shorter
- * may do then, and costs a user least. */
+/* Whether at most half as many bytes are missing as the memory for code has. Then shorter code,
+ * which costs a user least, may be enough. */
 static int code_may_mend(const struct fit_subject *s)
 {
     return s->need_bytes <= s->arch->mem_bytes + s->arch->region0_bytes / 2;
@@ -192,7 +193,8 @@ static void narrow(struct fit_trial *x, struct size *z)
     }
 }
 
-/* About the part of n that fits when all memory grows with it, rounded down to units. */
+/* An estimate of the largest part of n that fits, as if all memory were in proportion to n; rounded
+ * down to units. */
 static uint64_t share_that_fits(const struct fit_trial *x, uint64_t n, uint64_t unit)
 {
     uint64_t part = (uint64_t)((double)n * x->s->arch->mem_bytes / (double)x->s->need_bytes);
@@ -212,7 +214,7 @@ static void find_largest(struct fit_trial *x, struct size *z, uint64_t n)
     narrow(x, z);
 }
 
-/* What a smaller number of makes a network smaller. */
+/* A number that makes the network smaller if it is lowered. */
 struct smaller {
     const char *option, *words;
     uint64_t unit;
@@ -308,7 +310,7 @@ static void find_sram(struct fit_trial *x)
 
 /* ---- all of it ---- */
 
-/* When nothing fits, that is the news; and a search that was cut off says so. */
+/* Says so when nothing fits, or when the search ran out of time. */
 static void conclude(struct fit_trial *x, uint64_t seconds)
 {
     if (!seconds)

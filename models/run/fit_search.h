@@ -1,6 +1,6 @@
-/* fit_search.h - what of a network that does not fit would: found by trying. One thing of the
- * request or of the machine is changed at a time, the program is planned and compiled again, and
- * what fitted is said in words that can be typed.
+/* fit_search.h - finds by trying which changes would make a network fit. One thing of the request
+ * or of the machine is changed at a time, the program is planned and compiled again, and what
+ * fitted is said in words that can be typed.
  */
 #ifndef MODELS_FIT_SEARCH_H
 #define MODELS_FIT_SEARCH_H

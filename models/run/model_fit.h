@@ -1,5 +1,5 @@
-/* model_fit.h - the answer for a network that does not fit its machine: what it needs, and what of
- * it would fit.
+/* model_fit.h - the answer for a network that does not fit its machine: what it needs, and which
+ * changes would make it fit.
  */
 #ifndef MODELS_MODEL_FIT_H
 #define MODELS_MODEL_FIT_H
@@ -8,14 +8,14 @@
 #include "models/ask/model_source.h"
 #include "programs/programs.h"
 
-/* The network of a changed request, ready to be lowered, without a word; parameters by name are
- * zero, which takes as much memory. Errors: those of model_source_open() and model_source_finish().
- * Free with model_source_free, also after an error. */
+/* The network of a changed request, ready to be lowered; prints nothing. Parameters of a network by
+ * name are zero, which takes as much memory. Errors: those of model_source_open() and
+ * model_source_finish(). Free with model_source_free, also after an error. */
 enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
                                         struct model_source *out) EMU_MUST_CHECK;
 
-/* Tries what would fit of a network: sets what of it may be lowered, and as subject->ctx a store of
- * schedules that the tries share (NULL: there is none). */
+/* Tries which changes would make a network fit. Sets which of its numbers may be lowered, and, as
+ * subject->ctx, a store of schedules that the tries share (NULL: there is none). */
 void fit_search_source(struct fit_subject *subject, const struct model_source *s,
                        struct fit_findings *out);
 

@@ -1,5 +1,5 @@
 /* network_run.h - a network from the request to a run that can be read: what `run` and `compile` do
- * for people, and models/api for programs. Who calls prints, writes files, and knows exit codes.
+ * for people, and models/api for programs. The caller prints, writes files, and knows exit codes.
  *
  * In order: open, prepare, inputs; init, then find, or system_build(); start, execute, outputs,
  * look, bill, answer. From start on all may be done again.

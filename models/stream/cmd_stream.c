@@ -223,7 +223,8 @@ static enum emu_status open_feed(struct streaming *x)
     return last ? results_check_last(x->results, last) : EMU_OK;
 }
 
-/* A path that leads nowhere shows before the work; names in lists and folders come and go. */
+/* A path that does not exist is reported before the work. Names in lists and folders are not looked
+ * at, since they may still change. */
 static enum emu_status check_paths(const struct streaming *x)
 {
     struct stat st;
@@ -237,7 +238,8 @@ static enum emu_status check_paths(const struct streaming *x)
     return EMU_OK;
 }
 
-/* So does that there is no good picture, unless names are still to come through a pipe. */
+/* It is also reported now if there is no good picture at all, unless names are still to come
+ * through a pipe. */
 static enum emu_status take_first(struct streaming *x)
 {
     enum emu_status s;
@@ -391,8 +393,9 @@ static enum emu_status compile(struct streaming *x)
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
         return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
-    /* Files come first, because mistakes in them show at once. The file of an earlier run says
-     * which pictures are left; it is not changed before the network is ready to make more results.
+    /* Files are opened first, so that mistakes in their names are reported at once. The file of an
+     * earlier run says which pictures are left; it is not changed before the network is ready to
+     * make more results.
      */
     TRY(profile_files_open(x->q, &x->profile));
     TRY(open_results(x));
@@ -415,7 +418,7 @@ static FILE *answer_file(const struct streaming *x)
     return x->q->output && !strcmp(x->q->output, "-") ? stderr : stdout;
 }
 
-/* What is asked for and a change. */
+/* The network with the request's options, and with one change. */
 static enum emu_status compile_changed(void *ctx, const struct request *q, const struct arch *a,
                                        int *fits, uint64_t *need)
 {

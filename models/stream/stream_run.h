@@ -1,8 +1,9 @@
 /* stream_run.h - a network that takes batch after batch of pictures from the host, with a record of
  * what each batch spent its time on.
  *
- * Callbacks ask for pictures and take results, in order, on the thread of stream_run(), so a stream
- * may be longer than memory: only 2 depth + 2 batches are held, which IO tiles may still ask for.
+ * Callbacks ask for pictures and take results, in order, on the thread of stream_run(). A stream
+ * may be longer than memory, because only the 2 depth + 2 batches are held that IO tiles may still
+ * ask for.
  */
 #ifndef MODELS_STREAM_RUN_H
 #define MODELS_STREAM_RUN_H

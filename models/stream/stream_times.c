@@ -81,9 +81,9 @@ static void note_consensus(struct stream_times *t, const struct machine_superste
         b->computing = s->end;
 }
 
-/* With buffers: a join, a consensus, and so on in turn. At the end two consensuses may follow each
- * other, with no superstep of the network between them: the first leaves the steps of the buffers,
- * the second the loop around them. */
+/* With buffers, joins and consensuses take turns. At the end two consensuses may follow each other,
+ * with no superstep of the network between them: the first leaves the steps of the buffers, the
+ * second the loop around them. */
 static void watch_ahead(struct stream_times *t, const struct machine_superstep *s)
 {
     int again = t->consensus && s->release == t->last;

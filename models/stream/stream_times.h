@@ -1,5 +1,5 @@
-/* stream_times.h - finds out when each batch was where, from what the machine and the host link
- * report during a run.
+/* stream_times.h - finds out when each batch was on the link, in IO tiles and computed, from what
+ * the machine and the host link report during a run.
  *
  * With IO tiles all tiles meet in wide syncs, whose order the program of prefetch_op.c fixes: for
  * each batch a join, then the consensus whether there is a next one; with depth 0 the consensus,

@@ -54,7 +54,7 @@ static enum emu_status refuse_name(const struct request *q, const char *name)
                 q->command->is_parameter && q->known ? ", or a parameter of the program" : "");
 }
 
-/* A field that nothing in a sweep reads would give equal points without a word. */
+/* Refuses a field that nothing in a sweep reads, since all its points would be equal. */
 static enum emu_status check_field(const struct arch_field *f)
 {
     if (f->min == f->max && f->type != ARCH_TYPE_text)
@@ -292,7 +292,7 @@ static enum emu_status add_fixed(const struct request *q, unsigned param, uint64
     return add_choice(&out->axis[out->axes - 1], text, strlen(text), &number);
 }
 
-/* All points lie at the only choice of the axes that came after the first ones. */
+/* On axes that were added later, each with a single choice, all points have that choice. */
 static enum emu_status widen_points(uint32_t before, struct sweep_axes *out)
 {
     uint32_t *old = out->choice;

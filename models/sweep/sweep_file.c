@@ -98,7 +98,7 @@ static void add_points(struct definition *d, const struct sweep_axes *a)
     define(d, "points", points);
 }
 
-/* The contents of files, of which the command line has only the names. */
+/* The contents of files: the command line has their names only. */
 static void add_file(struct definition *d, const char *name, const char *path)
 {
     struct hash128 hash;
@@ -133,7 +133,7 @@ static enum emu_status make_definition(const struct sweep *s, struct definition 
 struct comparison {
     const struct sweep_file *f;
     struct definition *d;
-    int other_points; /* said last: what makes them others is easier to read */
+    int other_points; /* named last: differences that are easier to read come first */
 };
 
 static enum emu_status compare_row(void *ctx, const struct profile_cursor *c)

@@ -16,7 +16,8 @@
 
 enum { CATEGORIES_MAX = 64 };
 
-/* An image and what it is of; all owned but the measurer and the point. */
+/* An image and the network or program from which it is made. Everything is owned but the measurer
+ * and the point. */
 struct image_at_work {
     struct sweep_measurer *m;
     const struct sweep_point *p; /* the first of those that have the image */
@@ -50,7 +51,7 @@ static void note_stage(struct image_at_work *w, const char *stage, struct timesp
 
 /* ---- the network ---- */
 
-/* What the network of a point hangs on. Owned; NULL when out of memory. */
+/* All options that decide about the network of a point, as text. Owned; NULL when out of memory. */
 static char *source_key(const struct request *q)
 {
     char *text = NULL;
@@ -301,7 +302,7 @@ static enum emu_status put_engine(const struct run *r, json_t *o)
 
 /* ---- runs ---- */
 
-/* Errors that are of the host. */
+/* Whether an error is the host's, and not the point's. */
 static int is_of_host(enum emu_status s)
 {
     return s == EMU_NO_MEMORY || s == EMU_IO;

@@ -26,9 +26,9 @@ void sweep_measurer_free(struct sweep_measurer *m);
 typedef enum emu_status sweep_result_visit(void *ctx, json_t *result);
 
 /* Compiles the image of the first of these points, or finds it in the cache, and runs it for each
- * of them. All have the same image and different cycles. What does not fit, faults or cannot be
- * built is a result. Uses one thread. Errors: EMU_NO_MEMORY, EMU_IO: of the host, not of the
- * points; those of visit. */
+ * of them. All have the same image and different cycles. A point that does not fit, faults or
+ * cannot be built is a result, too. Uses one thread. Errors: EMU_NO_MEMORY, EMU_IO: of the host,
+ * not of the points; those of visit. */
 enum emu_status sweep_measure(struct sweep_measurer *m, const uint32_t *point, size_t points,
                               sweep_result_visit *visit, void *ctx) EMU_MUST_CHECK;
 

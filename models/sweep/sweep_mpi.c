@@ -20,8 +20,8 @@ int sweep_mpi_asked(void)
 #include <time.h>
 #include <unistd.h>
 
-/* Everybody tells everybody who listens that it is alive; who is not heard of is dead. Rank 0 may
- * wait for its disk. */
+/* Every rank tells the others regularly that it is alive; a rank that stays silent counts as dead.
+ * The time is long because rank 0 may wait for its disk. */
 enum { RELAY_MS = 20, ALIVE_S = 1, SILENCE_S = 15, MANAGER_SILENCE_S = 60, HEAD_BYTES = 4 };
 
 static int my_rank, all_ranks = 1, began, anybody_dead;
@@ -216,7 +216,7 @@ enum emu_status sweep_mpi_relay(const struct sweep *s, unsigned workers)
     }
     if (st == EMU_OK)
         st = relay(&r);
-    anybody_dead |= st != EMU_OK; /* the others go on without this rank */
+    anybody_dead |= st != EMU_OK; /* the other ranks go on without this one */
     for (unsigned i = 0; i < r.workers; i++)
         sweep_worker_end(&r.worker[i]);
     emu_free(r.worker);

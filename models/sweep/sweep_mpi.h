@@ -19,8 +19,8 @@ enum emu_status sweep_mpi_begin(void) EMU_MUST_CHECK;
 unsigned sweep_mpi_rank(void);  /* 0: it manages */
 unsigned sweep_mpi_ranks(void); /* 1 without MPI */
 
-/* What a rank other than 0 does until rank 0 has enough of it. workers: processes that it forks.
- * EMU_IO, EMU_NO_MEMORY. */
+/* What a rank other than 0 does until rank 0 ends it. workers: processes that it forks. EMU_IO,
+ * EMU_NO_MEMORY. */
 enum emu_status sweep_mpi_relay(const struct sweep *s, unsigned workers) EMU_MUST_CHECK;
 
 /* Messages of rank 0 to workers of other ranks and from them; a worker counts from 0. */

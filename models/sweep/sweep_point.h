@@ -12,7 +12,7 @@ struct sweep_point {
     struct arch arch;
 };
 
-/* Everything about a sweep that follows from its command line. */
+/* What the command line says of a sweep. */
 struct sweep {
     const struct request *q; /* borrowed */
     struct sweep_axes axes;

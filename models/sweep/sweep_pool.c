@@ -29,7 +29,7 @@ struct sweep_job {
     enum { JOB_WAITS, JOB_RUNS, JOB_OVER } state;
 };
 
-/* Somebody who works, here or elsewhere. */
+/* A worker, on this machine or another one. */
 struct worker_link {
     struct sweep_worker local; /* fd -1: elsewhere, or it has ended */
     struct sweep_remote remote;
@@ -140,7 +140,7 @@ static void end_job(struct worker_pool *p, struct sweep_job *j)
         p->given_up += p->s->image_of[i] == j->image && !p->f->done[i];
 }
 
-/* The host failed whoever had the job: the other points may still be possible. */
+/* The host failed the worker that had the job; the job's other points may still be possible. */
 static void give_up(struct worker_pool *p, struct worker_link *l, const char *why)
 {
     struct sweep_job *j = l->job == NO_JOB ? NULL : &p->job[l->job];
@@ -154,7 +154,8 @@ static void give_up(struct worker_pool *p, struct worker_link *l, const char *wh
     end_job(p, j);
 }
 
-/* Whoever had the job is dead: somebody else gets it, unless it was too often. */
+/* The worker that had the job is dead: another one gets the job, unless that has happened too
+ * often. */
 static void return_job(struct worker_pool *p, struct worker_link *l, const char *why)
 {
     struct sweep_job *j = l->job == NO_JOB ? NULL : &p->job[l->job];

@@ -1,6 +1,6 @@
-/* sweep_pool.h - who works on a sweep: processes of this machine and, under mpirun, of others. One
- * process manages: it alone has the file, gives out images, and takes results. Whoever dies is
- * replaced, and what it had is given to another one.
+/* sweep_pool.h - the workers of a sweep: processes of this machine and, under mpirun, of others.
+ * One process manages: it alone has the file, gives out images, and takes results. A worker that
+ * dies is replaced, and its points are given to another one.
  */
 #ifndef MODELS_SWEEP_POOL_H
 #define MODELS_SWEEP_POOL_H

@@ -1,9 +1,9 @@
 /* system.h - a network on a machine: compiled or found in the cache, loaded, fed, run, read,
  * billed.
  *
- * Whoever runs a network says what graph, what machine and how it is lowered, and from then on
- * names values of the graph; where they lie on which chip, and whether the program was compiled now
- * or long ago, is known here alone. A system has one stage so far: the whole graph on one chip.
+ * The caller gives a graph, a machine and how to lower the graph, and from then on names values of
+ * the graph. Where these lie on which chip, and whether the program was compiled now or came from
+ * the cache, is known here alone. A system has one stage so far: the whole graph on one chip.
  */
 #ifndef MODELS_SYSTEM_H
 #define MODELS_SYSTEM_H
@@ -23,12 +23,12 @@ struct system_options {
      * NULL: it is ready. */
     enum emu_status (*ready)(void *ctx);
     void *ctx;
-    struct progress
-        *progress; /* of the caller, borrowed: compiling is no time of what it does; NULL */
+    struct progress *progress; /* the caller's, borrowed, or NULL: told about compiling, so that its
+                                  time is counted apart */
 };
 
-/* Who says which batches of an open loop there are: asked in no order, but for each again only what
- * was said before. An error ends the run with it. */
+/* Says which batches of an open loop there are. It is asked in any order, and must give the same
+ * answer each time for a batch. An error ends the run with it. */
 struct system_batches {
     void *ctx;
     enum emu_status (*has)(void *ctx, uint64_t batch, int *has);
@@ -56,12 +56,13 @@ void system_init(struct system *s, const struct arch *a, const struct op_graph *
                  const struct system_options *o);
 void system_free(struct system *s);
 
-/* Takes the program from the cache. in: what it is there by; what it points to is borrowed until
+/* Takes the program from the cache. in: its key there; the key's pointers are borrowed until
  * system_keep(). for_timing: only the timing engine is to run it. Returns 0 when it is not there,
  * or not whole. */
 int system_find(struct system *s, const struct net_cache_input *in, int for_timing);
-/* The same by the graph itself, which is ready, and the options; of `in` choice, net, model and
- * request name the entry for people, with `what` before them. Progress says that it was found. */
+/* The same, with the graph itself, which must be ready, and the options as the key. choice, net,
+ * model and request of `in` only name the entry for people, with `what` in front. Progress says
+ * that it was found. */
 int system_find_ready(struct system *s, const struct net_cache_input *in, const char *what,
                       int for_timing);
 /* Makes the graph ready, plans and compiles. EMU_OK also for a network that does not fit
@@ -77,8 +78,8 @@ const struct image *system_image(const struct system *s);
 enum emu_status system_note(struct system *s, const char *name, const char *text) EMU_MUST_CHECK;
 /* Of a program that was compiled now; NULL: it was found, or given up. Borrowed. */
 struct compiled *system_compiled(const struct system *s);
-/* Fills s->layers, without cycles; of a program that was found they are there. Also for one that
- * does not fit. Errors: those of op_bill_init(). */
+/* Fills s->layers, without cycles; for a program that was found they are filled already. Also for
+ * one that does not fit. Errors: those of op_bill_init(). */
 enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
 /* Keeps a program that was compiled, if there is a cache and it fits, under what system_find()
  * looked for; before anything is written into its image. names: of the weights' tensors, NULL
@@ -87,18 +88,18 @@ enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
 void system_keep(struct system *s, const char *names, json_t *more);
 /* What was kept with a program that was found; borrowed. NULL: nothing, or it was compiled. */
 const json_t *system_more(const struct system *s);
-/* Of a network that was not found: what it is known to need, since it was compiled before and did
- * not fit; 0: nothing is known. */
+/* For a network that was not found, but did not fit when it was compiled before: the bytes that it
+ * needs; 0: nothing is known. */
 uint64_t system_known_need(const struct system *s);
-/* Keeps what a network needs that was built and does not fit. EMU_IO, EMU_NO_MEMORY: it is not
- * kept. */
+/* Keeps how much memory a network needs that was built and does not fit. EMU_IO, EMU_NO_MEMORY: it
+ * is not kept. */
 enum emu_status system_keep_need(const struct system *s) EMU_MUST_CHECK;
 /* Another machine for the same program: image_set_arch(). */
 enum emu_status system_set_arch(struct system *s, const struct arch *a) EMU_MUST_CHECK;
 
 /* ---- values ---- */
 
-/* What an input, state or output is made of on the chip, */
+/* The type of an input, state or output on the chip, */
 enum elem system_elem(const struct system *s, uint32_t value);
 /* whether it comes and goes by a stream, a transfer for each batch, */
 int system_is_streamed(const struct system *s, uint32_t value);
@@ -111,8 +112,9 @@ enum emu_status system_pack(const struct system *s, uint32_t value, const struct
 
 /* ---- runs ---- */
 
-/* Loads the program into a machine. Where an overflow or a range is looked for in a program that
- * was found, it is compiled after all when there is one. Errors: those of session_new(). */
+/* Loads the program into a machine. If overflows or ranges are asked for and one occurs in a
+ * program from the cache, the program is compiled after all to say where. Errors: those of
+ * session_new(). */
 enum emu_status system_start(struct system *s, const struct session_options *o) EMU_MUST_CHECK;
 /* The machine is gone; another may be started. */
 void system_stop(struct system *s);

@@ -1,5 +1,5 @@
-/* system_ends.h - the host's ends of a program: what each input and output of its graph is on the
- * chip, as far as whoever writes and reads numbers must know.
+/* system_ends.h - the host's ends of a program: what must be known of each input and output of the
+ * graph to write and read its numbers on the chip.
  */
 #ifndef MODELS_SYSTEM_ENDS_H
 #define MODELS_SYSTEM_ENDS_H

@@ -289,7 +289,7 @@ static enum emu_status train(struct training *t)
     if (t->test_data && !training_chip_fits(&t->test_chip))
         return report_unfit(t, &t->test_chip);
     TRY(training_know_passes(t));
-    if (t->image) /* while nothing is written into it */
+    if (t->image) /* as long as the image has no inputs */
         keep_programs(t);
     TRY(write_image(t));
     TRY(begin_machines(t));

@@ -1,4 +1,4 @@
-/* train_average.c - averages in f64 of what a chip has after each epoch. */
+/* train_average.c - averages in f64 of the states that a chip has after each epoch. */
 #include "models/train/train_average.h"
 
 #include <string.h>

@@ -23,7 +23,8 @@ enum emu_status train_average_new(const struct op_graph *g, double share,
                                   struct train_average *out) EMU_MUST_CHECK;
 void train_average_free(struct train_average *a); /* a may be all zero */
 
-/* share of the old averages and 1 - share of what chip has now; the first time: what it has now. */
+/* The new averages are `share` of the old ones plus 1 - share of the chip's present states; the
+ * first time they are the present states. */
 enum emu_status train_average_take(struct train_average *a, struct train_chip *chip) EMU_MUST_CHECK;
 /* Gives the states of a chip the averages of the same name. */
 enum emu_status train_average_give(const struct train_average *a,

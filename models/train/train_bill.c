@@ -31,8 +31,8 @@ static enum train_pass pass_of_node(const struct op_node *n)
                                                : PASS_FORWARD;
 }
 
-/* By scope: those of nodes (lowered_group.scope) and those in them. What belongs to no node is done
- * for parameters. The caller frees it. */
+/* By scope: those of nodes (lowered_group.scope) and those in them. Work that belongs to no node is
+ * done for parameters. The caller frees it. */
 static enum emu_status passes_of_scopes(const struct train_chip *t, uint8_t **out)
 {
     static const struct {
@@ -231,7 +231,8 @@ static int has_supersteps(const struct record *r, size_t supersteps)
     return r && found >= supersteps;
 }
 
-/* What IO tiles send when the others, with their last superstep, have done the step. */
+/* Adds the end of the step: IO tiles may still send after the last superstep of the compute tiles.
+ */
 static void add_rest(const struct record *r, size_t last, struct train_bill *out)
 {
     uint64_t end = record_at(r, last)->end, latest = end;

@@ -14,8 +14,8 @@ enum train_pass {
 };
 const char *train_pass_name(enum train_pass p);
 
-/* A superstep counts for the pass that computes in it first, an exchange without for the one that
- * fetches. */
+/* A superstep counts for the pass that computes in it first; if none computes, for the pass that
+ * fetches in its exchange. */
 struct pass_bill {
     uint32_t supersteps;
     uint64_t cycles, exchange, compute; /* the rest are waits and syncs */

@@ -15,7 +15,7 @@ struct train_chip_options {
     const char *what;
     int for_timing;            /* only the timing engine is to run it */
     struct progress *progress; /* as in struct system_options */
-    double loss_scale;         /* what the loss is multiplied with before its gradients are made */
+    double loss_scale;         /* the factor of the loss before its gradients are made */
     int dynamic_scale;         /* it is the first one */
     uint64_t seed;             /* of everything that is drawn */
     uint32_t batches;          /* micro batches of a step, in a loop on the chip; 0: one */
@@ -42,7 +42,7 @@ struct loss_scale {
 };
 enum { LOSS_SCALE_GROWS = 2000, LOSS_SCALE_MAX = 32768 /* it is an f16 */ };
 
-/* Where the micro batches of a step come from, and who is told what has become of them. */
+/* Gives the micro batches of a step, and gets their results. */
 struct train_feed {
     void *ctx;
     /* The pictures and targets of the next one, of the shapes of the step's inputs, borrowed until
@@ -90,8 +90,8 @@ struct train_chip {
 enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
                                const struct train_step *step, const struct train_chip_options *o,
                                struct train_chip *out) EMU_MUST_CHECK;
-/* Compiles one that does not fit and was not compiled for that reason: for those who want to say
- * why. Errors: those of system_build(). */
+/* Compiles a step that was not compiled because it is known not to fit, so that a report can say
+ * why it does not. Errors: those of system_build(). */
 enum emu_status train_chip_build(struct train_chip *t) EMU_MUST_CHECK;
 void train_chip_free(struct train_chip *t); /* t may be all zero */
 /* Loads the program into a machine and gives all states their numbers; those without any are 0. */

@@ -1,6 +1,7 @@
 /* train_chip_stream.c - the host's end of the streams of a step: asks the feed for the next micro
- * batch when the chip does, and hands on what comes back. IO tiles ask for it while the one before
- * is computed, so with the last one of a step for the first of the next. */
+ * batch when the chip does, and hands on what comes back. IO tiles ask for a micro batch while the
+ * one before it is computed. So during the last micro batch of a step they ask for the first one of
+ * the next step. */
 #include <string.h>
 
 #include "models/train/train_chip.h"
@@ -44,8 +45,8 @@ static enum emu_status pack(const struct train_chip *t, uint32_t value, uint8_t 
                        out, bytes);
 }
 
-/* The bytes of a transfer: of a micro batch; zeros when there is none; or no numbers, of which no
- * state becomes anything, when a step has begun and there is none. */
+/* The bytes of a transfer. If the feed has ended they are zeros or, within a step that has begun,
+ * NaN, so that the step changes no state. */
 static enum emu_status fill(const struct train_chip *t, uint32_t value, void *data)
 {
     uint8_t *packed;

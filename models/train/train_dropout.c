@@ -77,9 +77,9 @@ static enum emu_status masked(struct op_graph *g, const struct op_node *of, doub
 
 /* ---- places ---- */
 
-/* Which input of an addition is the residual branch: the one that a node of its block makes, when
- * the other one comes from outside; the first block has none (its share is 0); -1: the addition is
- * none of that kind. */
+/* Which input of an addition is the residual branch: the one that a node of the same block makes,
+ * if the other input comes from outside the block. -1: it is no such addition. The first block has
+ * none, since its share is 0. */
 static int branch_of(const struct op_pass *p, const struct op_node *n)
 {
     int made[2];

@@ -100,7 +100,7 @@ static enum emu_status batch_done(void *ctx, double loss, const struct op_tensor
     return EMU_OK;
 }
 
-/* What a step with numbers that are none leads to. samples: of the epoch, before the step. */
+/* Decides what follows from a step with NaN or infinity. samples: of the epoch, before the step. */
 static enum emu_status overflowed(struct training *t, const struct train_row *r, uint64_t samples)
 {
     enum { IN_A_ROW = 50 };

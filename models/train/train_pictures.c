@@ -6,7 +6,8 @@
 #include "models/ask/model_request.h"
 #include "models/ask/net_pictures.h"
 
-/* Of smaller pictures a drawn piece says nothing, and many mean another thing mirrored: digits. */
+/* In smaller pictures a drawn piece shows too little, and many mean something else when mirrored,
+ * as digits do. */
 enum { AUGMENTED_FROM = 64 };
 
 const char *train_augment_name(enum augment a)

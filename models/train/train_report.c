@@ -1,4 +1,5 @@
-/* train_report.c - what a training tells: a line now and then, one for each epoch, the answer. */
+/* train_report.c - the output of a training: lines of progress, one line for each epoch, the
+ * answer. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@ enum train_schedule_kind {
     SCHEDULE_STEP,        /* times `factor` after each `every` steps */
     SCHEDULE_EXPONENTIAL, /* the same, in between, too: factor^(step / every) */
     SCHEDULE_POLYNOMIAL,  /* (1 - share of all steps)^2 */
-    SCHEDULE_COSINE       /* half a wave, down to 0 at the last step */
+    SCHEDULE_COSINE       /* half a cosine wave, down to 0 at the last step */
 };
 
 struct train_schedule {

@@ -58,9 +58,9 @@ uint32_t train_source_batch(const struct train_source *s);
 enum train_init {
     /* As torchvision does: convolutions normal, the classifier up to 1 / sqrt(classes). */
     INIT_NORMAL,
-    /* As TensorFlow does, with which EfficientNets were published: convolutions normal, but what is
-     * beyond two deviations is drawn again, and the variance as said; the classifier up to
-     * sqrt(6 / (inputs + classes)). */
+    /* As TensorFlow does, in which EfficientNets were published: convolutions normal, but numbers
+     * beyond two deviations are drawn again, with the variance above; the classifier up to sqrt(6 /
+     * (inputs + classes)). */
     INIT_TRUNCATED
 };
 /* What --init says; else that of the network's publication: truncated for networks with group

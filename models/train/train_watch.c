@@ -20,7 +20,7 @@ static enum emu_status find_first(const struct train_chip *w, char where[256])
     return EMU_OK;
 }
 
-/* What decides what the step computes. */
+/* Copies everything on which the step's results depend. */
 static enum emu_status set_as(struct train_chip *from, struct train_chip *to)
 {
     to->seed = from->seed;

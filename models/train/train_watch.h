@@ -1,4 +1,4 @@
-/* train_watch.h - where a step first made what is no number. */
+/* train_watch.h - finds the node in which a step first made NaN or infinity. */
 #ifndef MODELS_TRAIN_WATCH_H
 #define MODELS_TRAIN_WATCH_H
 

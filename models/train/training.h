@@ -1,7 +1,7 @@
 /* training.h - everything that `superstep train` makes on the way; for models/train, and for
  * models/api, which begins one in the same way.
  *
- *   training_open.c     a request to a training that is compiled: options, network, programs
+ * training_open.c from a request to a training that is compiled: options, network, programs
  *   cmd_train.c         the command: data, files; what is told when
  *   train_loop.c        epochs, steps, evaluations, checkpoints
  *   train_report.c      the answer
@@ -52,8 +52,8 @@ struct training {
     struct train_chip_options chip_options; /* of the step */
     struct train_chip chip, test_chip;      /* owned; test_chip is all zero without test data */
     int tries; /* 1: only whether programs fit is wanted (fit_search.h) */
-    /* Bytes of the tile that needs most of steps that were compiled and do not fit; 0: of none. On
-     * machines with less memory they are not compiled again. */
+    /* For steps that were compiled and do not fit, the bytes of the tile that needs most; 0: there
+     * is none. On machines with less memory they are not compiled again. */
     struct {
         uint64_t plain;     /* nothing is computed again */
         uint64_t beside_io; /* the other tiles are for IO */

@@ -35,7 +35,7 @@ static uint64_t param_index(const struct named_program *p, const char *name)
     return 0;
 }
 
-/* What a layer took, and what the vendor's model has for its three passes; both are added. */
+/* Runs a layer and adds its cycles, and those of the vendor's model for its three passes. */
 static enum emu_status run_session_of(const struct named_program *p, struct session *s, void *state,
                                       double sum[2])
 {

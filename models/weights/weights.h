@@ -55,8 +55,8 @@ void weights_attach(const struct weights *w, struct net *n);
  * its place in the network. */
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
 
-/* Values for programs of which only the cycles count: biases and variances are 1, all else stays 0,
- * so that operations leave out what they leave out for trained parameters, and nothing more. */
+/* Values for programs of which only the cycles count: biases and variances are 1, all else stays 0.
+ * Thus no operation is left out that trained parameters would need. */
 void weights_blank(struct weights *w);
 
 /* Reads all parameters from a safetensors file (F32, F16, BF16) with torchvision's or timm's names.
@@ -70,8 +70,8 @@ enum emu_status weights_read(struct weights *w, const struct net *n, const char 
 /* The same from memory; name is for messages. */
 enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,
                                    size_t bytes, const char *name, FILE *list) EMU_MUST_CHECK;
-/* By whose names the tensors of a file are called for this network: as weights.names after reading
- * it, without its numbers. *out is a constant. EMU_IO, EMU_BAD_FILE (no safetensors file),
+/* Whose names the tensors of a file have for this network, as weights.names says after reading it;
+ * the numbers are not read. *out is a constant. EMU_IO, EMU_BAD_FILE (no safetensors file),
  * EMU_NO_MEMORY. */
 enum emu_status weights_family(const struct net *n, const char *path,
                                const char **out) EMU_MUST_CHECK;
