@@ -215,9 +215,9 @@ install: $(B)/superstep $(SHARED) ## install program, libraries, headers, pages 
 	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(ABI) $(B)/superstep $(LIB) $(SHARED)
 
 uninstall: ## remove what install put below PREFIX
-	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep share/doc/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(ABI) lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1 share/bash-completion/completions/superstep share/zsh/site-functions/_superstep
+	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep share/superstep share/doc/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(ABI) lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1 share/bash-completion/completions/superstep share/zsh/site-functions/_superstep
 
-check-install: $(B)/superstep ## install into an empty folder, build a program against it in C and C++, uninstall
+check-install: $(B)/superstep ## install into an empty folder, use it from C, C++ and Python, uninstall
 	$(Q)CC="$(CC)" tests/installed.sh MODE=$(MODE) OPT="$(OPT)" CC="$(CC)"
 
 check-alone: $(B)/superstep ## the program alone, in an empty root

@@ -6,7 +6,7 @@ all=$(git ls-files -co --exclude-standard)
 {
     printf '%s\n' "$all" | sed 's|.*/||; s|^|file |'
     # What a source defines or calls counts as known: functions of libc and libraries too.
-    printf '%s\n' "$all" | grep -E '\.([chS]|inc|def)$' | xargs sed -e 's|//.*||' -e 's|/\*.*\*/||' -e '/^ *\/\*/,/\*\//d' -e '/^ \* /d' |
+    printf '%s\n' "$all" | grep -E '\.([chS]|inc|def|py)$' | xargs sed -e 's|//.*||' -e 's|/\*.*\*/||' -e '/^ *\/\*/,/\*\//d' -e '/^ \* /d' |
         grep -oE '[A-Za-z_][A-Za-z0-9_]* *\(' | tr -d ' (' | sort -u | sed 's/^/function /'
     printf '%s\n' "$all" | grep -E '\.md$|\.([chS]|inc|def|isa)$|Makefile|\.sh$' | xargs awk '
         FNR == 1 { comment = FILENAME ~ /\.md$/; page = comment; script = FILENAME ~ /(\.sh|Makefile|\.isa)$/; fence = 0 }

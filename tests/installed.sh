@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs into an empty folder, builds programs outside the tree against it, in C and in C++, with the shared and the static library, runs
-# them, and removes all again.
+# them, uses it from Python (python.sh), and removes all again.
 #   installed.sh MAKE-ARGUMENTS...
 cd "$(dirname "$0")/.." || exit 2
 to=$(mktemp -d) && trap 'rm -rf "$to"' EXIT && trap 'exit 130' INT TERM || exit 2
@@ -90,6 +90,7 @@ for code in cube.o cube.a; do
     "$to/own" "$to/$code" | grep -q '^0 of 1000 wrong' || bad "wrong answer with $code"
 done
 
+tests/python.sh "$to/usr" || exit 1
 make --no-print-directory "$@" uninstall PREFIX="$to/usr" >/dev/null
 left=$(find "$to/usr" ! -type d)
 [ -z "$left" ] || bad "uninstall leaves" $left

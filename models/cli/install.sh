@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the program, the libraries, their headers, a pkg-config file, the man page, the pages of docs/, and completion for bash and zsh.
+# Installs the program, the libraries, their headers, a pkg-config file, the module for Python, the man page, the pages of docs/, and completion for bash and zsh.
 #   install.sh PREFIX VERSION ABI PROGRAM LIBRARY.a LIBRARY.so      below $DESTDIR
 set -e
 cd "$(dirname "$0")/../.."
@@ -18,6 +18,7 @@ done
 find docs -type f ! -path 'docs/man/*' | while read -r page; do
     install -D -m 644 "$page" "$to/share/doc/superstep/${page#docs/}"
 done
+install -D -m 644 models/python/superstep.py "$to/share/superstep/python/superstep.py"
 sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" docs/man/superstep.pc.in >"$to/lib/pkgconfig/superstep.pc"
 
 # The headers that superstep.h needs, at their places in the tree.

@@ -1,7 +1,7 @@
 /* compiler.h - tensors, vertices and control flow in, an image for every tile out. Users of the
  * compiler include only this.
  *
- *   graph_new, graph_variable, tensor_..., graph_map...   variables, views of them, where they live
+ *   graph_new, graph_variable, tensor_..., graph_map...   variables, their views and places
  *   graph_compute_set, graph_vertex, vertex_...           work on tiles
  *   program_...                                           what happens in which order
  *   graph_compile                                         image, memory, report
