@@ -12,7 +12,7 @@ while read -r most table; do
 done <<END
 60 emu/isa/insn.def
 60 emu/isa/csr.def
-470 emu/arch/arch_fields.def
+72 emu/arch/arch_fields.def
 100 emu/cli/options_emu.def
 60 programs/cli/options_programs.def
 50 models/ask/options_models.def

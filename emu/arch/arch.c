@@ -17,29 +17,29 @@ enum column { COLUMN_mk1, COLUMN_mk2, COLUMN_bow, COLUMN_c600, COLUMN_toy };
 static const struct arch presets[] = {
     {
         .base = "mk1",
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = mk1,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = mk1,
 #include "emu/arch/arch_presets.def"
     },
     {
         .base = "mk2",
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = mk2,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = mk2,
 #include "emu/arch/arch_presets.def"
     },
     {
         .base = "bow",
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = bow,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = bow,
 #include "emu/arch/arch_presets.def"
     },
     {
         .base = "c600",
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = c600,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = c600,
 #include "emu/arch/arch_presets.def"
     },
     {
         .base = "toy4",
 #define TOY_NAME                               "toy4"
 #define TOY_TILES                              4
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = toy,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = toy,
 #include "emu/arch/arch_presets.def"
 #undef TOY_NAME
 #undef TOY_TILES
@@ -48,7 +48,7 @@ static const struct arch presets[] = {
         .base = "toy16",
 #define TOY_NAME                               "toy16"
 #define TOY_TILES                              16
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = toy,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = toy,
 #include "emu/arch/arch_presets.def"
 #undef TOY_NAME
 #undef TOY_TILES
@@ -57,12 +57,15 @@ static const struct arch presets[] = {
         .base = "toy64",
 #define TOY_NAME                               "toy64"
 #define TOY_TILES                              64
-#define VALUE(field, mk1, mk2, bow, c600, toy) .field = toy,
+#define VALUE(place, mk1, mk2, bow, c600, toy) place = toy,
 #include "emu/arch/arch_presets.def"
 #undef TOY_NAME
 #undef TOY_TILES
     },
 };
+
+_Static_assert((int)ARCH_NUMBER_COUNT <= (int)ARCH_NUMBERS_MAX,
+               "struct arch has room for all numbers");
 
 /* Every field has one row in arch_presets.def: a missing row changes this sum, a second one warns
  * above. */
@@ -72,26 +75,32 @@ enum {
 #include "emu/arch/arch_fields.def"
 #undef FIELD
     ,
-#define VALUE(field, mk1, mk2, bow, c600, toy) +1
+#define VALUE(place, mk1, mk2, bow, c600, toy) +1
     VALUE_ROWS = 0
 #include "emu/arch/arch_presets.def"
 };
 _Static_assert(FIELD_ROWS == VALUE_ROWS, "arch_presets.def has one row per field");
 
+#define PLACE_MEMBER(name) offsetof(struct arch, name), sizeof(((struct arch *)0)->name)
+#define PLACE_NUMBER(name) offsetof(struct arch, number[ARCH_NUMBER_##name]), sizeof(uint64_t)
+
 static const struct arch_field fields[ARCH_FIELD_COUNT] = {
-#define FIELD(name_, type_, unit_, min_, max_, stage_, mark_, source_, doc_)                       \
+#define MEMBER(name, ...) ROW(name, PLACE_MEMBER(name), __VA_ARGS__)
+#define NUMBER(name, ...) ROW(name, PLACE_NUMBER(name), __VA_ARGS__)
+#define ROW(...)          ROW_AT(__VA_ARGS__)
+#define ROW_AT(name_, offset_, bytes_, type_, unit_, min_, max_, stage_, mark_, source_, doc_)     \
     [ARCH_FIELD_##name_] = { .name = #name_,                                                       \
                              .unit = unit_,                                                        \
                              .source = source_,                                                    \
                              .doc = doc_,                                                          \
                              .type = ARCH_TYPE_##type_,                                            \
-                             .offset = (uint32_t)offsetof(struct arch, name_),                     \
+                             .offset = (uint32_t)(offset_),                                        \
+                             .bytes = (uint32_t)(bytes_),                                          \
                              .stage = ARCH_STAGE_##stage_,                                         \
                              .mark = MARK_##mark_,                                                 \
                              .min = min_,                                                          \
                              .max = max_ },
 #include "emu/arch/arch_fields.def"
-#undef FIELD
 };
 
 static const struct {
@@ -129,6 +138,11 @@ size_t arch_preset_count(void)
 const char *arch_preset_name(size_t i)
 {
     return i < EMU_COUNT_OF(presets) ? presets[i].name : NULL;
+}
+
+size_t arch_field_count(void)
+{
+    return ARCH_FIELD_COUNT;
 }
 
 const struct arch_field *arch_field_at(size_t i)
@@ -197,25 +211,15 @@ static const void *field_pointer(const struct arch *a, size_t i)
 uint64_t arch_field_number(const struct arch *a, size_t i)
 {
     uint64_t v64 = 0;
-    uint32_t v32;
+    uint32_t v32 = 0;
 
-    if (!a || i >= ARCH_FIELD_COUNT)
+    if (!a || i >= ARCH_FIELD_COUNT || fields[i].type == ARCH_TYPE_text)
         return 0;
-    switch (fields[i].type) {
-    case ARCH_TYPE_text:
-        break;
-    case ARCH_TYPE_u64:
+    if (fields[i].bytes == sizeof(v64))
         memcpy(&v64, field_pointer(a, i), sizeof(v64));
-        break;
-    case ARCH_TYPE_u32:
-    case ARCH_TYPE_hex:
-    case ARCH_TYPE_kind:
-    case ARCH_TYPE_clash:
+    else
         memcpy(&v32, field_pointer(a, i), sizeof(v32));
-        v64 = v32;
-        break;
-    }
-    return v64;
+    return v64 + v32;
 }
 
 void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
@@ -353,17 +357,23 @@ void arch_field_expected(size_t i, char *out, size_t bytes)
     }
 }
 
-int arch_field_store_number(struct arch *a, size_t i, uint64_t v)
+static void store(struct arch *a, const struct arch_field *f, uint64_t v)
 {
-    const struct arch_field *f = &fields[i];
     uint32_t v32 = (uint32_t)v;
 
-    if (arch_type_is_written(f->type) || v < f->min || v > f->max)
-        return -1;
-    if (f->type == ARCH_TYPE_u64)
+    if (f->bytes == sizeof(v))
         memcpy((char *)a + f->offset, &v, sizeof(v));
     else
         memcpy((char *)a + f->offset, &v32, sizeof(v32));
+}
+
+int arch_field_store_number(struct arch *a, size_t i, uint64_t v)
+{
+    const struct arch_field *f = &fields[i];
+
+    if (arch_type_is_written(f->type) || v < f->min || v > f->max)
+        return -1;
+    store(a, f, v);
     if (i == ARCH_FIELD_tiles)
         arch_exchange_make_room(a);
     return 0;
@@ -378,7 +388,7 @@ int arch_field_store_text(struct arch *a, size_t i, const char *s, size_t n)
 
     for (uint32_t k = 0; word && k < count; k++)
         if (strlen(word[k]) == n && memcmp(word[k], s, n) == 0) {
-            memcpy(dst, &k, sizeof(k));
+            store(a, f, k);
             if (f->type == ARCH_TYPE_kind)
                 arch_exchange_make_room(a);
             return 0;
@@ -552,24 +562,29 @@ static uint64_t per_second(const struct arch *a, uint64_t per_tile_and_cycle)
     return (uint64_t)a->tiles * a->clock_mhz * 1000000u * per_tile_and_cycle;
 }
 
+uint32_t arch_loader_base(const struct arch *a)
+{
+    return a->mem_base + arch_loader_head_bytes(a);
+}
+
 uint64_t arch_f16_ops_per_s(const struct arch *a)
 {
-    return a ? per_second(a, 2u * a->f16_macs_f16) : 0;
+    return a ? per_second(a, 2u * arch_f16_macs_f16(a)) : 0;
 }
 
 uint64_t arch_f32_ops_per_s(const struct arch *a)
 {
-    return a ? per_second(a, 2u * a->f32_macs) : 0;
+    return a ? per_second(a, 2u * arch_f32_macs(a)) : 0;
 }
 
 uint64_t arch_mem_bytes_per_s(const struct arch *a)
 {
-    return a ? per_second(a, a->mem_peak_bytes) : 0;
+    return a ? per_second(a, arch_mem_peak_bytes(a)) : 0;
 }
 
 uint64_t arch_exchange_bytes_per_s(const struct arch *a)
 {
-    return a ? per_second(a, a->exchange_bytes) : 0;
+    return a ? per_second(a, arch_exchange_bytes(a)) : 0;
 }
 
 uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns)

@@ -1,9 +1,9 @@
 /* arch.h - the numbers of a chip: struct arch, machine files, built-in machines.
  *
  * arch_fields.def lists the fields with unit, source and certainty, arch_presets.def the built-in
- * values. A machine file is a JSON object {"base": "mk2", "name": "...", field: value, ...}: a
- * preset and the fields that differ from it. struct arch is a plain value: copy it by assignment;
- * there is nothing to free.
+ * values; arch_numbers.h has those that are no members of struct arch by name. A machine file is a
+ * JSON object {"base": "mk2", "name": "...", field: value, ...}: a preset and the fields that
+ * differ from it. struct arch is a plain value: copy it by assignment; there is nothing to free.
  */
 #ifndef EMU_ARCH_H
 #define EMU_ARCH_H
@@ -40,26 +40,19 @@ enum arch_clash {
     ARCH_CLASH_COUNT
 };
 
-/* C type of each field type of arch_fields.def. */
-#define ARCH_DECLARE_text(name)  char name[ARCH_TEXT_MAX]; /* unused bytes are zero */
-#define ARCH_DECLARE_u32(name)   uint32_t name;
-#define ARCH_DECLARE_hex(name)   uint32_t name;
-#define ARCH_DECLARE_kind(name)  uint32_t name;
-#define ARCH_DECLARE_clash(name) uint32_t name;
-#define ARCH_DECLARE_u64(name)   uint64_t name;
+/* More than arch_fields.def has rows, so that a new one changes neither this header nor the size of
+ * struct arch. */
+enum { ARCH_NUMBERS_MAX = 128 };
 
+/* Members are what is read all over the tree, in the order of arch_fields.def, which has their
+ * units; unused bytes of texts are zero. */
 struct arch {
     char base[ARCH_TEXT_MAX]; /* the preset this machine was made from */
-#define FIELD(name, type, unit, min, max, stage, mark, source, doc) ARCH_DECLARE_##type(name)
-#include "emu/arch/arch_fields.def"
-#undef FIELD
-};
-
-enum arch_field_id {
-#define FIELD(name, type, unit, min, max, stage, mark, source, doc) ARCH_FIELD_##name,
-#include "emu/arch/arch_fields.def"
-#undef FIELD
-    ARCH_FIELD_COUNT
+    char name[ARCH_TEXT_MAX], title[ARCH_TEXT_MAX];
+    uint32_t tiles, clock_mhz;
+    uint32_t mem_base, mem_bytes, region0_bytes, element_bytes;
+    uint32_t workers, null_source, sync_chip_cycles;
+    uint64_t number[ARCH_NUMBERS_MAX]; /* the others: arch_numbers.h */
 };
 
 enum arch_type {
@@ -80,8 +73,8 @@ struct arch_field {
     const char *name, *unit, *source, *doc;
     enum arch_type type;
     enum arch_stage stage;
-    uint32_t offset; /* in struct arch */
-    char mark;       /* 'H', 'M' or 'A' on mk2 */
+    uint32_t offset, bytes; /* in struct arch; a number has 4 bytes or 8 */
+    char mark;              /* 'H', 'M' or 'A' on mk2 */
     uint64_t min, max;
 };
 
@@ -91,7 +84,8 @@ const struct arch *arch_preset(const char *name);
 size_t arch_preset_count(void);
 const char *arch_preset_name(size_t i); /* i < arch_preset_count() */
 
-const struct arch_field *arch_field_at(size_t i);           /* i < ARCH_FIELD_COUNT, file order */
+size_t arch_field_count(void);
+const struct arch_field *arch_field_at(size_t i);           /* i < arch_field_count(), file order */
 const struct arch_field *arch_field_find(const char *name); /* NULL if unknown */
 const char *arch_field_nearest(const char *name);           /* a field spelled like it, or NULL */
 uint64_t arch_field_number(const struct arch *a, size_t i); /* value of a field; 0 for texts */
@@ -147,10 +141,7 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUS
 enum emu_status arch_check(const struct arch *a) EMU_MUST_CHECK;
 
 /* Address of the first byte that the loader of programs fills: compiled code begins there. */
-static inline uint32_t arch_loader_base(const struct arch *a)
-{
-    return a->mem_base + a->loader_head_bytes;
-}
+uint32_t arch_loader_base(const struct arch *a);
 
 /* Whether all fields and the base are equal. */
 int arch_equal(const struct arch *a, const struct arch *b);

@@ -56,7 +56,7 @@ static int find_limit(const struct arch *a, struct arch_problem *p)
 
 static int find_memory(const struct arch *a, struct arch_problem *p)
 {
-    uint32_t group = a->region1_interleave * a->element_bytes;
+    uint32_t group = arch_region1_interleave(a) * a->element_bytes;
 
     if (a->element_bytes & (a->element_bytes - 1))
         REFUSE(element_bytes, element_bytes, "%u is not a power of two", a->element_bytes);
@@ -72,104 +72,108 @@ static int find_memory(const struct arch *a, struct arch_problem *p)
     if (a->region0_bytes > a->mem_bytes)
         REFUSE(region0_bytes, mem_bytes, "%u is more than mem_bytes %u", a->region0_bytes,
                a->mem_bytes);
-    if (a->loader_head_bytes % 8 || a->loader_head_bytes >= a->region0_bytes)
+    if (arch_loader_head_bytes(a) % 8 || arch_loader_head_bytes(a) >= a->region0_bytes)
         REFUSE(loader_head_bytes, region0_bytes,
                "%u: expected a multiple of 8, where code may begin, below region0_bytes %u",
-               a->loader_head_bytes, a->region0_bytes);
-    if (a->loader_tail_bytes >= a->mem_bytes)
-        REFUSE(loader_tail_bytes, mem_bytes, "%u of %u bytes", a->loader_tail_bytes, a->mem_bytes);
+               arch_loader_head_bytes(a), a->region0_bytes);
+    if (arch_loader_tail_bytes(a) >= a->mem_bytes)
+        REFUSE(loader_tail_bytes, mem_bytes, "%u of %u bytes", arch_loader_tail_bytes(a),
+               a->mem_bytes);
     if ((a->mem_bytes - a->region0_bytes) % group)
         REFUSE(mem_bytes, region0_bytes,
                "region 1 (mem_bytes - region0_bytes = %u) is not a multiple of %u: "
                "%u interleaved elements of %u bytes",
-               a->mem_bytes - a->region0_bytes, group, a->region1_interleave, a->element_bytes);
-    if ((uint64_t)a->mem_base + a->mem_bytes > (uint64_t)1 << a->address_bits)
+               a->mem_bytes - a->region0_bytes, group, arch_region1_interleave(a),
+               a->element_bytes);
+    if ((uint64_t)a->mem_base + a->mem_bytes > (uint64_t)1 << arch_address_bits(a))
         REFUSE(mem_bytes, mem_base, "memory ends at 0x%x, beyond %u address bits",
-               a->mem_base + a->mem_bytes, a->address_bits);
+               a->mem_base + a->mem_bytes, arch_address_bits(a));
     return 0;
 }
 
 static int find_compute(const struct arch *a, struct arch_problem *p)
 {
-    uint32_t units = a->amp_sets * a->amp_units;
+    uint32_t units = arch_amp_sets(a) * arch_amp_units(a);
 
     if (a->workers != TILE_WORKERS)
         REFUSE(workers, workers,
                "%u, but the machine runs six: the barrel has six slots and "
                "programs split work by six",
                a->workers);
-    if (a->isa != 1 && a->isa != 2 && a->isa != 21)
-        REFUSE(isa, isa, "%u, but the versions are 1 (ipu1), 2 (ipu2) and 21 (ipu21)", a->isa);
-    if (a->load_latency_cycles > a->workers)
+    if (arch_isa(a) != 1 && arch_isa(a) != 2 && arch_isa(a) != 21)
+        REFUSE(isa, isa, "%u, but the versions are 1 (ipu1), 2 (ipu2) and 21 (ipu21)", arch_isa(a));
+    if (arch_load_latency_cycles(a) > a->workers)
         REFUSE(load_latency_cycles, workers,
                "%u, but only up to %u cycles are hidden by the barrel and nothing else is modelled",
-               a->load_latency_cycles, a->workers);
-    if (a->accumulators != units * a->amp_unit_accumulators)
+               arch_load_latency_cycles(a), a->workers);
+    if (arch_accumulators(a) != units * arch_amp_unit_accumulators(a))
         REFUSE(accumulators, amp_sets, "%u, but amp_sets x amp_units x amp_unit_accumulators is %u",
-               a->accumulators, units * a->amp_unit_accumulators);
-    if (a->f16_macs_f16 != MAC_F16_PER_UNIT * units)
+               arch_accumulators(a), units * arch_amp_unit_accumulators(a));
+    if (arch_f16_macs_f16(a) != MAC_F16_PER_UNIT * units)
         REFUSE(f16_macs_f16, amp_sets, "%u, but %u AMP units do %u multiply-adds a cycle",
-               a->f16_macs_f16, units, MAC_F16_PER_UNIT * units);
-    if (a->f16_macs_f32 != MAC_F16_PER_UNIT * a->amp_units)
+               arch_f16_macs_f16(a), units, MAC_F16_PER_UNIT * units);
+    if (arch_f16_macs_f32(a) != MAC_F16_PER_UNIT * arch_amp_units(a))
         REFUSE(f16_macs_f32, amp_units,
-               "%u, but one set of %u AMP units does %u multiply-adds a cycle", a->f16_macs_f32,
-               a->amp_units, MAC_F16_PER_UNIT * a->amp_units);
-    if (a->f32_macs != units)
-        REFUSE(f32_macs, amp_sets, "%u, but %u AMP units do one multiply-add each", a->f32_macs,
-               units);
-    if (a->isa > 1 && a->amp_sets < 2)
+               "%u, but one set of %u AMP units does %u multiply-adds a cycle",
+               arch_f16_macs_f32(a), arch_amp_units(a), MAC_F16_PER_UNIT * arch_amp_units(a));
+    if (arch_f32_macs(a) != units)
+        REFUSE(f32_macs, amp_sets, "%u, but %u AMP units do one multiply-add each",
+               arch_f32_macs(a), units);
+    if (arch_isa(a) > 1 && arch_amp_sets(a) < 2)
         REFUSE(isa, amp_sets, "%u, but its instructions work on two sets of AMP units, not on %u",
-               a->isa, a->amp_sets);
+               arch_isa(a), arch_amp_sets(a));
     return 0;
 }
 
 static int find_exchange(const struct arch *a, struct arch_problem *p)
 {
-    int columns = a->exchange_kind == ARCH_EXCHANGE_COLUMNS;
+    int columns = arch_exchange_kind(a) == ARCH_EXCHANGE_COLUMNS;
 
-    if (columns && a->exchange_columns != FORMULA_COLUMNS)
+    if (columns && arch_exchange_columns(a) != FORMULA_COLUMNS)
         REFUSE(exchange_columns, exchange_kind, "%u, but delays are known for %u columns only",
-               a->exchange_columns, FORMULA_COLUMNS);
+               arch_exchange_columns(a), FORMULA_COLUMNS);
     if (columns && a->tiles % 2)
         REFUSE(tiles, exchange_kind, "%u is odd, but tiles of a column exchange come in pairs",
                a->tiles);
     if (columns && a->tiles > arch_physical_count(a))
         REFUSE(tiles, exchange_rows, "%u, but %u rows of %u columns hold %u tiles", a->tiles,
-               a->exchange_rows, a->exchange_columns, arch_physical_count(a));
-    if (columns && arch_physical_count(a) > a->host_source)
+               arch_exchange_rows(a), arch_exchange_columns(a), arch_physical_count(a));
+    if (columns && arch_physical_count(a) > arch_host_source(a))
         REFUSE(host_source, exchange_rows, "0x%x selects a tile: physical ids reach 0x%x",
-               a->host_source, arch_physical_count(a) - 1);
-    if (a->tiles > a->host_source)
-        REFUSE(host_source, tiles, "0x%x selects a tile: there are %u", a->host_source, a->tiles);
-    if (a->host_source + a->host_source_count > 1u << MUX_BITS)
+               arch_host_source(a), arch_physical_count(a) - 1);
+    if (a->tiles > arch_host_source(a))
+        REFUSE(host_source, tiles, "0x%x selects a tile: there are %u", arch_host_source(a),
+               a->tiles);
+    if (arch_host_source(a) + arch_host_source_count(a) > 1u << MUX_BITS)
         REFUSE(host_source, host_source_count, "0x%x and %u more do not fit the %u bits of the mux",
-               a->host_source, a->host_source_count - 1, MUX_BITS);
+               arch_host_source(a), arch_host_source_count(a) - 1, MUX_BITS);
     if (a->null_source < arch_physical_count(a))
         REFUSE(null_source, tiles, "0x%x selects a tile: physical ids reach 0x%x", a->null_source,
                arch_physical_count(a) - 1);
-    if (a->null_source - a->host_source < a->host_source_count)
+    if (a->null_source - arch_host_source(a) < arch_host_source_count(a))
         REFUSE(null_source, host_source, "0x%x is one of the %u host sources from 0x%x",
-               a->null_source, a->host_source_count, a->host_source);
-    if (a->exchange_pair_bytes != 0 && a->exchange_pair_bytes != 2 * a->exchange_bytes)
+               a->null_source, arch_host_source_count(a), arch_host_source(a));
+    if (arch_exchange_pair_bytes(a) != 0 &&
+        arch_exchange_pair_bytes(a) != 2 * arch_exchange_bytes(a))
         REFUSE(exchange_pair_bytes, exchange_bytes,
-               "%u, but a pair has twice the %u of a tile, or 0", a->exchange_pair_bytes,
-               a->exchange_bytes);
+               "%u, but a pair has twice the %u of a tile, or 0", arch_exchange_pair_bytes(a),
+               arch_exchange_bytes(a));
     return 0;
 }
 
 static int find_system(const struct arch *a, struct arch_problem *p)
 {
-    if (a->chips > a->chips_max)
-        REFUSE(chips, chips_max, "%u, but the largest pod has chips_max %u", a->chips,
-               a->chips_max);
-    if (a->chips_per_machine > a->chips_max)
-        REFUSE(chips_per_machine, chips_max, "%u is more than chips_max %u", a->chips_per_machine,
-               a->chips_max);
-    if (a->host_packet_bytes % 4)
+    if (arch_chips(a) > arch_chips_max(a))
+        REFUSE(chips, chips_max, "%u, but the largest pod has chips_max %u", arch_chips(a),
+               arch_chips_max(a));
+    if (arch_chips_per_machine(a) > arch_chips_max(a))
+        REFUSE(chips_per_machine, chips_max, "%u is more than chips_max %u",
+               arch_chips_per_machine(a), arch_chips_max(a));
+    if (arch_host_packet_bytes(a) % 4)
         REFUSE(host_packet_bytes, host_packet_bytes, "%u is not a multiple of 4",
-               a->host_packet_bytes);
-    if (a->chips > 1 && a->links == 0)
-        REFUSE(links, chips, "0, but %u chips need links", a->chips);
+               arch_host_packet_bytes(a));
+    if (arch_chips(a) > 1 && arch_links(a) == 0)
+        REFUSE(links, chips, "0, but %u chips need links", arch_chips(a));
     return 0;
 }
 

@@ -23,26 +23,29 @@ struct tile_position {
 
 static uint32_t row_tiles(const struct arch *a)
 {
-    return GROUP_TILES * a->exchange_columns;
+    return GROUP_TILES * arch_exchange_columns(a);
 }
 
 uint32_t arch_physical_count(const struct arch *a)
 {
-    return a->exchange_kind == ARCH_EXCHANGE_FLAT ? a->tiles : a->exchange_rows * row_tiles(a);
+    return arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT ? a->tiles
+                                                       : arch_exchange_rows(a) * row_tiles(a);
 }
 
 void arch_exchange_make_room(struct arch *a)
 {
     uint32_t per_row = row_tiles(a), first;
 
-    if (a->exchange_kind == ARCH_EXCHANGE_COLUMNS && a->tiles > a->exchange_rows * per_row)
-        a->exchange_rows = (a->tiles + per_row - 1) / per_row;
+    if (arch_exchange_kind(a) == ARCH_EXCHANGE_COLUMNS &&
+        a->tiles > arch_exchange_rows(a) * per_row)
+        a->number[ARCH_NUMBER_exchange_rows] = (a->tiles + per_row - 1) / per_row;
     first = arch_physical_count(a);
-    if (first <= a->host_source)
+    if (first <= arch_host_source(a))
         return;
-    a->host_source = (first + a->host_source_count - 1) / a->host_source_count;
-    a->host_source *= a->host_source_count;
-    a->null_source = a->host_source + a->host_source_count;
+    a->number[ARCH_NUMBER_host_source] =
+        (first + arch_host_source_count(a) - 1) / arch_host_source_count(a);
+    a->number[ARCH_NUMBER_host_source] *= arch_host_source_count(a);
+    a->null_source = arch_host_source(a) + arch_host_source_count(a);
 }
 
 /* Pairs fill a block, which is one side of a column, row by row, odd blocks backwards: logical
@@ -52,12 +55,12 @@ uint32_t arch_tile_physical(const struct arch *a, uint32_t logical)
     uint32_t pair = logical / 2, lane = logical % 2, block, row, column;
 
     EMU_ASSERT(logical < a->tiles);
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+    if (arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT)
         return logical;
-    block = pair / a->exchange_rows;
-    row = pair % a->exchange_rows;
+    block = pair / arch_exchange_rows(a);
+    row = pair % arch_exchange_rows(a);
     if (block % 2)
-        row = a->exchange_rows - 1 - row;
+        row = arch_exchange_rows(a) - 1 - row;
     column = GROUP_TILES * (block / 2) + block % 2;
     return row_tiles(a) * row + column + 2 * lane;
 }
@@ -68,20 +71,20 @@ int arch_tile_logical(const struct arch *a, uint32_t physical)
 
     if (physical >= arch_physical_count(a))
         return -1;
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+    if (arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT)
         return (int)physical;
     row = physical / row_tiles(a);
     rest = physical % row_tiles(a);
     block = 2 * (rest / GROUP_TILES) + rest % 2;
     if (block % 2)
-        row = a->exchange_rows - 1 - row;
-    logical = 2 * (block * a->exchange_rows + row) + rest / 2 % 2;
+        row = arch_exchange_rows(a) - 1 - row;
+    logical = 2 * (block * arch_exchange_rows(a) + row) + rest / 2 % 2;
     return logical < a->tiles ? (int)logical : -1;
 }
 
 static struct tile_position place_of(const struct arch *a, uint32_t physical)
 {
-    int columns = (int)a->exchange_columns;
+    int columns = (int)arch_exchange_columns(a);
     struct tile_position p;
 
     p.row = (int)(physical / row_tiles(a));
@@ -109,12 +112,12 @@ static void set_way(struct arch_exchange_end *e, const struct tile_position *p)
 struct arch_exchange_end arch_exchange_end_of(const struct arch *a, uint32_t physical)
 {
     struct tile_position p;
-    struct arch_exchange_end e = { .flat = a->exchange_kind == ARCH_EXCHANGE_FLAT };
-    int half = (int)a->exchange_columns / 2, in_half, from;
+    struct arch_exchange_end e = { .flat = arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT };
+    int half = (int)arch_exchange_columns(a) / 2, in_half, from;
 
     EMU_ASSERT(physical < arch_physical_count(a));
     if (e.flat) {
-        e.to = (int)a->exchange_flat_cycles;
+        e.to = (int)arch_exchange_flat_cycles(a);
         return e;
     }
     p = place_of(a, physical);
@@ -148,9 +151,9 @@ unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint
 unsigned arch_pic_lag(const struct arch *a, uint32_t d_physical)
 {
     EMU_ASSERT(d_physical < arch_physical_count(a));
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
-        return a->pic_lag_base_cycles;
-    return a->pic_lag_base_cycles + a->pic_lag_row_cycles * (d_physical / row_tiles(a));
+    if (arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT)
+        return arch_pic_lag_base_cycles(a);
+    return arch_pic_lag_base_cycles(a) + arch_pic_lag_row_cycles(a) * (d_physical / row_tiles(a));
 }
 
 /* Within a position of the row T depends on the rows by ROW_CYCLES (r_s - r_d) only, so the first
@@ -163,8 +166,8 @@ void arch_exchange_delay_span(const struct arch *a, int *min, int *max)
     uint32_t positions = row_tiles(a);
     int found = 0;
 
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT) {
-        *min = *max = (int)a->exchange_flat_cycles;
+    if (arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT) {
+        *min = *max = (int)arch_exchange_flat_cycles(a);
         return;
     }
     EMU_ASSERT(positions <= EMU_COUNT_OF(rows));

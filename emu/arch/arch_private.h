@@ -3,6 +3,7 @@
 #define EMU_ARCH_PRIVATE_H
 
 #include "emu/arch/arch_geometry.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/fail.h"
 
 enum { ARCH_WHY_MAX = 400 };

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm_headers.h"
 #include "emu/asm/asm_internal.h"
 #include "emu/base/alloc.h"
@@ -128,18 +129,18 @@ static void command_add_machine(struct cpp_command *c)
 
     command_add(c, "-D__IPU__=1");
     command_add(c, "-D__USER_LABEL_PREFIX__=");
-    command_add(c, "-DSUPERSTEP_ADDRESS_BITS=%u", a->address_bits);
-    command_add(c, "-DSUPERSTEP_ADDRESS_MASK=0x%x", (1u << a->address_bits) - 1);
+    command_add(c, "-DSUPERSTEP_ADDRESS_BITS=%u", arch_address_bits(a));
+    command_add(c, "-DSUPERSTEP_ADDRESS_MASK=0x%x", (1u << arch_address_bits(a)) - 1);
     command_add(c, "-DSUPERSTEP_WORKERS=%u", a->workers);
     if (c->u->options.any_machine)
         return;
-    command_add(c, "-D__IPU_ARCH_VERSION__=%u", a->isa);
+    command_add(c, "-D__IPU_ARCH_VERSION__=%u", arch_isa(a));
     command_add(c, "-DSUPERSTEP_MEM_BASE=0x%x", a->mem_base);
     command_add(c, "-DSUPERSTEP_REGION0_BYTES=0x%x", a->region0_bytes);
     command_add(c, "-DSUPERSTEP_REGION1_BASE=0x%x", a->mem_base + a->region0_bytes);
     command_add(c, "-DSUPERSTEP_ELEMENT_BYTES=0x%x", a->element_bytes);
     command_add(c, "-DSUPERSTEP_ELEMENT_PAIR_BYTES=0x%x", 2 * a->element_bytes);
-    command_add(c, "-DSUPERSTEP_RPT_COUNT_MASK=0x%x", (1u << a->rpt_count_bits) - 1);
+    command_add(c, "-DSUPERSTEP_RPT_COUNT_MASK=0x%x", (1u << arch_rpt_count_bits(a)) - 1);
 }
 
 /* path: the source; it comes on standard input instead when is_text is set. */

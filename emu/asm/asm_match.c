@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm_internal.h"
 #include "emu/isa/insn_ops.h"
 
@@ -315,15 +316,15 @@ static int check_machine(const struct match_attempt *a, const struct insn *in)
     const struct insn_form *f = isa_op_form(in->op);
     const struct arch *machine = &a->u->arch;
     unsigned missing = 0;
-    enum isa_need need =
-        isa_needs(in, machine->isa, machine->main_registers, machine->aux_registers, &missing);
+    enum isa_need need = isa_needs(in, arch_isa(machine), arch_main_registers(machine),
+                                   arch_aux_registers(machine), &missing);
 
     if (a->u->options.any_machine || need == ISA_NEEDS_NOTHING)
         return 1;
     if (need == ISA_NEEDS_VERSION)
         return fail(a, a->text->at,
                     "'%s' needs the instruction set ipu%u, and machine %s has ipu%u", f->mnemonic,
-                    f->since, machine->name, machine->isa);
+                    f->since, machine->name, arch_isa(machine));
     return fail(a, a->text->at, "machine %s has no register $%c%u", machine->name,
                 need == ISA_NEEDS_M_REGISTER ? 'm' : 'a', missing);
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm_internal.h"
 
 static const struct register_alias {
@@ -130,7 +131,7 @@ static int csr_word(const struct as *as, struct span word, struct operand_text *
     for (int i = 0; i < 3; i++) {
         const struct csr_row *r = isa_csr_find(spaces[i], word.s, word.n);
 
-        if (r && r->since > as->u->arch.isa && !as->u->options.any_machine)
+        if (r && r->since > arch_isa(&as->u->arch) && !as->u->options.any_machine)
             r = NULL;
         o->csr[i] = r ? r->index : -1;
         known |= r != NULL;
@@ -150,7 +151,7 @@ static int weight_word(const struct as *as, struct span word, int64_t *out)
         return 0;
     unit = register_number(span_of(word.s + n, word.n - n - 2));
     entry = register_number(span_of(word.s + word.n - 1, 1));
-    if (unit < 0 || unit >= UNITS_PER_SET * (int)as->u->arch.amp_sets || entry < 0 ||
+    if (unit < 0 || unit >= UNITS_PER_SET * (int)arch_amp_sets(&as->u->arch) || entry < 0 ||
         entry >= ENTRIES)
         return 0;
     *out = ENTRIES * unit + entry;

@@ -9,6 +9,7 @@
 
 #include <elf.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm_internal.h"
 #include "emu/asm/elf_reloc.h"
 
@@ -58,7 +59,7 @@ struct elf_file {
 /* The instruction set of a machine as objects call it. */
 static inline uint32_t elf_architecture(const struct arch *a)
 {
-    return a->isa == 21 ? 0x21 : a->isa;
+    return arch_isa(a) == 21 ? 0x21 : arch_isa(a);
 }
 
 /* An error of the file. Returns 0. */

@@ -6,6 +6,7 @@
  * from struct arch; sources in docs/timing.md.
  */
 #include "emu/bsp/barrel.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/bsp/barrel_trace.h"
 
 #include "emu/bsp/replay.h"
@@ -55,16 +56,17 @@ static uint32_t supervisor_cycles(const struct arch *a, const struct insn *in)
 
     switch ((enum insn_cost)isa_op_form(in->op)->cost) {
     case COST_JUMP:
-        return a->sup_branch_cycles;
+        return arch_sup_branch_cycles(a);
     case COST_PUT:
-        return a->sup_put_cycles;
+        return arch_sup_put_cycles(a);
     case COST_PUTCS:
-        return a->sup_putcs_cycles;
+        return arch_sup_putcs_cycles(a);
     case COST_RUN:
-        return a->sup_runall_cycles;
+        return arch_sup_runall_cycles(a);
     case COST_SEND:
-        if ((in->k & SEND_WIDE) && events < a->host_send_min_events)
-            return a->host_send_min_events; /* a request to the host, the one use of this bit */
+        if ((in->k & SEND_WIDE) && events < arch_host_send_min_events(a))
+            return arch_host_send_min_events(
+                a); /* a request to the host, the one use of this bit */
         return events;
     case COST_EVENTS:
         return events;
@@ -163,7 +165,7 @@ static void retire_workers(const struct barrel *b, struct tile *t, uint64_t cycl
 /* Gives their slots to the workers that run or runall has started. */
 static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 {
-    uint64_t earliest = cycle + t->arch->launch_cycles;
+    uint64_t earliest = cycle + arch_launch_cycles(t->arch);
     const struct replay_launch *known = NULL;
 
     if (!b->running) {
@@ -255,7 +257,7 @@ static int supervisor_follow(struct barrel *b, struct tile *t, const struct code
     int site = b->replay && w->flags & WORD_STARTS && replay_enter(b->replay, b, t->pc[LANE_SUPER]);
 
     if (t->npc[LANE_SUPER] != next)
-        b->cycle = cycle + t->arch->sup_branch_cycles;
+        b->cycle = cycle + arch_sup_branch_cycles(t->arch);
     if ((w->flags & WORD_STARTS) && b->launch_cycle == UINT64_MAX)
         b->launch_cycle = cycle;
     if (b->sites && w->flags & WORD_STARTS)
@@ -322,7 +324,7 @@ static inline int supervisor_issue(struct barrel *b, struct tile *t, const struc
     b->instructions[LANE_SUPER]++;
     b->cycle = cycle + w->cycles;
     for (uint32_t write = w->write; write; write &= write - 1)
-        b->reg_ready[__builtin_ctz(write)] = cycle + t->arch->sup_result_cycles;
+        b->reg_ready[__builtin_ctz(write)] = cycle + arch_sup_result_cycles(t->arch);
     if (EMU_UNLIKELY(w->flags))
         return supervisor_follow(b, t, w, next, cycle);
     t->pc[LANE_SUPER] = next;
@@ -335,7 +337,7 @@ static void finish_wait(struct barrel *b, struct tile *t)
     uint64_t seen = b->exit_seen > b->wait_cycle ? b->exit_seen : b->wait_cycle;
 
     b->waiting = 0;
-    b->cycle = seen + t->arch->sup_sync_local_cycles;
+    b->cycle = seen + arch_sup_sync_local_cycles(t->arch);
     if (b->replay)
         retire_workers(b, t, b->cycle);
     if (t->check)

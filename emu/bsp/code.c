@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
 #include "emu/bsp/code_word.h"
@@ -70,11 +71,12 @@ struct code_word *code_cache_words(struct code_cache *c, unsigned thread)
     return c->words + (size_t)thread * CODE_WORDS;
 }
 
-/* Where struct arch has the issue slots of an operation; 0: it takes one. */
-static const uint16_t slots_field[INSN_COUNT] = {
+/* The number of the machine that has the issue slots of an operation; 0, which is another: it takes
+ * one. */
+static const uint8_t slots_number[INSN_COUNT] = {
 #define ONE                                                       0
 #define COST(class)                                               0
-#define SLOTS(field)                                              offsetof(struct arch, slots_##field)
+#define SLOTS(field)                                              ARCH_NUMBER_slots_##field
 #define INSN(id, mn, operands, lane, ctx, since, word, time, ...) [INSN_##id] = time,
 #define LANES(operation, ...)                                     INSN(__VA_ARGS__)
 #define ALIAS(...)
@@ -90,16 +92,13 @@ static const uint16_t slots_field[INSN_COUNT] = {
 /* Worker issue slots of an operation on a machine. */
 static unsigned code_slots(const struct arch *arch, unsigned op)
 {
-    uint32_t slots = 1;
-
-    if (slots_field[op])
-        memcpy(&slots, (const uint8_t *)arch + slots_field[op], sizeof(slots));
-    return slots;
+    return slots_number[op] ? (unsigned)arch->number[slots_number[op]] : 1;
 }
 
 const char *code_invalid(const struct arch *arch, const struct insn *in)
 {
-    enum isa_need need = isa_needs(in, arch->isa, arch->main_registers, arch->aux_registers, NULL);
+    enum isa_need need =
+        isa_needs(in, arch_isa(arch), arch_main_registers(arch), arch_aux_registers(arch), NULL);
 
     return need == ISA_NEEDS_NOTHING   ? NULL
            : need == ISA_NEEDS_VERSION ? "no such instruction"

@@ -3,6 +3,7 @@
 #ifndef EMU_ROUND_H
 #define EMU_ROUND_H
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/bsp/barrel.h"
 
 /* A worker has issued its exit in that cycle: it holds its slot for one more turn. */
@@ -12,8 +13,8 @@ static inline void round_exit(struct barrel *b, const struct arch *arch, unsigne
     b->freed[lane] = cycle + TILE_WORKERS;
     if (b->all_free < b->freed[lane])
         b->all_free = b->freed[lane];
-    if (b->exit_seen < cycle + arch->exit_seen_cycles)
-        b->exit_seen = cycle + arch->exit_seen_cycles;
+    if (b->exit_seen < cycle + arch_exit_seen_cycles(arch))
+        b->exit_seen = cycle + arch_exit_seen_cycles(arch);
 }
 
 /* Start of the round that contains a cycle at or after the first launch. */

@@ -4,6 +4,7 @@
  * and 7/15 the host. The release comes a fixed number of cycles after the last arrival (struct
  * arch). Every release carries the AND of the participants' LC bits to GC.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/bsp/machine_internal.h"
 
 /* --- the end of an exchange
@@ -430,13 +431,13 @@ int sync_advance(struct machine *m)
     if (r < 0)
         return -1;
     moved |= r;
-    r = release_all(m, WAIT_CHIPS, m->arch.sync_chips_cycles);
+    r = release_all(m, WAIT_CHIPS, arch_sync_chips_cycles(&m->arch));
     return r < 0 ? -1 : moved | r;
 }
 
 void sync_release_host(struct machine *m)
 {
-    release_all(m, WAIT_HOST, m->arch.sync_host_cycles);
+    release_all(m, WAIT_HOST, arch_sync_host_cycles(&m->arch));
     m->finished = 0;
 }
 

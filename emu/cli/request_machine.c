@@ -1,4 +1,5 @@
 /* request_machine.c - the machine that --machine and --set ask for. */
+#include "emu/arch/arch_numbers.h"
 #include "emu/cli/request.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ enum emu_status request_machine(const struct request *q, const char *fallback, s
 
 enum emu_status request_check_arch(const struct arch *a)
 {
-    return a->chips > 1 ? FAIL(USAGE, "chips %u: one chip is emulated", a->chips) : EMU_OK;
+    return arch_chips(a) > 1 ? FAIL(USAGE, "chips %u: one chip is emulated", arch_chips(a))
+                             : EMU_OK;
 }
 
 /* A what-if that changes nothing is told. */

@@ -5,6 +5,7 @@
  * may receive before it sets its pointer, the initial pointer, too. A pointer that is set first is
  * left out, because loops end with other pointers than they began with.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/exchange/exchange_private.h"
 
 #include "emu/base/alloc.h"
@@ -38,7 +39,7 @@ struct hash128 exchange_key(struct exchange *x, struct tile *const *tile)
             .mux = hash128(log->mux, log->muxes * sizeof(*log->mux)),
             .pic = hash128(log->pic, log->pics * sizeof(*log->pic)),
         };
-        if (x->arch->exchange_clash == ARCH_CLASH_FAULT) {
+        if (arch_exchange_clash(x->arch) == ARCH_CLASH_FAULT) {
             x->log_key[n - 1].fetches = (uint32_t)log->fetches;
             x->log_key[n - 1].fetch = hash128(log->fetch, log->fetches * sizeof(*log->fetch));
         }

@@ -5,6 +5,7 @@
  * it keeps every sender's words in an array by event and steps every receiver event by event.
  * Checking mode and the tests use it; it is slow and simple on purpose.
  */
+#include "emu/arch/arch_elements.h"
 #include "emu/exchange/exchange_private.h"
 
 #include "emu/base/alloc.h"
@@ -143,7 +144,7 @@ static void check_clash(struct exchange_stepper *s, uint32_t event, uint32_t fro
     if (sent && arch_clash_element(a, sent) == element)
         note_clash(s, 0, &f);
     f.value = f.pc;
-    for (uint32_t at = f.pc; f.pc && at < f.pc + a->fetch_ahead_bytes; at += 4) {
+    for (uint32_t at = f.pc; f.pc && at < f.pc + arch_fetch_ahead_bytes(a); at += 4) {
         if (at - a->mem_base >= a->region0_bytes || arch_clash_element(a, at) != element)
             continue;
         note_clash(s, 1, &f);
@@ -308,7 +309,7 @@ static void check_tile(struct exchange_stepper *s, uint32_t d)
     if (s->log->muxes) {
         step_tile(s);
         check_own_sends(s);
-        if (s->a->exchange_clash == ARCH_CLASH_FAULT)
+        if (arch_exchange_clash(s->a) == ARCH_CLASH_FAULT)
             fault_of_clash(s);
     }
     if (s->fault->kind == EXCHANGE_FAULT_NONE)

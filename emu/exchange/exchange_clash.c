@@ -5,6 +5,7 @@
  * sends and executes. Used where a clash is a fault; the checking mode counts clashes word by word
  * (exchange_check.c).
  */
+#include "emu/arch/arch_elements.h"
 #include "emu/exchange/exchange_private.h"
 
 /* What a tile reads from its memory, event after event. */
@@ -43,7 +44,8 @@ static const struct exchange_fetch *executes(struct reads *r, uint32_t event)
 static int fetches_from(const struct arch *a, uint32_t pc, int element)
 {
     uint32_t end = a->mem_base + a->region0_bytes;
-    uint32_t last = end - pc < a->fetch_ahead_bytes ? end - 1 : pc + a->fetch_ahead_bytes - 1;
+    uint32_t last =
+        end - pc < arch_fetch_ahead_bytes(a) ? end - 1 : pc + arch_fetch_ahead_bytes(a) - 1;
 
     return pc < end && element >= arch_clash_element(a, pc) &&
            element <= arch_clash_element(a, last);
@@ -92,7 +94,7 @@ void exchange_find_clash(const struct exchange *x, uint32_t tile, const struct e
 
 int exchange_watches_clashes(const struct exchange *x)
 {
-    return x->options.check || x->arch->exchange_clash == ARCH_CLASH_FAULT;
+    return x->options.check || arch_exchange_clash(x->arch) == ARCH_CLASH_FAULT;
 }
 
 struct exchange_clashes exchange_clashes(const struct exchange *x)

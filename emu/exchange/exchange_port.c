@@ -5,6 +5,7 @@
  * time: an instruction that covers n + 1 events occupies the supervisor for as many cycles, so
  * sends of one tile never overlap and changes come in order.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/exchange/exchange_private.h"
 
 #include "emu/base/alloc.h"
@@ -129,7 +130,7 @@ enum exchange_fault_kind exchange_source_error(const struct exchange *x, uint32_
         return EXCHANGE_FAULT_NONE;
     if (value < x->physicals && x->logical[value] >= 0)
         return (uint32_t)x->logical[value] == tile ? EXCHANGE_FAULT_SELF : EXCHANGE_FAULT_NONE;
-    return value >= a->host_source && value - a->host_source < a->host_source_count
+    return value >= arch_host_source(a) && value - arch_host_source(a) < arch_host_source_count(a)
                ? EXCHANGE_FAULT_HOST_SOURCE
                : EXCHANGE_FAULT_NO_SOURCE;
 }

@@ -7,6 +7,7 @@
  * by address. Only one fault is reported, that of the lowest tile and there the one with the lowest
  * event, so the search for it may be slow.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/exchange/exchange_private.h"
 
 #include "emu/base/alloc.h"
@@ -465,7 +466,7 @@ static void check_clash(const struct receiver *v)
 {
     struct exchange_fault f;
 
-    if (v->x->arch->exchange_clash != ARCH_CLASH_FAULT)
+    if (arch_exchange_clash(v->x->arch) != ARCH_CLASH_FAULT)
         return;
     exchange_find_clash(v->x, v->d, &v->r->copy[v->first], &v->r->arrive[v->first],
                         v->r->copies - v->first, &f);

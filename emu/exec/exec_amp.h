@@ -5,6 +5,7 @@
 #ifndef EMU_EXEC_AMP_H
 #define EMU_EXEC_AMP_H
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/exec/exec_fp.h"
 
 enum { AMP_UNITS = 8, AMP_VECTORS = 4 /* weight entries of a unit */ };
@@ -38,7 +39,7 @@ static inline void amp_set_store(struct tile *t, unsigned lane, unsigned set,
 /* Whether the machine has this set: mk1 has only one. */
 static inline bool amp_set_exists(const struct tile *t, unsigned set)
 {
-    return t->arch->accumulators >= 2 * AMP_UNITS * (set + 1);
+    return arch_accumulators(t->arch) >= 2 * AMP_UNITS * (set + 1);
 }
 
 /* What a chain of `units` units holds after it has moved by one pair. `to` may equal `from`. */

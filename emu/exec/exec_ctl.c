@@ -5,6 +5,7 @@
  * that concern time (a sync that waits, slots that change owner) are left in struct tile for
  * emu/bsp/barrel.c.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/exec/exec_rows.h"
 
 enum { CALL_ADDR_MASK = 0x1fffff /* bit 19 of the word address is ignored */ };
@@ -81,7 +82,7 @@ static enum fault repeat(struct tile *t, unsigned lane, uint32_t count, uint32_t
 
     if (first % ISA_BUNDLE_BYTES)
         return tile_fault(t, lane, FAULT_INVALID_PC, first, "repeat body is not 8-byte aligned");
-    count &= (1u << t->arch->rpt_count_bits) - 1;
+    count &= (1u << arch_rpt_count_bits(t->arch)) - 1;
     t->rpt_count[lane] = count;
     t->rpt_first[lane] = first;
     t->rpt_end[lane] = end;

@@ -1,6 +1,7 @@
 /* fast_acc_move.c - instructions that move accumulators in and out along the chains, and the 4x4
  * transposition, for all workers at once. Plain meaning: emu/exec/exec_acc.c.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/fast/fast_amp.h"
 #include "emu/fast/fast_round.h"
 
@@ -25,7 +26,7 @@ FAST_INLINE unsigned chain_of(const struct insn *in)
 
 FAST_INLINE bool chain_exists(const struct tile *t, const struct insn *in)
 {
-    return (unsigned)in->i < (t->arch->accumulators < TILE_ACC ? 2 : 4);
+    return (unsigned)in->i < (arch_accumulators(t->arch) < TILE_ACC ? 2 : 4);
 }
 
 int fast_f32v2gina(struct tile *t, uint32_t lanes, const struct insn *in)

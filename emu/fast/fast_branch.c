@@ -1,6 +1,7 @@
 /* fast_branch.c - branches, repeats, the exit, the worker's number, moves that depend on a
  * condition and permutations of register pairs for all workers at once. Plain meaning:
  * emu/exec/exec_ctl.c and exec_bits.c. */
+#include "emu/arch/arch_numbers.h"
 #include "emu/fast/fast_fp.h"
 #include "emu/isa/csr_names.h"
 
@@ -101,7 +102,7 @@ FAST_INLINE int repeat(struct tile *t, uint32_t lanes, v8u count, uint32_t lengt
 
     if (fast_any((v8u)((first & (ISA_BUNDLE_BYTES - 1)) != 0), lanes))
         return 0;
-    count &= (1u << t->arch->rpt_count_bits) - 1;
+    count &= (1u << arch_rpt_count_bits(t->arch)) - 1;
     fast_store(t->rpt_count, lanes, count);
     fast_store(t->rpt_first, lanes, first);
     fast_store(t->rpt_end, lanes, end);

@@ -4,6 +4,7 @@
  * host_latency_cycles(). So when the machine asks for all arrivals before `until`, all requests up
  * to until - latency are known, and the link's decisions need no later ones.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/host/host_private.h"
 
 #include "emu/base/alloc.h"
@@ -144,7 +145,7 @@ const uint8_t *host_stream_bytes(const struct host *h, uint32_t id, size_t *byte
 const struct host_stream_record *host_record(const struct host *h, uint32_t id)
 {
     struct host_stream *s = id < HOST_MAX_STREAMS ? h->stream[id] : NULL;
-    uint32_t rate = h->arch.host_link_mbytes_per_s;
+    uint32_t rate = arch_host_link_mbytes_per_s(&h->arch);
     uint64_t busy;
 
     if (!s)
@@ -168,12 +169,12 @@ const struct host_transfer *host_transfers(const struct host *h, uint32_t id, si
 static void link_init(struct host_link *l, const struct host *h, uint32_t rank)
 {
     const struct arch *a = &h->arch;
-    uint64_t latency = arch_cycles_from_ns(a, a->host_latency_ns);
+    uint64_t latency = arch_cycles_from_ns(a, arch_host_latency_ns(a));
 
     l->rank = rank;
-    l->rate = a->host_link_mbytes_per_s;
+    l->rate = arch_host_link_mbytes_per_s(a);
     l->clock = a->clock_mhz;
-    l->packet_bytes = a->host_packet_bytes;
+    l->packet_bytes = arch_host_packet_bytes(a);
     l->arrival_cycles = latency - latency / 2;
     l->jitter_cycles = arch_cycles_from_ns(a, h->options.jitter_ns);
     l->seed = h->options.seed;
@@ -186,7 +187,7 @@ enum emu_status host_new(const struct arch *arch, const struct host_options *o, 
     *out = NULL;
     if (h) {
         h->stream = emu_alloc(HOST_MAX_STREAMS, sizeof(struct host_stream *));
-        h->packet = emu_alloc(arch->host_packet_bytes, 1);
+        h->packet = emu_alloc(arch_host_packet_bytes(arch), 1);
     }
     if (!h || !h->stream || !h->packet) {
         host_free(h);
@@ -196,7 +197,7 @@ enum emu_status host_new(const struct arch *arch, const struct host_options *o, 
     if (o)
         h->options = *o;
     h->request_cycles =
-        arch->host_route_cycles + arch_cycles_from_ns(arch, arch->host_latency_ns) / 2;
+        arch_host_route_cycles(arch) + arch_cycles_from_ns(arch, arch_host_latency_ns(arch)) / 2;
     link_init(&h->link[HOST_DOWN], h, HOST_DOWN);
     link_init(&h->link[HOST_UP], h, HOST_UP);
     *out = h;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/disk_cache.h"
 #include "emu/job/run_image.h"
@@ -138,7 +139,7 @@ static struct arch without_faults(const struct arch *a)
 {
     struct arch copy = *a;
 
-    copy.exchange_clash = ARCH_CLASH_IGNORE;
+    copy.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_IGNORE;
     return copy;
 }
 

@@ -1,6 +1,7 @@
 /* image.c - builds and reads the structure of a program: every rule for images is checked here, so
  * that images made by hand, by a program and by the reader of files obey the same rules.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/load/image_internal.h"
 
 #include <stdlib.h>
@@ -320,9 +321,9 @@ static enum emu_status check_tile(const struct image *im, const struct image_til
 {
     const struct arch *a = &im->arch;
 
-    if (t->tile >= a->tiles || t->chip >= a->chips)
+    if (t->tile >= a->tiles || t->chip >= arch_chips(a))
         return FAIL(BAD_IMAGE, "tile %u of chip %u: expected a tile below %u of a chip below %u",
-                    t->tile, t->chip, a->tiles, a->chips);
+                    t->tile, t->chip, a->tiles, arch_chips(a));
     if (image_find_tile(im, t->chip, t->tile))
         return FAIL(BAD_IMAGE, "tile %u of chip %u: expected every tile once", t->tile, t->chip);
     if (t->group >= MACHINE_MAX_GROUPS)

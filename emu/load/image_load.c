@@ -3,6 +3,7 @@
  * Memory of a new machine is zero and costs nothing until it is touched, so pages of zeros are left
  * alone.
  */
+#include "emu/arch/arch.h"
 #include "emu/load/image_internal.h"
 
 #include <string.h>
@@ -90,7 +91,7 @@ static enum emu_status check_machine(const struct image *im, const struct machin
 
     if (arch_equal(a, &im->arch))
         return EMU_OK;
-    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+    for (size_t i = 0; i < arch_field_count(); i++) {
         char want[ARCH_TEXT_MAX], got[ARCH_TEXT_MAX];
 
         arch_field_text(&im->arch, i, want, sizeof(want));

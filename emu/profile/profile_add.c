@@ -1,5 +1,6 @@
 /* profile_add.c - what the machine knows of a program and its run, as rows of a profile. */
 #include "emu/arch/arch_geometry.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/bsp/record.h"
 #include "emu/exchange/exchange_traffic.h"
@@ -37,11 +38,11 @@ struct profile_place profile_place_of(const struct arch *a, uint32_t tile)
 {
     uint32_t across = 1, physical = arch_tile_physical(a, tile);
 
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT) {
+    if (arch_exchange_kind(a) == ARCH_EXCHANGE_FLAT) {
         while (across * across < a->tiles)
             across++;
     } else {
-        across = arch_physical_count(a) / a->exchange_rows;
+        across = arch_physical_count(a) / arch_exchange_rows(a);
     }
     return (struct profile_place){ physical / across, physical % across };
 }

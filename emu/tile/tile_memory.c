@@ -4,6 +4,7 @@
  * Alignment is checked first, then bounds, then the region [ASSUMED: the chip names one exception
  * for all of them].
  */
+#include "emu/arch/arch_elements.h"
 #include "emu/arch/arch_geometry.h"
 #include "emu/tile/tile.h"
 

@@ -3,20 +3,21 @@
 
 #include <stdio.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/report/count_text.h"
 
 enum { HOST_SYNCS = 2 };
 
 static double transfer(const struct arch *a, uint64_t bytes)
 {
-    return (double)a->host_latency_ns * 1e-9 +
-           (double)bytes / ((double)a->host_link_mbytes_per_s * 1e6);
+    return (double)arch_host_latency_ns(a) * 1e-9 +
+           (double)bytes / ((double)arch_host_link_mbytes_per_s(a) * 1e6);
 }
 
 struct host_cost host_cost_of(const struct arch *a, const struct model_facts *n)
 {
     struct host_cost c = {
-        .launch = HOST_SYNCS * (double)a->sync_host_cycles / ((double)a->clock_mhz * 1e6),
+        .launch = HOST_SYNCS * (double)arch_sync_host_cycles(a) / ((double)a->clock_mhz * 1e6),
         .input_bytes = n->input_bytes,
         .output_bytes = n->output_bytes,
     };

@@ -1,4 +1,5 @@
 /* model_report.c - the answer for people. */
+#include "emu/arch/arch_numbers.h"
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
 #include "models/ask/network_choice.h"
@@ -25,7 +26,7 @@ double model_seconds(const struct model_answer *m)
 
 double model_efficiency(const struct model_answer *m)
 {
-    double peak = (double)model_cycles(m) * m->arch.tiles * m->arch.f16_macs_f16;
+    double peak = (double)model_cycles(m) * m->arch.tiles * arch_f16_macs_f16(&m->arch);
 
     return peak > 0 ? (double)m->facts.macs * m->facts.batch / peak : 0;
 }
@@ -149,7 +150,7 @@ static void print_cycles(const struct model_answer *m, FILE *f)
 
 static void print_bill(const struct model_answer *m, const struct layer_bill *b, FILE *f)
 {
-    double peak = (double)b->cycles * m->arch.tiles * m->arch.f16_macs_f16;
+    double peak = (double)b->cycles * m->arch.tiles * arch_f16_macs_f16(&m->arch);
 
     fprintf(f, "%-20s %-18s", model_bill_name(m, b), model_bill_op(m, b));
     if (m->run)

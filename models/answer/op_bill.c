@@ -1,7 +1,7 @@
 /* op_bill.c - groups of nodes as rows of a bill. */
 #include "models/answer/op_bill.h"
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 
 static uint64_t elements(const struct op_graph *g, uint32_t value)
@@ -20,14 +20,14 @@ static double bound_of(const struct arch *a, const struct op_graph *g, const str
         int depthwise = op_node_is(n, OP_Conv) && g->value[n->in[1]].shape.dim[1] == 1 &&
                         g->value[n->in[0]].shape.dim[1] > 1;
 
-        return (depthwise ? 4 : 1) * macs / a->tiles / a->f16_macs_f16;
+        return (depthwise ? 4 : 1) * macs / a->tiles / arch_f16_macs_f16(a);
     }
     if (op_node_has(n, OP_IS_FREE))
         return 0;
     values = (double)elements(g, n->ins ? n->in[0] : n->out[0]) / a->tiles;
     for (unsigned k = 0; k < EMU_COUNT_OF(exponential); k++) {
         if (op_node_is(n, exponential[k]))
-            return values * a->slots_f16sigm / 2 + values / 4;
+            return values * arch_slots_f16sigm(a) / 2 + values / 4;
     }
     return values / 4;
 }

@@ -23,6 +23,7 @@
 #define SUPERSTEP_H
 
 #include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/free.h"
 #include "emu/base/status.h"
 #include "emu/job/run_file.h"

@@ -16,7 +16,7 @@
 
 static void print_machine(const struct arch *a, FILE *f)
 {
-    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+    for (size_t i = 0; i < arch_field_count(); i++) {
         char value[ARCH_TEXT_MAX];
 
         if (arch_field_at(i)->stage != ARCH_STAGE_C)

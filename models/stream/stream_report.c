@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "models/stream/stream_timeline.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -54,8 +54,8 @@ static void print_head(const struct stream_answer *a, FILE *f)
                 o->depth ? o->depth : 1, o->depth > 1 ? "s" : "", a->loop->buffer_tiles,
                 count_text(a->loop->buffer_bytes).at);
     fprintf(f, "\nprefetch    %u\n", o->depth);
-    fprintf(f, "link        %u MB/s, %u ns", a->arch->host_link_mbytes_per_s,
-            a->arch->host_latency_ns);
+    fprintf(f, "link        %u MB/s, %u ns", arch_host_link_mbytes_per_s(a->arch),
+            arch_host_latency_ns(a->arch));
     if (a->options->session.host.jitter_ns)
         fprintf(f, ", up to %u ns late", a->options->session.host.jitter_ns);
     fprintf(f, "; in %s bytes, ", count_text(r->bytes_in).at);
@@ -171,7 +171,7 @@ static json_t *head_json(const struct stream_answer *a)
         "compute_tiles", (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles,
         "prefetch", (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->loop->buffer_tiles,
         "buffer_bytes", (json_int_t)a->loop->buffer_bytes, "link_mbytes_per_s",
-        (json_int_t)a->arch->host_link_mbytes_per_s);
+        (json_int_t)arch_host_link_mbytes_per_s(a->arch));
 }
 
 static json_t *counts_json(const struct stream_answer *a)

@@ -1,6 +1,6 @@
 /* stream_times.c - when each batch was where (see stream_times.h), the means, and what bounds them.
  */
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "models/stream/stream_times.h"
 
@@ -160,14 +160,14 @@ static void find_steady(struct stream_times *t)
 /* The round trip of the smallest request. */
 static double latency_of(const struct arch *a)
 {
-    return (double)(a->host_route_cycles + arch_cycles_from_ns(a, a->host_latency_ns));
+    return (double)(arch_host_route_cycles(a) + arch_cycles_from_ns(a, arch_host_latency_ns(a)));
 }
 
 static void apply_rule(struct stream_times *t)
 {
     struct stream_record *r = t->record;
     const struct arch *a = t->arch;
-    double cycles_per_byte = (double)a->clock_mhz / a->host_link_mbytes_per_s;
+    double cycles_per_byte = (double)a->clock_mhz / arch_host_link_mbytes_per_s(a);
     double out = r->batches ? (double)r->bytes_out / (double)r->batches * cycles_per_byte : 0;
     double most = 0, in = (double)r->batch_bytes * cycles_per_byte;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
 #include "emu/cli/options.h"
@@ -148,7 +149,7 @@ static void print_key(const struct sweep *s, uint32_t point, const struct arch *
         if (x->kind != AXIS_FIELD && !(x->option && x->option->number == OPTION_machine))
             fprintf(f, "%s=%s\n", x->name, sweep_choice(&s->axes, point, i));
     }
-    fprintf(f, "isa=%u amp_sets=%u\n", a->isa, a->amp_sets);
+    fprintf(f, "isa=%u amp_sets=%u\n", arch_isa(a), arch_amp_sets(a));
     if (k >= KEY_IMAGE)
         print_fields(a, ARCH_STAGE_C, f);
     if (k >= KEY_RUN)

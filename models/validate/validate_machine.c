@@ -2,7 +2,7 @@
  * what the machine's fields say where nothing can be executed. */
 #include <string.h>
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/bsp/record.h"
 #include "emu/job/run_image.h"
@@ -144,7 +144,7 @@ enum emu_status sync_chip(struct validation *v, struct outcome *o)
 enum emu_status sync_chips(struct validation *v, struct outcome *o)
 {
     (void)v;
-    o->value = arch_preset("mk1")->sync_chips_cycles;
+    o->value = arch_sync_chips_cycles(arch_preset("mk1"));
     return EMU_OK;
 }
 
@@ -207,6 +207,6 @@ enum emu_status superstep_overhead(struct validation *v, struct outcome *o)
 enum emu_status host_link(struct validation *v, struct outcome *o)
 {
     (void)v;
-    o->value = arch_preset("c600")->host_link_mbytes_per_s;
+    o->value = arch_host_link_mbytes_per_s(arch_preset("c600"));
     return EMU_OK;
 }

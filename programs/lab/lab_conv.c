@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/lab/lab_conv_back.h"
 
 enum {
@@ -554,7 +555,7 @@ static enum emu_status conv_after(struct session *s, void *state, json_t *answer
         note_plan(s, l, answer);
     json_object_set_new(answer, "multiply_adds", json_integer((json_int_t)macs));
     lab_note(answer, "percent_of_matrix_peak",
-             100 * macs / ((double)session_cycles(s) * a->tiles * a->f16_macs_f16));
+             100 * macs / ((double)session_cycles(s) * a->tiles * arch_f16_macs_f16(a)));
     note_published(s, l, answer);
     return l->value[PASS] == FORWARD ? compare(l, s, answer) : compare_gradient(l, s, answer);
 }

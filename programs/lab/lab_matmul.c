@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/lab/lab.h"
 
 enum { M, N, K, BLOCK = 16 };
@@ -126,7 +127,7 @@ static void note_plan(const struct session *s, const struct lab *l, json_t *answ
                   (json_int_t)p->cost.rearrange, "sync_cycles", (json_int_t)p->cost.sync,
                   "total_cycles", (json_int_t)p->cost.total));
     lab_note(answer, "percent_of_matrix_peak",
-             100 * macs / ((double)session_cycles(s) * a->tiles * a->f16_macs_f16));
+             100 * macs / ((double)session_cycles(s) * a->tiles * arch_f16_macs_f16(a)));
 }
 
 static enum emu_status matmul_after(struct session *s, void *state, json_t *answer)

@@ -1,5 +1,6 @@
 /* test_compile.c - the driver: exchanges scheduled once and copied with the right objects, whole
  * compilations, progress, errors with the name of their stage, out of memory as a result. */
+#include "emu/arch/arch_numbers.h"
 #include "tests/fixtures/lowered_fixture.h"
 
 #include <string.h>
@@ -339,7 +340,8 @@ static void test_images_are_loadable(void **state)
             end = s->addr + s->bytes > end ? s->addr + s->bytes : end;
         }
         assert_int_equal(first, 0x4c010);
-        assert_true(end <= 0xe7bb0 && end <= a->mem_base + a->mem_bytes - a->loader_tail_bytes);
+        assert_true(end <= 0xe7bb0 &&
+                    end <= a->mem_base + a->mem_bytes - arch_loader_tail_bytes(a));
     }
     compiled_free(c);
     graph_free(g);

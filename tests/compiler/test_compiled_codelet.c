@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/programs.h"
 #include "programs/compiler/base/codelet.h"
 #include "tests/fixtures/elf_fixture.h"
@@ -99,7 +100,7 @@ static void write_object(const char *code, const char *sizes)
     size_t bytes;
 
     snprintf(text, sizeof(text), "%s%s", code, sizes);
-    wide.aux_registers = 14;
+    wide.number[ARCH_NUMBER_aux_registers] = 14;
     assert_int_equal(asm_unit_new(&(struct asm_options){ .arch = &wide, .raw = 1 }, &u), EMU_OK);
     if (asm_unit_add_text(u, "t.S", text, strlen(text)) != EMU_OK ||
         asm_unit_object(u, &data, &bytes) != EMU_OK)

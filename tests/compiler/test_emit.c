@@ -2,6 +2,7 @@
  * in C, on machines that check; how long it takes, how short it is, what the image says about it.
  * test_emit_random.c has random programs.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/isa/csr_names.h"
 #include "emu/isa/insn_ops.h"
 #include "programs/compiler/emit/emit_index.h"
@@ -164,7 +165,7 @@ static void test_loops_lose_no_cycle(void **state)
             want = codelet_multi_cycles(&r.g.arch, 9) - (r.g.arch.workers - 1);
             if (calls == 2)
                 want += codelet_multi_cycles(&r.g.arch, 7) - (r.g.arch.workers - 1);
-            want += r.g.arch.sup_branch_cycles;
+            want += arch_sup_branch_cycles(&r.g.arch);
             emit_fixture_free(&r);
         }
         assert_int_equal(cycles[1] - cycles[0], 20 * want);

@@ -1,5 +1,6 @@
 /* test_place.c - placements of random objects are proven pair by pair, byte by byte; planted
  * violations are found; what does not fit says what it needs. */
+#include "emu/arch/arch_elements.h"
 #include "tests/fixtures/lowered_fixture.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ static void prove_object(const struct arch *a, const struct tile_place *p, const
     assert_true(o->addr >= arch_loader_base(a) + p->code_bytes);
     assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes);
     if (o->data)
-        assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes - a->loader_tail_bytes);
+        assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes - arch_loader_tail_bytes(a));
     if (o->region == REGION0)
         assert_true(o->addr + o->bytes <= region1);
     if (o->region == REGION1)
@@ -93,7 +94,7 @@ static void prove_figures(const struct handmade *r, const struct placement *p, u
     uint32_t count = 0, peak = 0, peak_step = 0;
 
     assert_non_null(used);
-    memset(used + r->arch.loader_head_bytes, 1, t->code_bytes);
+    memset(used + arch_loader_head_bytes(&r->arch), 1, t->code_bytes);
     for (uint32_t step = 0; step < l->step.count; step++) {
         uint32_t now = t->code_bytes;
 
@@ -256,7 +257,7 @@ static void test_loader_tail(void **state)
         r.l.object.at[data + words - i].addr += 8000;
     }
     placement_free(&p);
-    most = r.arch.mem_bytes + r.arch.loader_head_bytes + r.arch.loader_tail_bytes;
+    most = r.arch.mem_bytes + arch_loader_head_bytes(&r.arch) + arch_loader_tail_bytes(&r.arch);
     r.l.object.at[data].bytes = r.arch.mem_bytes - 4096 - 2000 - 1000;
     OK(place_objects(&r.l, code, 1, &p));
     OK(placement_check(&r.l, &p, 1));
@@ -277,7 +278,8 @@ static void test_loader_head(void **state)
     (void)state;
     for (uint32_t head = 0; head <= 64; head += 16) {
         handmade_init(&r, "mk2", 1, 1, 1);
-        r.graph->arch.loader_head_bytes = r.arch.loader_head_bytes = head;
+        r.graph->arch.number[ARCH_NUMBER_loader_head_bytes] =
+            r.arch.number[ARCH_NUMBER_loader_head_bytes] = head;
         code[0] = r.arch.region0_bytes - 16 - 512;
         low = handmade_object(&r, 0, 512, LIVE_ALWAYS, "low");
         r.l.object.at[low].region = REGION0;
@@ -316,7 +318,7 @@ static void test_apart(void **state)
     OK(place_objects(&r.l, code, 1, &p));
     OK(placement_check(&r.l, &p, 1));
     prove(&r, &p);
-    block = r.arch.region1_interleave * r.arch.element_bytes;
+    block = arch_region1_interleave(&r.arch) * r.arch.element_bytes;
     region1 = r.arch.mem_base + r.arch.region0_bytes;
     assert_int_equal((r.l.object.at[a].addr - region1) / block,
                      (r.l.object.at[b].addr - region1) / block + 1);

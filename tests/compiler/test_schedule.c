@@ -2,6 +2,7 @@
  * code and is proven; random exchanges run on the machine and move what plain copies move; mistakes
  * of the caller and damage to a schedule are found.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/isa/insn_ops.h"
 #include "tests/fixtures/chip_fixture.h"
 
@@ -434,7 +435,7 @@ static void receive_behind(struct pattern *p, uint32_t base)
 /* The machine says whether a word meets a send in a memory element. */
 #define RUNS_IN_PLACE(machine, seed, make)                                                         \
     RUNS(machine, seed, ({                                                                         \
-             p.arch.exchange_clash = ARCH_CLASH_FAULT;                                             \
+             p.arch.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_FAULT;                         \
              make;                                                                                 \
              receive_behind(&p, PATTERN_FROM);                                                     \
          }))
@@ -458,7 +459,7 @@ static void test_proof_finds_clash(void **state)
 
     (void)state;
     pattern_new(&p, "mk2", "clash");
-    p.arch.exchange_clash = ARCH_CLASH_FAULT;
+    p.arch.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_FAULT;
     pattern_rotate(&p, 700, 500);
     receive_behind(&p, PATTERN_TO);
     schedule(&p, EXCHANGE_CYCLES, &s);
@@ -543,7 +544,7 @@ static void test_nothing(void **state)
     schedule(&p, EXCHANGE_CYCLES, &s);
     assert_int_equal(s.tiles, 2);
     assert_int_equal(s.bound, 1);
-    assert_int_equal(s.events, p.arch.exchange_flat_cycles);
+    assert_int_equal(s.events, arch_exchange_flat_cycles(&p.arch));
     assert_null(exchange_schedule_of(&s, 0));
     assert_null(exchange_schedule_of(&s, 2));
     assert_int_equal(exchange_schedule_of(&s, 1)->messages_in, 1);
@@ -561,7 +562,7 @@ static void test_no_memory(void **state)
 
     (void)state;
     pattern_new(&p, "toy4", "no memory");
-    p.arch.exchange_clash = ARCH_CLASH_FAULT;
+    p.arch.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_FAULT;
     pattern_gather(&p, 4, 1, 100);
     pattern_transpose(&p, 4, 1, 7);
     receive_behind(&p, PATTERN_FROM);
@@ -662,7 +663,7 @@ static void test_unchanged(void **state)
     UNCHANGED("mk2", pattern_halo(&p, 46, 8, 1), 0xebc6d0deb8aadc75, 0x73dfcb83d713276d);
     UNCHANGED("toy64", pattern_random(&p, 1500, 12, 9), 0x3f7eb27c4722b086, 0x46d620b1a21c9a98);
     UNCHANGED("toy64", ({
-                  p.arch.exchange_clash = ARCH_CLASH_FAULT;
+                  p.arch.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_FAULT;
                   pattern_random(&p, 700, 60, 3);
                   receive_behind(&p, PATTERN_FROM);
               }),

@@ -1,6 +1,7 @@
 /* test_schedule_store.c - packed instructions are those that were packed; schedules that are found
  * are those that would be made, on every machine that differs in nothing they depend on; and what
  * a folder has that is no schedule is not taken. */
+#include "emu/arch/arch_numbers.h"
 #include "tests/fixtures/chip_fixture.h"
 
 #include <dirent.h>

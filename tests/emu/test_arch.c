@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "emu/arch/arch.h"
+#include "emu/arch/arch_elements.h"
 #include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
@@ -276,14 +277,14 @@ static void test_partial_files(void **state)
     assert_int_equal(arch_field_mark(&a, ARCH_FIELD_mem_bytes), 'H');
     /* An explicit value beats what tiles does to it, wherever it stands. */
     assert_int_equal(arch_load_text(rows, strlen(rows), "rows", &a), EMU_OK);
-    assert_int_equal(a.exchange_rows, 32);
-    assert_int_equal(a.host_source, 2048);
+    assert_int_equal(arch_exchange_rows(&a), 32);
+    assert_int_equal(arch_host_source(&a), 2048);
     assert_int_equal(a.null_source, 0x900);
     assert_int_equal(arch_load_text(kind, strlen(kind), "kind", &a), EMU_OK);
-    assert_int_equal(a.exchange_rows, 32);
+    assert_int_equal(arch_exchange_rows(&a), 32);
     assert_int_equal(arch_load_text(flat, strlen(flat), "flat", &a), EMU_OK);
-    assert_int_equal(a.exchange_rows, 23);
-    assert_int_equal(a.host_source, 3008);
+    assert_int_equal(arch_exchange_rows(&a), 23);
+    assert_int_equal(arch_host_source(&a), 3008);
 }
 
 static void test_bad_files(void **state)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "emu/arch/arch_geometry.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/fail.h"
 
 /* The published formula, written out once more for mk2. */
@@ -39,7 +40,7 @@ static void test_physical_numbering(void **state)
 
             assert_true(p < arch_physical_count(a));
             assert_int_equal(arch_tile_logical(a, p), t); /* so ids are distinct */
-            if (a->exchange_kind == ARCH_EXCHANGE_COLUMNS)
+            if (arch_exchange_kind(a) == ARCH_EXCHANGE_COLUMNS)
                 assert_int_equal(arch_tile_physical(a, t ^ 1), p ^ 2);
             else
                 assert_int_equal(p, t);
@@ -150,14 +151,14 @@ static void test_rows_grow(void **state)
 
     (void)state;
     assert_int_equal(arch_set(&a, "tiles=736"), EMU_OK);
-    assert_int_equal(a.exchange_rows, 23);
+    assert_int_equal(arch_exchange_rows(&a), 23);
     assert_int_equal(arch_set(&a, "tiles=1474"), EMU_OK);
-    assert_int_equal(a.exchange_rows, 24);
-    assert_int_equal(a.host_source, 0x600); /* 24 rows still end below it */
+    assert_int_equal(arch_exchange_rows(&a), 24);
+    assert_int_equal(arch_host_source(&a), 0x600); /* 24 rows still end below it */
     assert_int_equal(arch_check(&a), EMU_OK);
     assert_int_equal(arch_set(&a, "tiles=2944"), EMU_OK);
-    assert_int_equal(a.exchange_rows, 46);
-    assert_int_equal(a.host_source, 46 * 64);
+    assert_int_equal(arch_exchange_rows(&a), 46);
+    assert_int_equal(arch_host_source(&a), 46 * 64);
     assert_int_equal(a.null_source, 46 * 64 + 64);
     assert_int_equal(arch_check(&a), EMU_OK);
     for (uint32_t t = 0; t < a.tiles; t++)
@@ -168,18 +169,18 @@ static void test_rows_grow(void **state)
     a = *arch_preset("mk2");
     assert_int_equal(arch_set(&a, "null_source=0x700"), EMU_OK);
     assert_int_equal(arch_set(&a, "tiles=1536"), EMU_OK);
-    assert_int_equal(a.host_source, 0x600);
+    assert_int_equal(arch_host_source(&a), 0x600);
     assert_int_equal(a.null_source, 0x700);
     assert_int_equal(arch_check(&a), EMU_OK);
     /* A flat machine has no rows to grow until it gets columns. */
     a = *arch_preset("toy4");
     assert_int_equal(arch_set(&a, "tiles=1601"), EMU_OK);
-    assert_int_equal(a.exchange_rows, 23);
-    assert_int_equal(a.host_source, 1664);
+    assert_int_equal(arch_exchange_rows(&a), 23);
+    assert_int_equal(arch_host_source(&a), 1664);
     assert_int_equal(arch_check(&a), EMU_OK);
     assert_int_equal(arch_set(&a, "tiles=1602"), EMU_OK);
     assert_int_equal(arch_set(&a, "exchange_kind=columns"), EMU_OK);
-    assert_int_equal(a.exchange_rows, 26);
+    assert_int_equal(arch_exchange_rows(&a), 26);
     assert_int_equal(arch_check(&a), EMU_OK);
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/isa/insn_ops.h"
 #include "emu/tile/exchange_port.h"
 #include "tests/fixtures/tile_fixture.h"
@@ -277,11 +278,11 @@ static void test_missing_registers(void **state)
                        "stop: nop\n w: mov $m2, $mvertex_base\n bad: .int %s\n exitz $mzero\n"
                        ".align 16\n data: .int 0, 0, 0, 0\n",
                  row[i].words);
-        machine[1].main_registers = row[i].main;
-        machine[1].aux_registers = row[i].aux;
+        machine[1].number[ARCH_NUMBER_main_registers] = row[i].main;
+        machine[1].number[ARCH_NUMBER_aux_registers] = row[i].aux;
         for (unsigned k = 0; k < 2; k++) {
-            bool lacks =
-                machine[k].main_registers < row[i].main || machine[k].aux_registers < row[i].aux;
+            bool lacks = arch_main_registers(&machine[k]) < row[i].main ||
+                         arch_aux_registers(&machine[k]) < row[i].aux;
             struct tile_fixture *r = tile_fixture_new_on(&machine[k], text);
 
             for (int plain = 0; plain < 2; plain++) {

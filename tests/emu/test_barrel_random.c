@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/random.h"
 #include "emu/isa/csr_names.h"
 #include "emu/isa/insn_ops.h"
@@ -409,9 +410,9 @@ static void run_programs(make_fn *make_code, const char *text, int tame, unsigne
     unsigned finished = 0;
     struct code c;
 
-    all.isa = ISA_IPU21;
-    all.main_registers = 13;
-    all.aux_registers = 14;
+    all.number[ARCH_NUMBER_isa] = ISA_IPU21;
+    all.number[ARCH_NUMBER_main_registers] = 13;
+    all.number[ARCH_NUMBER_aux_registers] = 14;
     fast = tile_fixture_new_on(&all, text);
     plain = tile_fixture_new_on(&all, text);
     for (unsigned n = 0; n < count; n++) {

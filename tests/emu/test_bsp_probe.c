@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 #include "emu/base/disk_cache.h"
@@ -56,7 +56,8 @@ static void small_machines(void **state)
         d = probe(&b, 2);
         near(d.g, 1);
         near(d.l, c.l + 77);
-        b.exchange_clash = ARCH_CLASH_FAULT; /* which the probe itself would meet */
+        b.number[ARCH_NUMBER_exchange_clash] =
+            ARCH_CLASH_FAULT; /* which the probe itself would meet */
         near(probe(&b, 1).l, d.l);
     }
 }

@@ -1,5 +1,6 @@
 /* test_exchange.c - the fabric by hand: what each instruction logs, phases of a few tiles, replay.
  */
+#include "emu/arch/arch_numbers.h"
 #include "tests/fixtures/exchange_fixture.h"
 
 #include "emu/exchange/host_header.h"
@@ -355,7 +356,7 @@ static void test_put_settings(void **state)
 {
     struct fabric *r = *state;
 
-    r->arch.exchange_flat_cycles = 0;
+    r->arch.number[ARCH_NUMBER_exchange_flat_cycles] = 0;
     for (uint32_t i = 0; i < r->arch.tiles; i++)
         r->x->end[i] = arch_exchange_end_of(&r->arch, i);
     fabric_set_word(r, 0, FROM + 4, 9);

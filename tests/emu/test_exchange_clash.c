@@ -4,6 +4,7 @@
  * On toy4 T is 10 and the lag 0. Instruction k of a tile stands at BASE + 8 k, so code lies in the
  * lowest element; region 0 is two elements, region 1 one interleaved pair.
  */
+#include "emu/arch/arch_numbers.h"
 #include "tests/fixtures/exchange_fixture.h"
 
 enum {
@@ -70,8 +71,8 @@ static void new_case(struct fabric *r, const struct clash_case *c, enum arch_cla
 {
     print_message("%s\n", c->what);
     fabric_new(r, "toy4", 0, 1);
-    r->arch.exchange_clash = clash;
-    r->arch.clash_elements = c->pairs;
+    r->arch.number[ARCH_NUMBER_exchange_clash] = clash;
+    r->arch.number[ARCH_NUMBER_clash_elements] = c->pairs;
     issue_case(r, c);
 }
 
@@ -167,7 +168,7 @@ static void test_look_ahead(void **state)
         struct fabric r;
 
         new_case(&r, &near, ARCH_CLASH_IGNORE);
-        r.arch.fetch_ahead_bytes = SECOND - pc + 4 * more;
+        r.arch.number[ARCH_NUMBER_fetch_ahead_bytes] = SECOND - pc + 4 * more;
         resolve(&r);
         found = exchange_clashes(r.x);
         assert_int_equal(found.total, more);

@@ -3,6 +3,7 @@
  * that only knows the messages. The word-by-word resolver looks at every phase as well. Then the
  * logs are damaged at random and both resolvers must still agree.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/random.h"
 #include "tests/fixtures/exchange_fixture.h"
 
@@ -641,7 +642,7 @@ static int damage_log(struct exchange_world *w)
 /* A machine of small memory elements, on which clashes are faults. */
 static void make_clash(struct arch *a)
 {
-    a->exchange_clash = ARCH_CLASH_FAULT;
+    a->number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_FAULT;
     a->element_bytes = 128;
     a->region0_bytes = 2048;
 }

@@ -1,6 +1,7 @@
 /* test_host_link.c - the link: rates, latency, turns, depth, jitter. Every schedule is also
  * compared with a slow second implementation (reference_*).
  */
+#include "emu/arch/arch_numbers.h"
 #include "tests/fixtures/host_fixture.h"
 
 /* --- rates and latency --- */
@@ -116,7 +117,7 @@ static void test_turns(void **state)
 
     (void)state;
     host_fixture_new(&r, NULL, NULL);
-    packet = link_cycles(&r.arch, r.arch.host_packet_bytes);
+    packet = link_cycles(&r.arch, arch_host_packet_bytes(&r.arch));
     for (uint32_t k = 0; k < 3; k++) {
         from_memory(&r, k, 1);
         ask(&r, k, k * 20 * packet, k, 60 * 1024);
@@ -185,13 +186,13 @@ static void test_depth(void **state)
         for (uint32_t i = 0; i < n; i++)
             ask(&r, i % 2, 10 + i, 9, bytes);
         advance(&r, UINT64_MAX);
-        latency = arch_cycles_from_ns(&r.arch, r.arch.host_latency_ns);
+        latency = arch_cycles_from_ns(&r.arch, arch_host_latency_ns(&r.arch));
         half = latency / 2;
         for (uint32_t i = 0; i < n; i++) {
             const struct arrival *a = &place(&r, i % 2)->arrival[i / 2 * 2 + 1]; /* two packets */
             uint64_t ready;
 
-            reach = 10 + i + r.arch.host_route_cycles + half;
+            reach = 10 + i + arch_host_route_cycles(&r.arch) + half;
             ready = i >= depth && done[i - depth] > reach ? done[i - depth] : reach;
             waiting += ready - reach;
             free = free > ready ? free : ready;
@@ -267,7 +268,8 @@ static uint64_t reference_ready(struct reference *f, uint32_t i, const unsigned 
 static void reference_run(struct reference *f, int to_host)
 {
     const struct arch *a = f->arch;
-    uint64_t latency = arch_cycles_from_ns(a, a->host_latency_ns), rate = a->host_link_mbytes_per_s;
+    uint64_t latency = arch_cycles_from_ns(a, arch_host_latency_ns(a)),
+             rate = arch_host_link_mbytes_per_s(a);
     unsigned __int128 free = 0, end[400] = { 0 };
 
     for (;;) {
@@ -311,7 +313,7 @@ static void reference_run(struct reference *f, int to_host)
             continue;
         }
         uint32_t left = best->bytes - best->sent;
-        uint32_t n = left < a->host_packet_bytes ? left : a->host_packet_bytes;
+        uint32_t n = left < arch_host_packet_bytes(a) ? left : arch_host_packet_bytes(a);
 
         free += (uint64_t)n * a->clock_mhz;
         best->sent += n;
@@ -370,8 +372,8 @@ static void random_transfers(struct reference *f, struct prng *p, uint32_t strea
 
         *t = (struct reference_transfer){ .tile = i % 4 };
         t->issued = (uint64_t)below(p, spread) * 256 + i / 4; /* no two of a tile alike */
-        t->reach = t->issued + f->arch->host_route_cycles +
-                   arch_cycles_from_ns(f->arch, f->arch->host_latency_ns) / 2;
+        t->reach = t->issued + arch_host_route_cycles(f->arch) +
+                   arch_cycles_from_ns(f->arch, arch_host_latency_ns(f->arch)) / 2;
         t->stream = below(p, streams) + (below(p, 3) ? 0 : 100);
         t->bytes = sizes[below(p, EMU_COUNT_OF(sizes))];
     }

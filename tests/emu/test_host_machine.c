@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 #include "emu/bsp/machine_internal.h"
@@ -122,8 +123,8 @@ static void stops_with(struct host_chip *r, enum machine_stop want, uint64_t max
 /* Issue to the arrival of the last of some bytes, if the link is free. */
 static uint64_t transfer_cycles(const struct arch *a, uint64_t bytes)
 {
-    return a->host_route_cycles + arch_cycles_from_ns(a, a->host_latency_ns) +
-           arch_cycles_for_bytes(a, bytes, a->host_link_mbytes_per_s);
+    return arch_host_route_cycles(a) + arch_cycles_from_ns(a, arch_host_latency_ns(a)) +
+           arch_cycles_for_bytes(a, bytes, arch_host_link_mbytes_per_s(a));
 }
 
 /* Asks in cycle 0, and says when RECV was over: the get issues in the cycle in which it ends. */
@@ -169,7 +170,7 @@ static void test_request_costs_the_tile(void **state)
             "st32 $m0, $m1, 0\n get $m2, $INCOMING_DCOUNT\n st32 $m2, $m1, 1\n sync 6\n");
     header(&r, 0, HEADER, STREAM_IN, 400);
     stops_with(&r, MACHINE_HOST, UINT64_MAX);
-    assert_int_equal(note(&r, 0, 0), r.arch.host_send_min_events);
+    assert_int_equal(note(&r, 0, 0), arch_host_send_min_events(&r.arch));
     assert_int_equal(note(&r, 0, 1), 100);
     assert_int_equal(buffer_holds(&r, 0, pattern, 1), 0);
     host_chip_free(&r);

@@ -1,6 +1,7 @@
 /* test_machine.c - when syncs release, what they carry, how votes, deadlocks and mistakes end, and
  * what the record and the digests say of it. Cycles are counted by hand from docs/timing.md 3.
  */
+#include "emu/arch/arch_numbers.h"
 #include "tests/fixtures/chip_fixture.h"
 
 #include "emu/exchange/exchange.h"
@@ -67,11 +68,11 @@ static void test_release_cycle(void **state)
     check_release(3, 3, 0, a->sync_chip_cycles, 0);
     check_release(4, 4, 0, a->sync_chip_cycles, 0);
     check_release(4, 12, 1, a->sync_chip_cycles, 0);
-    check_release(5, 13, 1, a->sync_chips_cycles, 0);
-    check_release(14, 6, 0, a->sync_host_cycles, 1);
-    check_release(6, 6, 63 - 1, a->sync_host_cycles, 1);
-    check_release(7, 15, 0, a->sync_host_cycles, 1);
-    check_release(7, 6, 1, a->sync_host_cycles, 1);
+    check_release(5, 13, 1, arch_sync_chips_cycles(a), 0);
+    check_release(14, 6, 0, arch_sync_host_cycles(a), 1);
+    check_release(6, 6, 63 - 1, arch_sync_host_cycles(a), 1);
+    check_release(7, 15, 0, arch_sync_host_cycles(a), 1);
+    check_release(7, 6, 1, arch_sync_host_cycles(a), 1);
 }
 
 /* Two supersteps of one group beside one of the other; a wider sync joins them. */
@@ -478,11 +479,11 @@ static void test_host_answers(void **state)
         assert_int_equal(machine_supersteps(c.m, 5), k);
         machine_release_host(c.m);
         assert_int_equal(machine_supersteps(c.m, 5), k + 1);
-        clock += c.arch.sync_host_cycles;
+        clock += arch_sync_host_cycles(&c.arch);
         chip_stops(&c, MACHINE_HOST);
         assert_int_equal(note(&c, 0, 0), clock);
         assert_int_equal(note(&c, 1, 0), clock);
-        clock += NOTE_CYCLES + busy(3) + c.arch.sup_branch_cycles;
+        clock += NOTE_CYCLES + busy(3) + arch_sup_branch_cycles(&c.arch);
     }
     assert_int_equal(machine_finish(c.m), EMU_OK);
     assert_int_equal(machine_supersteps(c.m, 5), 6);
@@ -510,7 +511,8 @@ static void test_host_answers_late(void **state)
         assert_int_equal(record_at(c.record, k)->end, clock);
         machine_release_host(c.m);
         assert_int_equal(machine_supersteps(c.m, 0), k + 1);
-        clock += c.arch.sync_host_cycles + NOTE_CYCLES + busy(3) + c.arch.sup_branch_cycles;
+        clock += arch_sync_host_cycles(&c.arch) + NOTE_CYCLES + busy(3) +
+                 arch_sup_branch_cycles(&c.arch);
     }
     chip_free(&c);
 }
@@ -609,7 +611,7 @@ static void test_record_of_two_runs(void **state)
     if (!bill_check(c.record, machine_cycles(c.m), text, sizeof(text)))
         fail_msg("%s", text);
     b = bill_of_group(c.record, 0);
-    assert_int_equal(b.host, c.arch.sync_host_cycles);
+    assert_int_equal(b.host, arch_sync_host_cycles(&c.arch));
     assert_int_equal(b.wait, 0);
     assert_int_equal(b.sync, 2 * c.arch.sync_chip_cycles);
     b = bill_of_group(c.record, 1);

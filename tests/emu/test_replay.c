@@ -2,6 +2,7 @@
  * equal cycles and counters, whatever is under way where a call begins or returns. A key must stand
  * for nothing that it does not say.
  */
+#include "emu/arch/arch_numbers.h"
 #include "emu/bsp/replay.h"
 
 #include "tests/fixtures/tile_fixture.h"
@@ -147,8 +148,8 @@ static void workers_may_run_where_a_call_begins(void **state)
     struct arch quick = *arch_preset("mk2");
 
     (void)state;
-    quick.sup_branch_cycles = quick.sup_result_cycles = 1;
-    quick.exit_seen_cycles = 9;
+    quick.number[ARCH_NUMBER_sup_branch_cycles] = quick.number[ARCH_NUMBER_sup_result_cycles] = 1;
+    quick.number[ARCH_NUMBER_exit_seen_cycles] = 9;
     for (size_t i = 0; i < EMU_COUNT_OF(function); i++) {
         struct calls c = { .arch = &quick };
 
@@ -191,7 +192,7 @@ static void results_may_be_under_way(void **state)
     struct calls c = { .arch = &slow };
 
     (void)state;
-    slow.sup_result_cycles = 20;
+    slow.number[ARCH_NUMBER_sup_result_cycles] = 20;
     write_text(&c, "start: nop\n");
     for (unsigned k = 0; k < 12; k++) {
         if (k % 4 == 0)

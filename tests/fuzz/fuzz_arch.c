@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/arch/arch.h"
+#include "emu/arch/arch_elements.h"
 #include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 

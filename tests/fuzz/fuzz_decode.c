@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm.h"
 #include "emu/isa/insn_ops.h"
 #include "emu/isa/isa.h"
@@ -27,9 +27,9 @@ static void assemble(const char *text, const uint32_t *word, unsigned bytes)
     struct asm_unit *u;
     const struct asm_section *s;
 
-    all.isa = ISA_IPU21;
-    all.main_registers = 13;
-    all.aux_registers = 14;
+    all.number[ARCH_NUMBER_isa] = ISA_IPU21;
+    all.number[ARCH_NUMBER_main_registers] = 13;
+    all.number[ARCH_NUMBER_aux_registers] = 14;
     must(asm_unit_new(&o, &u) == EMU_OK);
     if (asm_unit_add_text(u, "fuzz", text, strlen(text)) != EMU_OK ||
         asm_unit_link(u, NULL) != EMU_OK) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 
@@ -215,9 +216,10 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
                               .max_cycles = 10000000,
                               .tile_case = &p->start,
                               .raw = 1 };
-    p->m.arch.isa = ISA_IPU21; /* rows may have all instructions, and all registers they can name */
-    p->m.arch.main_registers = 13;
-    p->m.arch.aux_registers = 14;
+    p->m.arch.number[ARCH_NUMBER_isa] =
+        ISA_IPU21; /* rows may have all instructions, and all registers they can name */
+    p->m.arch.number[ARCH_NUMBER_main_registers] = 13;
+    p->m.arch.number[ARCH_NUMBER_aux_registers] = 14;
     s = t.failed ? FAIL(NO_MEMORY, "the text of a program") : case_build(&p->m, &options, &p->run);
     if (s != EMU_OK) {
         isa_program_free(p);

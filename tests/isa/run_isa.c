@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/isa/insn_ops.h"
 #include "tests/isa/isa_run.h"
@@ -194,7 +195,7 @@ static void check_cover(struct totals *t)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: run_isa [--mode fast-six-bundle] FILE.isa[:LINE] ...\n");
+    fprintf(stderr, "usage: run_isa [--mode fast-six-bundle] arch_isa(&FILE)[:LINE] ...\n");
     return 2;
 }
 

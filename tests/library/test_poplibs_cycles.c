@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/isa/insn_ops.h"
 #include "tests/fixtures/kernel_fixture.h"
 
@@ -197,7 +198,7 @@ static uint64_t run_theirs(struct kernel_fixture *r, const struct codelet_case *
     asm_unit_free(t.unit);
     /* Vertices of their own are launched one by one. */
     return codelet_multi_cycles(&r->arch, slots) +
-           (t.stride ? (r->arch.workers - 1) * r->arch.sup_runall_cycles : 0);
+           (t.stride ? (r->arch.workers - 1) * arch_sup_runall_cycles(&r->arch) : 0);
 }
 
 static int compare(const struct pair *p, enum kernel_layout layout, const char *poplibs,

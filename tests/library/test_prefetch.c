@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/emu.h"
 #include "programs/compiler/compiled.h"
 #include "programs/programs.h"
@@ -219,7 +220,7 @@ static uint64_t period(uint32_t depth, uint32_t rounds, uint32_t mbytes_per_s)
     for (uint32_t k = 0; k < 2; k++) {
         struct prefetch_trial x = { .arch = *arch_preset("toy16") };
 
-        x.arch.host_link_mbytes_per_s = mbytes_per_s;
+        x.arch.number[ARCH_NUMBER_host_link_mbytes_per_s] = mbytes_per_s;
         prefetch_trial_new(&x, NULL, IO_TILES, depth, rounds);
         prefetch_trial_run(&x, 4 + 3 * k, rounds);
         cycles[k] = session_cycles(x.s);
@@ -241,7 +242,7 @@ static void the_period_is_the_longer_of_both(void **state)
     enum { SLOW = 20, FAST = 2000, SHORT = 1, LONG = 40 };
     uint64_t compute = period(3, LONG, FAST), fetch = period(3, SHORT, SLOW);
     uint64_t latency =
-        2 * arch_cycles_from_ns(arch_preset("toy16"), arch_preset("toy16")->host_latency_ns);
+        2 * arch_cycles_from_ns(arch_preset("toy16"), arch_host_latency_ns(arch_preset("toy16")));
 
     (void)state;
     assert_in_range(fetch, transfer(SLOW), transfer(SLOW) + transfer(SLOW) / 50);

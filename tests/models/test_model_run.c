@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/emu.h"
 #include "emu/profile/bill.h"
@@ -298,7 +299,7 @@ static void test_bill_adds_up(void **state)
 static void test_bounds(void **state)
 {
     struct compiled_net *r = *state;
-    double tile = (double)r->arch.f16_macs_f16 * 64;
+    double tile = (double)arch_f16_macs_f16(&r->arch) * 64;
 
     assert_true(bill_of(r, "stem")->bound >= (uint64_t)(6 * 6 * 24 * 27 / tile));
     assert_true(bill_of(r, "block.dw")->bound >= (uint64_t)(4 * 6 * 6 * 24 * 9 / tile));

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/emu.h"
 #include "models/stream/stream_input.h"
@@ -184,7 +185,7 @@ static void the_rule_names_the_longest(void **state)
         struct stream_record r = { .batch_bytes = 10000, .row = row, .rows = 2, .batches = 2 };
         struct stream_times t;
 
-        a.host_link_mbytes_per_s = cases[k].mbytes_per_s;
+        a.number[ARCH_NUMBER_host_link_mbytes_per_s] = cases[k].mbytes_per_s;
         row[0].computed = 200 + cases[k].compute;
         stream_times_init(&t, &a, &o, &r);
         stream_times_sum(&t);

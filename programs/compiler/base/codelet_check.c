@@ -2,6 +2,7 @@
  * assembled code itself. */
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/isa/insn_ops.h"
 #include "programs/compiler/base/codelet.h"
 
@@ -9,7 +10,8 @@ static enum emu_status check_insn(const struct arch *a, const struct codelet *c,
                                   const struct insn *in)
 {
     unsigned missing = 0;
-    enum isa_need need = isa_needs(in, a->isa, a->main_registers, a->aux_registers, &missing);
+    enum isa_need need =
+        isa_needs(in, arch_isa(a), arch_main_registers(a), arch_aux_registers(a), &missing);
     const struct insn_form *f;
 
     if (in->op == INSN_ILLEGAL || need == ISA_NEEDS_NOTHING)
@@ -19,7 +21,7 @@ static enum emu_status check_insn(const struct arch *a, const struct codelet *c,
         return FAIL(USAGE,
                     "kernel %s: its instruction %s needs the instruction set ipu%u, and machine %s "
                     "has ipu%u",
-                    c->name, f->mnemonic, f->since, a->name, a->isa);
+                    c->name, f->mnemonic, f->since, a->name, arch_isa(a));
     return FAIL(USAGE, "kernel %s: its instruction %s reads $%c%u, which machine %s does not have",
                 c->name, f->mnemonic, need == ISA_NEEDS_M_REGISTER ? 'm' : 'a', missing, a->name);
 }

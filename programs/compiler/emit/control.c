@@ -3,6 +3,7 @@
  */
 #include "programs/compiler/emit/control.h"
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/isa/csr_names.h"
 #include "emu/isa/insn_ops.h"
 #include "programs/compiler/emit/exchange_code.h"
@@ -246,7 +247,7 @@ static void put_delay(struct walk *w, uint64_t n)
 static void emit_host(struct walk *w, const struct step_part *part, const struct step *step)
 {
     uint32_t mark = code_mark(w->out.b, step->name);
-    uint64_t interval = w->p->arch->host_send_min_events;
+    uint64_t interval = arch_host_send_min_events(w->p->arch);
     uint32_t round = 0;
 
     if (interval < HOST_HEADER_WORDS)
@@ -587,7 +588,7 @@ static void emit_main(struct walk *w, int has_stack)
     walk_range(w, f->first, f->first + f->count);
     writer_settle(&w->out);
     use_control(w, f->name);
-    writer_sync(&w->out, (int)w->p->arch->sync_host_zone);
+    writer_sync(&w->out, (int)arch_sync_host_zone(w->p->arch));
     writer_branch(&w->out, INSN_bri, 0, start);
     code_unmark(w->out.b, mark);
 }

@@ -3,6 +3,7 @@
  * Code is counted by what it is made of: the codelets, a few words for each call, and some bytes
  * for each message that a tile sends or hears. Gaps come on top.
  */
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/place/place.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ static enum emu_status look_at_tile(void *ctx, uint32_t tile, unsigned thread)
     for (size_t i = o->first[tile]; i < o->first[tile + 1]; i++)
         live_add(l, l->object.at[o->object[i]].live, l->object.at[o->object[i]].bytes, change);
     most = live_peak(l, change, &p->peak_step);
-    p->code_need = graph_arch(l->graph)->loader_head_bytes + o->code[tile];
+    p->code_need = arch_loader_head_bytes(graph_arch(l->graph)) + o->code[tile];
     p->need_bytes = p->code_need + most;
     return EMU_OK;
 }

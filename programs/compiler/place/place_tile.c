@@ -15,6 +15,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/base/key_sort.h"
 
 enum { ORDER_SIZE, ORDER_ALWAYS_FIRST, ORDER_TIME, ORDERS };
@@ -46,7 +47,7 @@ static uint64_t code_end_of(const struct place_job *job)
 uint64_t place_block_low(const struct arch *a, uint64_t addr)
 {
     uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
-    uint64_t group = (uint64_t)a->region1_interleave * a->element_bytes;
+    uint64_t group = (uint64_t)arch_region1_interleave(a) * a->element_bytes;
 
     if (addr < region1)
         return addr / a->element_bytes * a->element_bytes;
@@ -56,7 +57,7 @@ uint64_t place_block_low(const struct arch *a, uint64_t addr)
 uint64_t place_block_high(const struct arch *a, uint64_t end)
 {
     uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
-    uint64_t group = (uint64_t)a->region1_interleave * a->element_bytes;
+    uint64_t group = (uint64_t)arch_region1_interleave(a) * a->element_bytes;
 
     if (end <= region1)
         return (end + a->element_bytes - 1) / a->element_bytes * a->element_bytes;
@@ -68,7 +69,7 @@ static uint64_t fetched_end_of(const struct place_job *job)
 {
     const struct arch *a = job->arch;
     uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
-    uint64_t end = code_end_of(job) + a->fetch_ahead_bytes;
+    uint64_t end = code_end_of(job) + arch_fetch_ahead_bytes(a);
 
     return place_block_high(a, end < region1 ? end : region1);
 }
@@ -389,7 +390,7 @@ static uint64_t end_of(const struct place_job *job, uint32_t item, uint64_t addr
 {
     const struct place_item *it = &job->item[item];
 
-    return addr + it->bytes + (it->limits & ITEM_LOADED ? job->arch->loader_tail_bytes : 0);
+    return addr + it->bytes + (it->limits & ITEM_LOADED ? arch_loader_tail_bytes(job->arch) : 0);
 }
 
 /* Places everything in one order and direction. Returns where the memory has to end, or why the
@@ -409,7 +410,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
                              .top = (uint64_t)a->mem_base + a->mem_bytes };
     uint64_t end = t.code_end;
 
-    t.loaded = t.top - a->loader_tail_bytes;
+    t.loaded = t.top - arch_loader_tail_bytes(a);
     t.clean = plan->clean ? fetched_end_of(job) : 0;
     sort_items(job, order, plan, w);
     clear_placed(w);
@@ -544,7 +545,7 @@ static void find_holes(const struct place_job *job, struct place_scratch *w, str
     const struct arch *a = job->arch;
     uint64_t at = code_end_of(job), used = job->code_bytes, end = at;
     uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes, top = a->mem_base + a->mem_bytes;
-    uint64_t largest[2] = { 0, 0 }, lost = a->loader_head_bytes;
+    uint64_t largest[2] = { 0, 0 }, lost = arch_loader_head_bytes(a);
 
     for (uint32_t i = 0; i < job->items; i++) {
         uint64_t item_end = end_of(job, i, w->best[i]);
@@ -595,7 +596,8 @@ static uint32_t count_shared(const struct place_job *job, const uint64_t *addr)
 struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w)
 {
     struct tile_place p = { .code_bytes = job->code_bytes,
-                            .code_need = job->arch->loader_head_bytes + (uint64_t)job->code_bytes };
+                            .code_need =
+                                arch_loader_head_bytes(job->arch) + (uint64_t)job->code_bytes };
 
     find_holes(job, w, &p);
     find_peak(job, w, &p);

@@ -2,6 +2,7 @@
  * other's way. Shares no code with the search; needs only the addresses, the objects and the
  * machine.
  */
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/base/parallel.h"
 #include "programs/compiler/place/place.h"
@@ -79,7 +80,7 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
         return refuse(c, x->object, "not in region 0");
     if (o->region == REGION1 && x->begin < region1)
         return refuse(c, x->object, "not in region 1");
-    if (object_is_loaded(o) && tile_fits(c, t) && x->end > top - c->arch->loader_tail_bytes)
+    if (object_is_loaded(o) && tile_fits(c, t) && x->end > top - arch_loader_tail_bytes(c->arch))
         return refuse(c, x->object, "where the loader cannot fill the memory");
     if (c->near[x->object] && x->end > PLACE_REACH && tile_fits(c, t))
         return refuse(c, x->object, "beyond the addresses that instructions can name");
@@ -97,7 +98,7 @@ static uint64_t block_of(const struct arch *a, uint64_t addr)
     if (off < a->region0_bytes)
         return off / a->element_bytes;
     return elements0 +
-           (off - a->region0_bytes) / ((uint64_t)a->region1_interleave * a->element_bytes);
+           (off - a->region0_bytes) / ((uint64_t)arch_region1_interleave(a) * a->element_bytes);
 }
 
 static int share_block(const struct checker *c, struct object_pair pair)
@@ -173,8 +174,8 @@ static int is_beside_code(const struct checker *c, uint32_t object)
 {
     const struct object *o = &c->l->object.at[object];
     const struct tile_place *place = &c->p->tile[c->l->tile_index[o->tile]];
-    uint64_t last =
-        (uint64_t)c->arch->loader_head_bytes + place->code_bytes + c->arch->fetch_ahead_bytes - 1;
+    uint64_t last = (uint64_t)arch_loader_head_bytes(c->arch) + place->code_bytes +
+                    arch_fetch_ahead_bytes(c->arch) - 1;
 
     if (last >= c->arch->region0_bytes)
         last = c->arch->region0_bytes - 1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/report/count_text.h"
 
 enum {
@@ -236,7 +237,7 @@ static enum emu_status advise_machine(const struct memory_report *a, struct advi
     struct arch arch = *graph_arch(a->c->graph);
     uint64_t need = compiled_need_bytes(a->c), region0 = region0_need(a), group, bytes;
 
-    group = (uint64_t)arch.region1_interleave * arch.element_bytes;
+    group = (uint64_t)arch_region1_interleave(&arch) * arch.element_bytes;
     region0 =
         region0 > arch.region0_bytes ? round_up(region0, arch.element_bytes) : arch.region0_bytes;
     bytes = region0 + round_up(need > region0 ? need - region0 : 0, group);
@@ -261,7 +262,7 @@ static enum emu_status advise_machine(const struct memory_report *a, struct advi
     return advise(v,
                   "No setting of mem_bytes helps: %s bytes on one tile are more than %u bits of an "
                   "address reach.",
-                  count_text(need).at, arch.address_bits);
+                  count_text(need).at, arch_address_bits(&arch));
 }
 
 /* ---- all of it ---- */

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/base/arena.h"
 #include "programs/compiler/schedule/schedule_private.h"
 
@@ -268,7 +269,7 @@ static enum emu_status listen(struct paper *w, uint32_t t, uint32_t physical, ui
         word = r->from;
         word.bytes += 4 * (sent - r->event);
         TRY(store_word(tile, t, e, (uint32_t)source, word, *pointer));
-        if (a->exchange_clash == ARCH_CLASH_FAULT)
+        if (arch_exchange_clash(a) == ARCH_CLASH_FAULT)
             TRY(check_clash(tile, t, e + lag, pointer->base));
         pointer->bytes += 4;
     }

@@ -5,6 +5,7 @@
  * multiple of the common size on these clocks, they all fit each other without gaps. Each way has
  * clocks of its own; only where a tile changes from one way to another are some events lost.
  */
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/schedule/schedule_private.h"
 
 enum {
@@ -34,7 +35,7 @@ static uint32_t greatest_divisor(uint32_t a, uint32_t b)
 /* Which half of the columns a tile lies in (docs/exchange.md 2). */
 static uint32_t half_of(const struct arch *a, uint32_t physical)
 {
-    uint32_t row = arch_physical_count(a) / a->exchange_rows;
+    uint32_t row = arch_physical_count(a) / arch_exchange_rows(a);
 
     return physical % row >= row / 2;
 }
@@ -42,7 +43,8 @@ static uint32_t half_of(const struct arch *a, uint32_t physical)
 /* The columns of a half are folded: the first of half 0 lies beside the last of half 1. */
 static void ways_init(struct ways *w, const struct arch *a)
 {
-    uint32_t row = arch_physical_count(a) / a->exchange_rows, column = row / a->exchange_columns;
+    uint32_t row = arch_physical_count(a) / arch_exchange_rows(a),
+             column = row / arch_exchange_columns(a);
 
     w->far[0] = arch_exchange_end_of(a, 0);
     w->far[1] = arch_exchange_end_of(a, row - column);
@@ -74,7 +76,7 @@ uint32_t schedule_grid(const struct schedule *s, const struct send_list *l, uint
     uint32_t unit = 0;
     struct ways w;
 
-    if (s->p->arch->exchange_kind != ARCH_EXCHANGE_COLUMNS)
+    if (arch_exchange_kind(s->p->arch) != ARCH_EXCHANGE_COLUMNS)
         return 1;
     for (uint32_t j = 0; j < l->sends && unit != 1; j++)
         unit = greatest_divisor(l->send[j].words, unit);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/schedule/schedule_private.h"
 
@@ -310,7 +311,7 @@ static enum emu_status find_in_place(struct schedule *s)
     const struct send_list *l = &s->list;
 
     s->ports = 2 * s->points;
-    if (s->p->arch->exchange_clash != ARCH_CLASH_FAULT)
+    if (arch_exchange_clash(s->p->arch) != ARCH_CLASH_FAULT)
         return EMU_OK;
     TRY(mark_all(s));
     for (uint32_t j = 0; j < l->sends; j++) {

@@ -6,6 +6,7 @@
 
 #include <zstd.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/disk_cache.h"
 #include "programs/compiler/base/arena.h"
 

@@ -1,6 +1,7 @@
 /* reduce_bias_ref.c - reduce_bias_f16 and _f32, alone, with relu and with swish: meaning, and the
  * cycles of reduce_bias_f16.inc and reduce_bias_f32.inc. A sum begins with the bias, in f32, and is
  * rounded once. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/elementwise/positions_ref.h"
 
 static uint16_t activate(uint16_t x, enum activation_f16 act, struct fp_env *env)
@@ -41,7 +42,7 @@ struct reduce_bias_shape {
 static uint64_t reduce_bias_slots(const void *shape, unsigned w)
 {
     const struct reduce_bias_shape *s = shape;
-    uint64_t columns = codelet_share(s->arch, s->n / 8, w), sigm = s->arch->slots_f16sigm;
+    uint64_t columns = codelet_share(s->arch, s->n / 8, w), sigm = arch_slots_f16sigm(s->arch);
 
     if (!columns)
         return 11 + 1;
@@ -100,7 +101,7 @@ static void reduce_bias_f32(const struct codelet_call *call, enum activation_f16
 static uint64_t reduce_bias_f32_slots(const void *shape, unsigned w)
 {
     const struct reduce_bias_shape *s = shape;
-    uint64_t columns = codelet_share(s->arch, s->n / 8, w), sigm = s->arch->slots_f16sigm;
+    uint64_t columns = codelet_share(s->arch, s->n / 8, w), sigm = arch_slots_f16sigm(s->arch);
     uint64_t column = 2 * s->p + (s->act == ACTIVATION_NONE ? 8 : 9);
 
     if (!columns)

@@ -1,6 +1,7 @@
 /* one_row_ref.c - row_get_*, row_put_*, row_next: meaning, and the cycles of row.S. */
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 /* Bytes of a row, and where row at[0] begins. */
@@ -72,5 +73,5 @@ uint64_t row_next_cycles(const struct codelet_call *call)
 {
     const struct arch *a = call->arch;
 
-    return 2 * (uint64_t)a->sup_branch_cycles + 5 * (uint64_t)a->sup_result_cycles + 1;
+    return 2 * (uint64_t)arch_sup_branch_cycles(a) + 5 * (uint64_t)arch_sup_result_cycles(a) + 1;
 }

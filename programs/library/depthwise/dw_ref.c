@@ -1,4 +1,5 @@
 /* dw_ref.c - depthwise convolutions: meaning, window by window, and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/depthwise/dw_work.h"
 
@@ -250,14 +251,14 @@ static enum dw_pass pass_of(struct dw_kind kind, uint64_t i, uint64_t n)
 static uint64_t dw_cycles(const struct codelet_call *call, struct dw_kind kind)
 {
     const struct arch *a = call->arch;
-    uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
-    uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
+    uint64_t branch = arch_sup_branch_cycles(a), hidden = arch_exit_seen_cycles(a) - 1;
+    uint64_t cycles = branch + arch_sup_result_cycles(a) + arch_sup_put_cycles(a) + 2;
     uint64_t launch, pair = 1, passes = dw_passes(kind);
     uint32_t blocks = call->arg[dw__blocks].value;
     struct dw_plan p =
         dw_plan(kind, call->arg[dw__ho].value, call->arg[dw__wo].value, call->arg[dw__wp].value);
 
-    cycles += a->sup_put_cycles;
+    cycles += arch_sup_put_cycles(a);
     if (!blocks)
         return cycles - 1 + 2 * branch;
     launch = 1 + TAP_LOADS * dw_taps_loaded(kind, 0);

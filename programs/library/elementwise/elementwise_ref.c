@@ -2,9 +2,11 @@
  * their .inc files, counted. */
 #include "programs/library/elementwise/elementwise_ref.h"
 
+#include "emu/arch/arch_numbers.h"
+
 enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.S */
 
-#define SLOTS(field)             offsetof(struct arch, slots_##field)
+#define SLOTS(field)             ARCH_NUMBER_slots_##field
 #define PLAIN(name, kind, width) [ROW_##name] = { ELEMENTWISE_##kind, width, 1, { 0 }, 1, { 0 } }
 #define BINARY(op)                                                                                 \
     PLAIN(op##_f16, BINARY, 4), PLAIN(op##_f32, BINARY, 2), PLAIN(op##_inplace_f16, INPLACE, 4),   \
@@ -132,12 +134,12 @@ struct elementwise_shape {
     enum elementwise_place place;
 };
 
-static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
+static uint64_t slots_of(const struct arch *a, const uint8_t *number, unsigned n)
 {
     uint64_t slots = n;
 
     for (unsigned i = 0; i < n && i < ELEMENTWISE_STEPS; i++)
-        slots += field[i] ? *(const uint32_t *)((const char *)a + field[i]) - 1 : 0;
+        slots += number[i] ? a->number[number[i]] - 1 : 0;
     return slots;
 }
 
@@ -361,7 +363,7 @@ static uint64_t channel_slots(const void *shape, unsigned w)
 {
     const struct elementwise_shape *s = shape;
     uint64_t row = s->c / s->e->width, all = s->c ? s->n / s->c : 0, rows, columns;
-    uint64_t slots = 10 + s->arch->slots_f32div - 1 + 2, find = row <= STEP_MOST ? 6 : 2;
+    uint64_t slots = 10 + arch_slots_f32div(s->arch) - 1 + 2, find = row <= STEP_MOST ? 6 : 2;
     int far = s->place != PLACE_NEAR && row <= STEP_MOST;
 
     slots += row >= 2 * s->arch->workers ? 0 : 2;

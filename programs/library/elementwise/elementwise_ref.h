@@ -40,15 +40,15 @@ enum elementwise_place {
 };
 
 /* A codelet: how many instructions of the auxiliary lane a vector takes (function.inc: a pair);
- * slots: for the first of them the offset of the member of struct arch that has its slots, or 0 for
- * one slot; what comes after the first may be in any order. */
+ * slots: for the first of them which number of the machine has its slots, or 0 for one slot; what
+ * comes after the first may be in any order. */
 struct elementwise {
     enum elementwise_kind kind;
     unsigned width; /* elements of a vector of the first operand */
     unsigned steps;
-    size_t slots[ELEMENTWISE_STEPS];
+    uint8_t slots[ELEMENTWISE_STEPS];
     unsigned tail_steps; /* the same for the tail, the elements after the last whole vector */
-    size_t tail[ELEMENTWISE_STEPS];
+    uint8_t tail[ELEMENTWISE_STEPS];
 };
 
 /* NULL if the codelet is none of these. */

@@ -3,6 +3,8 @@
  * scale_shift.S. */
 #include "programs/library/elementwise/positions_ref.h"
 
+#include "emu/arch/arch_numbers.h"
+
 enum { PACE_SLOTS = 4 }; /* of PACE */
 
 typedef uint16_t operation_f16(uint16_t x, uint16_t operand, struct fp_env *env);
@@ -79,7 +81,7 @@ static uint64_t bias_slots(const void *shape, unsigned w)
 {
     const struct bias_shape *s = shape;
     struct positions p = positions_of(s->arch, s->blocks, s->f, w);
-    uint64_t sigm = s->arch->slots_f16sigm, tanh = s->arch->slots_f16tanh;
+    uint64_t sigm = arch_slots_f16sigm(s->arch), tanh = arch_slots_f16tanh(s->arch);
 
     if (!p.count)
         return POSITIONS_NONE_SLOTS + 1;
@@ -159,7 +161,7 @@ static uint64_t scale_shift_slots(const void *shape, unsigned w)
         return POSITIONS_NONE_SLOTS + 1;
     if (s->act == ACTIVATION_SWISH)
         return POSITIONS_SLOTS + 4 + s->more + p.blocks * 11 +
-               p.count * 4 * (2 * (uint64_t)s->arch->slots_f16tanh + 4) + 1;
+               p.count * 4 * (2 * (uint64_t)arch_slots_f16tanh(s->arch) + 4) + 1;
     return POSITIONS_SLOTS + 1 + PACE_SLOTS + s->more + p.blocks * 6 + p.count * 4 * 3 + 1;
 }
 

@@ -1,6 +1,7 @@
 /* unary_ref.c - functions of one number in f16 and f32, also with two scalars; select; the integer
  * helpers of control flow: meaning. Rounding is to nearest even.
  */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/elementwise/elementwise_ref.h"
 
 typedef uint16_t unary_f16(uint16_t x, struct fp_env *env);
@@ -308,5 +309,5 @@ uint64_t less_scalar_u32_cycles(const struct codelet_call *call)
 {
     const struct arch *a = call->arch;
 
-    return 2 * (uint64_t)a->sup_branch_cycles + 3 * (uint64_t)a->sup_result_cycles + 1;
+    return 2 * (uint64_t)arch_sup_branch_cycles(a) + 3 * (uint64_t)arch_sup_result_cycles(a) + 1;
 }

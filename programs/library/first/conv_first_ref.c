@@ -1,4 +1,5 @@
 /* conv_first_ref.c - conv_first_f16, conv_first_f16_f32: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/first/first_pack.h"
 
@@ -54,7 +55,7 @@ static uint64_t conv_first_cycles(const struct codelet_call *call,
     product.arg[conv_first__f].value = (uint32_t)(ho * wo);
     rows = codelet_share(a, product.arg[conv_first__kb].value * ho, 0);
     slots = !rows ? 16 : !wo ? 17 : 23 + rows * (10 + 4 * wo);
-    return a->sup_result_cycles + codelet_multi_cycles(a, slots) + matmul(&product);
+    return arch_sup_result_cycles(a) + codelet_multi_cycles(a, slots) + matmul(&product);
 }
 
 uint64_t conv_first_f16_cycles(const struct codelet_call *call)

@@ -1,4 +1,5 @@
 /* codelet_table.c - the table of codelets, made from families.def. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 #include <string.h>
@@ -100,8 +101,8 @@ uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
 {
     /* docs/timing.md 4: launch, the worker's slots, the last worker's slot, its exit, sync LOCAL.
      */
-    return a->launch_cycles + a->workers * (slots - 1) + (a->workers - 1) + a->exit_seen_cycles +
-           a->sup_sync_local_cycles;
+    return arch_launch_cycles(a) + a->workers * (slots - 1) + (a->workers - 1) +
+           arch_exit_seen_cycles(a) + arch_sup_sync_local_cycles(a);
 }
 
 /* ---- the library as the compiler sees it ---- */

@@ -1,5 +1,6 @@
 /* linear_ref.c - linear_f16_f32, linear_*_f16, sum_bias_*_f16, sum_scale_f16: meaning, and the
  * cycles of linear.inc and sum_bias.inc. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/elementwise/positions_ref.h"
 
 static uint16_t activate(uint16_t x, enum activation_f16 act, struct fp_env *env)
@@ -22,9 +23,9 @@ static uint64_t activation_slots(const struct arch *a, enum activation_f16 act, 
     case ACTIVATION_RELU:
         return 1;
     case ACTIVATION_SWISH:
-        return registers * (uint64_t)a->slots_f16sigm + 1;
+        return registers * (uint64_t)arch_slots_f16sigm(a) + 1;
     case ACTIVATION_SIGMOID:
-        return registers * (uint64_t)a->slots_f16sigm;
+        return registers * (uint64_t)arch_slots_f16sigm(a);
     default:
         return 0;
     }

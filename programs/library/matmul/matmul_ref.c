@@ -1,5 +1,6 @@
 /* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, matmul_f32,
  * conv1x1_f16, conv_window_f16, conv_window_f16_f32: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { BLOCK = 16, STEP = 4 }; /* inputs of a block, and of a step of the matrix unit */
@@ -118,7 +119,7 @@ uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
     uint64_t n = (call->arg[conv1x1__n].value + a->workers - 1) / a->workers;
     uint64_t slots = n > 1 ? 4 * n + 32 : n ? 34 : 14;
 
-    return 2 * a->sup_branch_cycles + a->sup_result_cycles + a->sup_put_cycles + 32 +
+    return 2 * arch_sup_branch_cycles(a) + arch_sup_result_cycles(a) + arch_sup_put_cycles(a) + 32 +
            codelet_multi_cycles(a, slots);
 }
 
@@ -220,7 +221,7 @@ static uint64_t pass_slots(const struct product_call *p, uint64_t n, uint64_t k)
 static uint64_t chunk_cycles(const struct product_call *p, uint64_t late)
 {
     const struct arch *a = p->arch;
-    uint64_t hidden = a->exit_seen_cycles - 1, branch = a->sup_branch_cycles, cycles = 0;
+    uint64_t hidden = arch_exit_seen_cycles(a) - 1, branch = arch_sup_branch_cycles(a), cycles = 0;
 
     for (uint64_t n = 0; n < p->nb; n++) {
         for (uint64_t k = 0; k < p->kb; k++) {
@@ -229,7 +230,7 @@ static uint64_t chunk_cycles(const struct product_call *p, uint64_t late)
             if (!k)
                 after = n || !late ? (p->kb == 1   ? 2 + branch
                                       : p->kb == 2 ? 3 + branch
-                                                   : a->sup_result_cycles + 1)
+                                                   : arch_sup_result_cycles(a) + 1)
                                    : late;
             cycles += codelet_multi_cycles(a, pass_slots(p, n, k));
             cycles += after > hidden ? after - hidden : 0;
@@ -244,8 +245,8 @@ static uint64_t chunk_cycles(const struct product_call *p, uint64_t late)
 static uint64_t start_cycles(const struct product_call *p, uint64_t *late)
 {
     const struct arch *a = p->arch;
-    uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles;
-    uint64_t put = branch + result + 1 + a->sup_put_cycles; /* $CCCSLOAD is set */
+    uint64_t result = arch_sup_result_cycles(a), branch = arch_sup_branch_cycles(a);
+    uint64_t put = branch + result + 1 + arch_sup_put_cycles(a); /* $CCCSLOAD is set */
 
     *late = 0;
     if (p->f <= p->arch->workers)
@@ -263,9 +264,9 @@ static uint64_t start_cycles(const struct product_call *p, uint64_t *late)
 static uint64_t matmul_cycles(const struct codelet_call *call, struct product_call p)
 {
     const struct arch *a = call->arch;
-    uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
+    uint64_t result = arch_sup_result_cycles(a), branch = arch_sup_branch_cycles(a), cycles, late;
     uint64_t chunk, most;
-    uint64_t put = branch + result + 1 + a->sup_put_cycles;
+    uint64_t put = branch + result + 1 + arch_sup_put_cycles(a);
 
     p.arch = a;
     p.kb = call->arg[matmul__kb].value;
@@ -285,7 +286,7 @@ static uint64_t matmul_cycles(const struct codelet_call *call, struct product_ca
         p.here = last ? p.f - p.chunk * chunk : chunk;
         cycles += chunk_cycles(&p, late) + 1 + branch;
         if (!last)
-            cycles += 2 * result + a->sup_put_cycles + p.loads + 3 + 2 +
+            cycles += 2 * result + arch_sup_put_cycles(a) + p.loads + 3 + 2 +
                       (p.chunk + 2 == p.of ? 2 : 0) + branch;
     }
     return cycles;

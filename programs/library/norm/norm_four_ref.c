@@ -1,4 +1,5 @@
 /* norm_four_ref.c - norm_stats4_f16, norm_params4_f16, norm_train4_f16: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { GROUPS = 4, LANES = 8, FEW = 384 /* elements: norm_four.S */ };
@@ -76,10 +77,11 @@ uint64_t norm_stats4_f16_cycles(const struct codelet_call *call)
     const struct arch *a = call->arch;
     int few = call->arg[norm_stats4__n].value < FEW;
     /* Call, load and comparison, and return; the branch. */
-    uint64_t cycles = 2 * (uint64_t)a->sup_branch_cycles + 2 * (uint64_t)a->sup_result_cycles;
+    uint64_t cycles =
+        2 * (uint64_t)arch_sup_branch_cycles(a) + 2 * (uint64_t)arch_sup_result_cycles(a);
 
     if (few)
-        return cycles + a->sup_branch_cycles + codelet_workers_cycles(a, whole_slots, call);
+        return cycles + arch_sup_branch_cycles(a) + codelet_workers_cycles(a, whole_slots, call);
     return cycles + 1 + codelet_workers_cycles(a, parts_slots, call) +
            codelet_workers_cycles(a, add_slots, call);
 }
@@ -168,8 +170,8 @@ static uint64_t params_slots(const void *shape, unsigned w)
 
     if (!pairs)
         return 11 + 1;
-    return 11 + 11 + s->rows + 12 + 2 * (uint64_t)s->arch->slots_f32oorx + s->more + 1 + 7 * pairs +
-           1;
+    return 11 + 11 + s->rows + 12 + 2 * (uint64_t)arch_slots_f32oorx(s->arch) + s->more + 1 +
+           7 * pairs + 1;
 }
 
 static uint64_t params4_cycles(const struct arch *a, const struct params4 *m, unsigned more)

@@ -1,4 +1,5 @@
 /* norm_ref.c - norm_fold_f32, norm_params_f16: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/norm/norm_params_ref.h"
 
@@ -92,7 +93,7 @@ static uint64_t params_slots(const void *shape, unsigned w)
     const struct arch *a = call->arch;
     uint64_t pairs = call->arg[norm_params__n].value / 2,
              most = (pairs + a->workers - 1) / a->workers;
-    uint64_t group = 8 + call->arg[norm_params__p].value + a->slots_f32oorx, slots;
+    uint64_t group = 8 + call->arg[norm_params__p].value + arch_slots_f32oorx(a), slots;
     uint32_t c = (uint32_t)(2 * most * w), end, g;
 
     if (2 * pairs <= c)

@@ -1,4 +1,5 @@
 /* norm_strided_ref.c - norm_fold_strided_f32, norm_params_strided_f16: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/norm/norm_params_ref.h"
 
@@ -96,7 +97,7 @@ static uint64_t params_slots(const void *shape, unsigned w)
     const struct arch *a = call->arch;
     uint32_t pairs = call->arg[norm_params_strided__n].value / 2,
              groups = call->arg[norm_params_strided__groups].value, have = UINT32_MAX;
-    uint64_t statistics = 10 + call->arg[norm_params_strided__p].value + a->slots_f32oorx;
+    uint64_t statistics = 10 + call->arg[norm_params_strided__p].value + arch_slots_f32oorx(a);
     uint64_t slots = 11;
     uint32_t g = 2 * w + call->arg[norm_params_strided__first].value;
 

@@ -1,5 +1,6 @@
 /* norm_train_ref.c - norm_train_f32, norm_back_sums_f32, norm_back_factors_f32, lerp_f32,
  * dot_columns_f16, norm_back_f16: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/elementwise/positions_ref.h"
 
 enum { CHANNELS = 16, PAIR_FACTORS = 6 };
@@ -105,7 +106,7 @@ static uint64_t list_cycles(const struct codelet_call *call, unsigned n, uint64_
 
 uint64_t norm_train_f32_cycles(const struct codelet_call *call)
 {
-    uint64_t root = call->arch->slots_f32oorx;
+    uint64_t root = arch_slots_f32oorx(call->arch);
 
     return list_cycles(call, norm_train__n, 9 * 3 + 2, 15 + 2 * root);
 }

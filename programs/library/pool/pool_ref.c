@@ -1,5 +1,6 @@
 /* pool_ref.c - pool_f16, stats_f16: meaning, and the cycles of pool.inc. The order of additions
  * depends on whether each worker takes columns or parts of the rows. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { CHANNELS = 16, COLUMN = 8 };
@@ -103,11 +104,12 @@ static uint64_t pool_cycles(const struct pool_call *p)
     const struct arch *a = p->arch;
     /* call; the second load and two results of it; the branch, or the jump and its entry; return.
      */
-    uint64_t cycles = 2 * (uint64_t)a->sup_branch_cycles + 1 + 3 * (uint64_t)a->sup_result_cycles;
+    uint64_t cycles =
+        2 * (uint64_t)arch_sup_branch_cycles(a) + 1 + 3 * (uint64_t)arch_sup_result_cycles(a);
 
     if (p->parts == 1)
         return cycles + 1 + codelet_workers_cycles(a, columns_slots, p);
-    return cycles + a->sup_branch_cycles + a->sup_result_cycles +
+    return cycles + arch_sup_branch_cycles(a) + arch_sup_result_cycles(a) +
            codelet_workers_cycles(a, parts_slots, p) + codelet_workers_cycles(a, add_slots, p);
 }
 

@@ -1,4 +1,5 @@
 /* row_norm_ref.c - row_deviation_*, row_norm_*, row_norm_columns_*: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/rows/row_ref.h"
 
 enum { LANES = 4, PARTIALS_SLOTS = 6 }; /* PARTIALS of rows.inc, without p */
@@ -117,7 +118,7 @@ static uint64_t norm_cycles(const struct codelet_call *call, unsigned bits, unsi
                             unsigned row, unsigned vector)
 {
     unsigned moments =
-        2 * (PARTIALS_SLOTS + call->arg[row_norm__p].value) + 6 + call->arch->slots_f32oorx;
+        2 * (PARTIALS_SLOTS + call->arg[row_norm__p].value) + 6 + arch_slots_f32oorx(call->arch);
     const struct row_slots slots = { .once = ROW_SHARE_SLOTS + ROW_PARTIALS_SLOTS + 3 + once,
                                      .row = moments + row,
                                      .vector = vector,

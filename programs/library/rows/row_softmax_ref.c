@@ -1,4 +1,5 @@
 /* row_softmax_ref.c - row_exp_*, row_scale_*, row_log_*: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/rows/row_ref.h"
 
 /* ---- exponentials ---- */
@@ -57,7 +58,8 @@ static void exponentials(const struct codelet_call *call, unsigned bits)
 static uint64_t exp_cycles(const struct codelet_call *call, unsigned bits)
 {
     unsigned half = bits == 16;
-    unsigned vector = 3 + 2 * (half ? call->arch->slots_f16exp : call->arch->slots_f32exp);
+    unsigned vector =
+        3 + 2 * (half ? arch_slots_f16exp(call->arch) : arch_slots_f32exp(call->arch));
     const struct row_slots slots = { .once = ROW_SHARE_SLOTS + ROW_PARTIALS_SLOTS + 5,
                                      .row = 14 + 4 * half + call->arg[row_exp__p].value,
                                      .vector = vector,
@@ -99,12 +101,12 @@ static void scale(const struct codelet_call *call, unsigned bits)
 
 static uint64_t scale_cycles(const struct codelet_call *call, unsigned bits)
 {
-    const struct row_slots slots = {
-        .once = ROW_SHARE_SLOTS + ROW_PARTIALS_SLOTS + 4,
-        .row = 11 + (bits == 16 ? 6 : 0) + call->arg[row_scale__p].value + call->arch->slots_f32oox,
-        .vector = bits == 16 ? 4 : 3,
-        .padded = 1
-    };
+    const struct row_slots slots = { .once = ROW_SHARE_SLOTS + ROW_PARTIALS_SLOTS + 4,
+                                     .row = 11 + (bits == 16 ? 6 : 0) +
+                                            call->arg[row_scale__p].value +
+                                            arch_slots_f32oox(call->arch),
+                                     .vector = bits == 16 ? 4 : 3,
+                                     .padded = 1 };
 
     return row_cycles(call, bits, &slots);
 }
@@ -134,7 +136,7 @@ static uint64_t log_cycles(const struct codelet_call *call, unsigned bits)
 {
     const struct row_slots slots = { .once = ROW_SHARE_SLOTS + ROW_PARTIALS_SLOTS + 3,
                                      .row = 19 + 2 * call->arg[row_log__p].value +
-                                            call->arch->slots_f32log,
+                                            arch_slots_f32log(call->arch),
                                      .vector = bits == 16 ? 9 : 4,
                                      .padded = 1 };
 

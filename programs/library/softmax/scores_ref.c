@@ -1,4 +1,5 @@
 /* scores_ref.c - softmax_max_f16, softmax_exp_f16, softmax_scale_f32: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { VECTOR = 4 };
@@ -66,7 +67,9 @@ static uint64_t exp_slots(const void *shape, unsigned w)
     uint64_t vectors = codelet_share(call->arch, call->arg[softmax_exp__n].value / VECTOR, w);
 
     return 15 + call->arg[softmax_exp__maxima].value / 2 - 1 +
-           (vectors ? 6 + vectors * (3 + 2 * (3 + 2 * (uint64_t)call->arch->slots_f32exp)) : 0) + 3;
+           (vectors ? 6 + vectors * (3 + 2 * (3 + 2 * (uint64_t)arch_slots_f32exp(call->arch)))
+                    : 0) +
+           3;
 }
 
 uint64_t softmax_exp_f16_cycles(const struct codelet_call *call)
@@ -112,7 +115,7 @@ static uint64_t scale_slots(const void *shape, unsigned w)
     if (!vectors)
         return 8 + 1;
     return 17 + (sums / VECTOR - 1) + 3 + (sums % VECTOR ? 2 : 1) + 1 +
-           (uint64_t)call->arch->slots_f32oox + vectors * 6 + 1;
+           (uint64_t)arch_slots_f32oox(call->arch) + vectors * 6 + 1;
 }
 
 uint64_t softmax_scale_f32_cycles(const struct codelet_call *call)

@@ -1,4 +1,5 @@
 /* softmax_ref.c - exp_sub_{f16,f32}, mul_by_{f16,f32}, reciprocal_f32: meaning and cycles. */
+#include "emu/arch/arch_numbers.h"
 #include "programs/library/elementwise/elementwise_ref.h"
 
 typedef uint32_t with_scalar(uint32_t x, uint32_t s, struct fp_env *env);
@@ -78,7 +79,7 @@ void reciprocal_f32_ref(const struct codelet_call *call)
 
 /* ---- cycles: as the operations of unary.inc, with one slot more for the scalar ---- */
 
-#define SLOTS(field) offsetof(struct arch, slots_##field)
+#define SLOTS(field) ARCH_NUMBER_slots_##field
 
 static const struct elementwise exp_sub_f32_steps = {
     ELEMENTWISE_SCALAR, 2, 3, { 0, SLOTS(f32exp), SLOTS(f32exp) }, 2, { 0, SLOTS(f32exp) }
