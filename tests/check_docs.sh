@@ -118,6 +118,10 @@ sources=$(git ls-files -co --exclude-standard -- '*.[chS]' '*.inc' '*.def' '*.is
             [ ! -e "$page" ] || grep -qE "^##+ ${section#* }\\.? " "$page" || echo "$file:$line: no section $section"
         done
     done
+    # Commands that the manual page leaves out.
+    grep -hoE '^ *\{? *\.name = "[a-z]+"' emu/cli/commands.c programs/cli/*.c models/cli/*.c | grep -oE '"[a-z]+"' | tr -d '"' | sort -u | while read -r name; do
+        grep -qE "^\.B[IR]? \"?$name\b" docs/man/superstep.1 || echo "docs/man/superstep.1: no command $name"
+    done
     tests/check_names.sh
 } | {
     dead=$(cat)
