@@ -122,6 +122,21 @@ static const char *const clash_names[ARCH_CLASH_COUNT] = {
     [ARCH_CLASH_FAULT] = "fault",
 };
 
+static const char *const rail_names[ARCH_RAIL_COUNT] = {
+    [ARCH_RAIL_MESH] = "mesh",
+    [ARCH_RAIL_TORUS] = "torus",
+};
+
+/* The words of fields that are written, by type and value. */
+static const struct {
+    const char *const *word;
+    uint32_t count;
+} written[] = {
+    [ARCH_TYPE_kind] = { kind_names, ARCH_EXCHANGE_KIND_COUNT },
+    [ARCH_TYPE_clash] = { clash_names, ARCH_CLASH_COUNT },
+    [ARCH_TYPE_rails] = { rail_names, ARCH_RAIL_COUNT },
+};
+
 const struct arch *arch_preset(const char *name)
 {
     for (size_t i = 0; name && i < EMU_COUNT_OF(presets); i++)
@@ -161,10 +176,8 @@ const struct arch_field *arch_field_find(const char *name)
 /* The words that a field of this type is written with, by value; NULL for numbers and texts. */
 static const char *const *words_of(enum arch_type type, uint32_t *count)
 {
-    *count = type == ARCH_TYPE_kind    ? ARCH_EXCHANGE_KIND_COUNT
-             : type == ARCH_TYPE_clash ? ARCH_CLASH_COUNT
-                                       : 0;
-    return type == ARCH_TYPE_kind ? kind_names : type == ARCH_TYPE_clash ? clash_names : NULL;
+    *count = type < EMU_COUNT_OF(written) ? written[type].count : 0;
+    return *count ? written[type].word : NULL;
 }
 
 int arch_type_is_written(enum arch_type type)
@@ -237,6 +250,7 @@ void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
         break;
     case ARCH_TYPE_kind:
     case ARCH_TYPE_clash:
+    case ARCH_TYPE_rails:
         snprintf(out, bytes, "%s", words_of(fields[i].type, &words)[v]);
         break;
     case ARCH_TYPE_hex:
@@ -341,6 +355,9 @@ void arch_field_expected(size_t i, char *out, size_t bytes)
         snprintf(out, bytes,
                  "\"ignore\" or \"fault\" (a stall would make every later word meet another "
                  "event than planned, so it has no meaning here)");
+        break;
+    case ARCH_TYPE_rails:
+        snprintf(out, bytes, "\"mesh\" or \"torus\"");
         break;
     case ARCH_TYPE_u32:
     case ARCH_TYPE_u64:
@@ -551,6 +568,8 @@ void arch_print(const struct arch *a, FILE *f)
     fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "mem_bytes_per_s", arch_mem_bytes_per_s(a));
     fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "exchange_bytes_per_s",
             arch_exchange_bytes_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s, all links, both ways\n", "link_bytes_per_s",
+            arch_link_bytes_per_s(a));
     fputs(
         "# Marks: H read in vendor code, vendor page or hardware log; M marketing, third party or "
         "derived; A assumed, or set here\n",
@@ -585,6 +604,16 @@ uint64_t arch_mem_bytes_per_s(const struct arch *a)
 uint64_t arch_exchange_bytes_per_s(const struct arch *a)
 {
     return a ? per_second(a, arch_exchange_bytes(a)) : 0;
+}
+
+uint64_t arch_link_bytes_per_s(const struct arch *a)
+{
+    uint64_t links = 0;
+
+    if (a)
+        links = (uint64_t)arch_links_pair(a) + arch_links_cross(a) + arch_links_up(a) +
+                arch_links_down(a);
+    return a ? 2 * links * arch_link_mbytes_per_s(a) * 1000000 : 0;
 }
 
 uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns)

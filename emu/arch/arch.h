@@ -40,6 +40,9 @@ enum arch_clash {
     ARCH_CLASH_COUNT
 };
 
+/* Whether the rails on which the chips of a rack stand are closed (docs/timing.md 9). */
+enum arch_rail { ARCH_RAIL_MESH, ARCH_RAIL_TORUS, ARCH_RAIL_COUNT };
+
 /* More than arch_fields.def has rows, so that a new one changes neither this header nor the size of
  * struct arch. */
 enum { ARCH_NUMBERS_MAX = 128 };
@@ -61,6 +64,7 @@ enum arch_type {
     ARCH_TYPE_hex,
     ARCH_TYPE_kind,
     ARCH_TYPE_clash,
+    ARCH_TYPE_rails,
     ARCH_TYPE_u64
 };
 
@@ -161,6 +165,7 @@ uint64_t arch_f16_ops_per_s(const struct arch *a); /* f16 partial sums */
 uint64_t arch_f32_ops_per_s(const struct arch *a);
 uint64_t arch_mem_bytes_per_s(const struct arch *a);      /* loads and stores of all tiles */
 uint64_t arch_exchange_bytes_per_s(const struct arch *a); /* received by all tiles */
+uint64_t arch_link_bytes_per_s(const struct arch *a);     /* all links of a chip, both ways */
 
 /* Tile cycles of a duration, and of bytes at a rate in MB/s (at least 1), rounded up. Exact below
  * 2^50 ns or bytes. */

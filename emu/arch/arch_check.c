@@ -172,8 +172,11 @@ static int find_system(const struct arch *a, struct arch_problem *p)
     if (arch_host_packet_bytes(a) % 4)
         REFUSE(host_packet_bytes, host_packet_bytes, "%u is not a multiple of 4",
                arch_host_packet_bytes(a));
-    if (arch_chips(a) > 1 && arch_links(a) == 0)
-        REFUSE(links, chips, "0, but %u chips need links", arch_chips(a));
+    if (arch_chips(a) > 1 && !(arch_links_pair(a) + arch_links_up(a) + arch_links_down(a)))
+        REFUSE(links_pair, chips, "0, but %u chips need links", arch_chips(a));
+    if (arch_chips_per_machine(a) % 2 && arch_chips(a) > arch_chips_per_machine(a))
+        REFUSE(chips_per_machine, chips, "%u, but a machine is made of rungs of two chips",
+               arch_chips_per_machine(a));
     return 0;
 }
 

@@ -26,12 +26,27 @@ static int store_json(struct arch *a, size_t field, const json_t *v)
     return -1;
 }
 
+/* Fields of before, which nothing ever read: files that have them are read without. */
+static int is_former(const char *key)
+{
+    static const char *const name[] = { "links", "links_total_mbytes_per_s",
+                                        "neighbour_mbytes_per_s" };
+
+    for (size_t k = 0; k < EMU_COUNT_OF(name); k++) {
+        if (!strcmp(key, name[k]))
+            return 1;
+    }
+    return 0;
+}
+
 static enum emu_status read_field(const struct json_reader *r, const char *key, const json_t *value)
 {
     const struct json_path at = { NULL, key, 0 };
     const struct arch_field *f = arch_field_find(key);
     char hint[ARCH_TEXT_MAX + 32], expected[160];
 
+    if (!f && is_former(key))
+        return EMU_OK;
     if (!f) {
         arch_suggest(key, hint, sizeof(hint));
         return json_wrong(r, NULL, NULL, "unknown field '%.80s'%s", key, hint);

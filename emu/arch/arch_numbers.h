@@ -29,6 +29,7 @@ enum arch_number {
 #define ARCH_NUMBER_hex   uint32_t
 #define ARCH_NUMBER_kind  uint32_t
 #define ARCH_NUMBER_clash uint32_t
+#define ARCH_NUMBER_rails uint32_t
 #define ARCH_NUMBER_u64   uint64_t
 
 #define MEMBER(...)
@@ -43,6 +44,7 @@ enum arch_number {
 #undef ARCH_NUMBER_hex
 #undef ARCH_NUMBER_kind
 #undef ARCH_NUMBER_clash
+#undef ARCH_NUMBER_rails
 #undef ARCH_NUMBER_u64
 
 SUPERSTEP_API_END

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/base/status.h"
+#include "emu/arch/arch.h"
 
 /* A rate: payload in 2^-32 bytes a cycle. */
 typedef uint64_t link_rate;
@@ -38,6 +38,9 @@ struct link_numbers {
 
     uint32_t latency, gateway_latency; /* cycles of one hop */
 };
+
+/* Those of a machine (docs/timing.md 9). */
+struct link_numbers link_numbers_of(const struct arch *a);
 
 /* The payload rate of `links` links of mbytes_per_s (1,000,000 bytes) each way, of which
  * payload_permille is payload, in cycles of clock_mhz. */

@@ -1,6 +1,7 @@
 /* link_route.c - the way of a packet over rungs, rails and gateways; what links carry. */
 #include "emu/link/link.h"
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 
 /* The quotient of two products that do not fit 64 bits. */
@@ -16,6 +17,33 @@ link_rate link_rate_of(uint32_t links, uint32_t mbytes_per_s, uint32_t payload_p
 uint32_t link_cycles_of(uint32_t ns, uint32_t clock_mhz)
 {
     return (uint32_t)(((uint64_t)ns * clock_mhz + 999) / 1000);
+}
+
+static link_rate machine_rate(const struct arch *a, uint32_t links, uint32_t mbytes_per_s)
+{
+    return link_rate_of(links, mbytes_per_s, arch_link_payload_permille(a), a->clock_mhz);
+}
+
+struct link_numbers link_numbers_of(const struct arch *a)
+{
+    uint32_t mbytes = arch_link_mbytes_per_s(a), words = arch_link_packet_words(a);
+    struct link_numbers n = { .chips = arch_chips(a),
+                              .rack_chips = arch_gateway_machines(a) * arch_chips_per_machine(a),
+                              .machine_chips = arch_chips_per_machine(a),
+                              .is_torus = arch_rail(a) == ARCH_RAIL_TORUS,
+                              .tiles = a->tiles,
+                              .bundles = arch_link_bundles(a) };
+
+    n.pair = machine_rate(a, arch_links_pair(a), mbytes);
+    n.cross = machine_rate(a, arch_links_cross(a), mbytes);
+    n.up = machine_rate(a, arch_links_up(a), mbytes);
+    n.down = machine_rate(a, arch_links_down(a), mbytes);
+    n.gateway = machine_rate(a, arch_gateway_links(a), arch_gateway_mbytes_per_s(a));
+    n.bundle = ((link_rate)arch_exchange_bytes(a) << LINK_RATE_SHIFT) * words /
+               (words + arch_link_header_words(a));
+    n.latency = link_cycles_of(arch_link_latency_ns(a), a->clock_mhz);
+    n.gateway_latency = link_cycles_of(arch_gateway_latency_ns(a), a->clock_mhz);
+    return n;
 }
 
 static enum emu_status add(struct link_route *r, enum link_kind kind, uint32_t chip,

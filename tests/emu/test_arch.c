@@ -56,7 +56,10 @@ static void test_presets_match_the_record(void **state)
         { "loader_tail_bytes", { 1104, 1104, 1104, 1104 }, "AMMM" },
         { "sync_host_zone", { 7, 7, 7, 7 }, "AMMM" },
         { "sync_host_cycles", { 1500, 1500, 1500, 1500 }, "AAAA" },
-        { "link_mbytes_per_s", { 32000, 32000, 32000, 32000 }, "MMMM" },
+        { "link_mbytes_per_s", { 16000, 16000, 16000, 16000 }, "MMMM" },
+        { "links_pair", { 4, 4, 4, 4 }, "MMMA" },
+        { "links_up", { 2, 2, 2, 0 }, "MMMA" },
+        { "link_payload_permille", { 850, 850, 850, 850 }, "MMMM" },
         { "link_latency_ns", { 500, 500, 500, 500 }, "AAAA" },
         { "host_link_mbytes_per_s", { 5500, 5500, 5500, 3900 }, "MMMM" },
         { "host_latency_ns", { 10000, 10000, 10000, 10000 }, "AAAA" },
@@ -131,6 +134,7 @@ static void test_peak_identities(void **state)
     assert_true(arch_f32_ops_per_s(mk2) == 1472ull * 1330000000 * 32);
     assert_true(arch_mem_bytes_per_s(mk2) == 1472ull * 1330000000 * 24);
     assert_true(arch_exchange_bytes_per_s(mk2) == 1472ull * 1330000000 * 4);
+    assert_true(arch_link_bytes_per_s(mk2) == 320000000000); /* as advertised */
     near(arch_f16_ops_per_s(mk2), 250e12, 0.5);
     near(arch_f32_ops_per_s(mk2), 62.5e12, 0.5);
     near(arch_mem_bytes_per_s(mk2), 47e12, 0.5);
@@ -239,6 +243,8 @@ static void test_every_field_survives(void **state)
             snprintf(set, sizeof(set), "%s=columns", f->name);
         else if (f->type == ARCH_TYPE_clash)
             snprintf(set, sizeof(set), "%s=fault", f->name);
+        else if (f->type == ARCH_TYPE_rails)
+            snprintf(set, sizeof(set), "%s=mesh", f->name);
         else
             snprintf(set, sizeof(set), "%s=%llu", f->name,
                      (unsigned long long)(was == f->max ? was - 1 : was + 1));
@@ -266,9 +272,15 @@ static void test_partial_files(void **state)
     static const char kind[] =
         "{\"base\": \"toy4\", \"tiles\": 2048, \"exchange_kind\": \"columns\"}";
     static const char flat[] = "{\"base\": \"mk2\", \"tiles\": 3001, \"exchange_kind\": \"flat\"}";
+    static const char gone[] = "{\"base\": \"mk2\", \"links\": 10, \"rail\": \"mesh\",\n"
+                               " \"links_total_mbytes_per_s\": 1, \"neighbour_mbytes_per_s\": 2}";
     struct arch a;
 
     (void)state;
+    assert_int_equal(arch_load_text(gone, strlen(gone), "gone", &a), EMU_OK);
+    assert_int_equal(arch_rail(&a), ARCH_RAIL_MESH);
+    assert_int_equal(arch_set(&a, "rail=torus"), EMU_OK);
+    assert_true(arch_equal(&a, arch_preset("mk2")));
     assert_int_equal(arch_load_text(half, strlen(half), "half", &a), EMU_OK);
     assert_int_equal(a.tiles, 736);
     assert_int_equal(a.clock_mhz, 1500);
@@ -507,7 +519,8 @@ static void test_impossible_machines(void **state)
         { { "host_packet_bytes=1022" }, "host_packet_bytes" },
         { { "chips=512" }, "chips" },
         { { "chips_per_machine=512" }, "chips_per_machine" },
-        { { "chips=4", "links=0" }, "links" },
+        { { "chips=4", "links_pair=0", "links_up=0", "links_down=0" }, "links_pair" },
+        { { "chips=8", "chips_per_machine=3" }, "chips_per_machine" },
     };
     char start[80];
     struct arch a;
@@ -647,7 +660,8 @@ static void test_print(void **state)
     assert_non_null(strstr(text, "(mk2: 1472)\n"));
     assert_non_null(strstr(text, "0x4c000"));
     assert_non_null(strstr(text, "AMP units of one set; fixed by the instruction set [vendor"));
-    assert_non_null(strstr(text, "chip-to-chip links of one chip; no run reads it [marketing]"));
+    assert_non_null(strstr(text, "one link, each way; no run reads it [PopLibs cost model]"));
+    assert_non_null(strstr(text, "320000000000       bytes/s, all links, both ways"));
     free(text);
 }
 

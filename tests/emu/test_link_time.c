@@ -16,23 +16,34 @@
 
 enum { MK2_MHZ = 1330, BOW_MHZ = 1850, PACKET = 256, PACKET_EVENTS = 66 };
 
-/* Links as on the second chip, at a clock. */
+/* mk2 at a clock, so many of them. */
 static struct link_numbers numbers_of(uint32_t chips, uint32_t mhz)
 {
-    struct link_numbers n = { .chips = chips,
-                              .rack_chips = 64,
-                              .machine_chips = 4,
-                              .is_torus = 1,
-                              .tiles = 1472,
-                              .bundles = 32,
-                              .bundle = (4ULL << LINK_RATE_SHIFT) * 64 / 66 };
+    struct arch a = *arch_preset(mhz == BOW_MHZ ? "bow" : "mk2");
+    char set[32];
 
-    n.pair = link_rate_of(4, 16000, 850, mhz);
-    n.cross = n.up = n.down = link_rate_of(2, 16000, 850, mhz);
-    n.gateway = link_rate_of(2, 12500, 850, mhz);
-    n.latency = link_cycles_of(500, mhz);
-    n.gateway_latency = link_cycles_of(3000, mhz);
-    return n;
+    snprintf(set, sizeof(set), "chips=%u", chips);
+    assert_int_equal(arch_set(&a, set), EMU_OK);
+    assert_int_equal(arch_check(&a), EMU_OK);
+    return link_numbers_of(&a);
+}
+
+/* The numbers of the chip as the page has them: rates in bytes a cycle. */
+static void test_numbers(void **state)
+{
+    struct link_numbers n = numbers_of(4, MK2_MHZ);
+
+    (void)state;
+    assert_int_equal(n.pair, (link_rate)(4 * 16e9 * 0.85 / 1330e6 * 4294967296.0));
+    assert_int_equal(n.up, n.cross);
+    assert_int_equal(n.up, n.down);
+    assert_int_equal(n.pair / 2, n.up);
+    assert_int_equal(n.bundle, (4ULL << LINK_RATE_SHIFT) * 64 / 66);
+    assert_int_equal(n.gateway >> LINK_RATE_SHIFT, 15);
+    assert_int_equal(n.rack_chips, 64);
+    assert_int_equal(n.machine_chips, 4);
+    assert_int_equal(n.latency, 665);
+    assert_int_equal(n.gateway_latency, 3990);
 }
 
 /* ---- routes ---- */
@@ -533,12 +544,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),      cmocka_unit_test(test_pair),
-        cmocka_unit_test(test_rail),        cmocka_unit_test(test_both_ways),
-        cmocka_unit_test(test_shared_rail), cmocka_unit_test(test_bundles),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_slower),
-        cmocka_unit_test(test_order),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_pair),      cmocka_unit_test(test_rail),
+        cmocka_unit_test(test_both_ways), cmocka_unit_test(test_shared_rail),
+        cmocka_unit_test(test_bundles),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_slower),    cmocka_unit_test(test_order),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
