@@ -319,6 +319,9 @@ expect 0 "Parameters of conv" help run conv
 stream="stream -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
 refuse "--input-type is u8, f16 or f32" $stream --input-type u4 models/pictures
 refuse "unrecognized option '--nosuch'" $stream --nosuch
+refuse "--input-type f16: with --precision f32 pictures are u8 or f32" $stream --precision f32 --input-type f16 models/pictures
+refuse "--input-type f16: efficientnet-b0 reads pictures as u8 or f32" $stream --f32-until stem --input-type f16 --limit 1
+refuse "either --precision or --f32-until, not both" $stream --precision f32 --f32-until stem models/pictures
 refuse "--resume does nothing without --output" $stream --resume models/pictures
 refuse "--seed is for networks that are known by name" stream "$tmp/in.onnx" --seed 3
 refuse "--resolution is for networks that are known by name" stream "$tmp/in.onnx" --resolution 32

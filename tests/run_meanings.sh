@@ -154,7 +154,7 @@ equal "engine of a stream" "$(json s.json .engine)" "$(text s.text '^engine +(.*
 
 # The same network, picture and tiles give the same scores, whatever sums are made in and whether blocks are functions.
 pictured="--resolution 32 --no-calibration --set tiles=200 -q"
-for options in "" "--partials f32" "--share-blocks on"; do
+for options in "" "--partials f32" "--share-blocks on" "--precision f32" "--f32-until block1a.dw"; do
     run run efficientnet-b0 $pictured --image models/pictures/cat.jpg $options --json >"$tmp/one.json"
     run stream efficientnet-b0 models/pictures/cat.jpg $pictured --io-tiles 0 --prefetch 0 $options -o "$tmp/scores.csv" >/dev/null
     equal "scores of a stream $options" "$(json one.json '[.top5[] | "\(.class),\(.score)"] | join(",")')" "$(tail -n 1 "$tmp/scores.csv" | cut -d , -f 3-12)"

@@ -339,6 +339,12 @@ refused "the same file as the input" compile "$tmp/unheard.bsp.json" -o "$tmp/un
 refused "the same file as the input" asm programs/lab/allreduce.S -o programs/lab/allreduce.S
 holds old "kept "
 
+# Every superstep of a stream is the same, however it is executed.
+streamed="stream -q efficientnet-b0 models/pictures/cat.jpg --resolution 32 --no-calibration --set tiles=128 --limit 1"
+"$program" $streamed --digests "$tmp/fast" >/dev/null && "$program" $streamed --plain --digests "$tmp/plain" >/dev/null
+ends 0 "status equal" diff "$tmp/fast" "$tmp/plain"
+ends 2 "--digests needs values, and --engine timing has none" $streamed --digests "$tmp/fast" --engine timing
+
 # What cannot be written at the end is said after the answer.
 small="run -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
 ends 0 '"output_channels":' $small --plan --json

@@ -20,17 +20,6 @@ static const struct value_list inputs = { "input", image_input_count, image_inpu
 static const struct value_list outputs = { "output", image_output_count, image_output_at,
                                            image_output_part_at };
 
-/* Its place in the list; that behind the last: there is none of that name. */
-static size_t find_value(const struct image *im, const struct value_list *l, const char *name)
-{
-    uint32_t id = image_find_string(im, name);
-    size_t n = l->count(im), i = 0;
-
-    while (i < n && l->at(im, i)->name != id)
-        i++;
-    return i;
-}
-
 /* The names that there are, as far as they go. */
 static void list_values(const struct image *im, const struct value_list *l, char text[400])
 {
@@ -96,7 +85,7 @@ enum emu_status run_input_file(struct run *r, const char *name, const char *path
 
     if (!r || !name)
         return FAIL(BAD_PROGRAM, "there is no run, or no name of an input");
-    i = find_value(r->im, &inputs, name);
+    i = image_input_find(r->im, name);
     if (i == image_input_count(r->im))
         return no_value(r->im, name, &inputs);
     in = image_input_at(r->im, i);
@@ -146,7 +135,7 @@ enum emu_status run_input_write(struct run *r, const char *name, const void *dat
 
     if (!r || !name)
         return FAIL(BAD_PROGRAM, "there is no run, or no name of an input");
-    i = find_value(r->im, &inputs, name);
+    i = image_input_find(r->im, name);
     if (i == image_input_count(r->im))
         return no_value(r->im, name, &inputs);
     return write_value(r, &inputs, i, data, bytes);
@@ -158,10 +147,10 @@ enum emu_status run_value_write(struct run *r, const char *name, const void *dat
 
     if (!r || !name)
         return FAIL(BAD_PROGRAM, "there is no run, or no name of a value");
-    i = find_value(r->im, &inputs, name);
+    i = image_input_find(r->im, name);
     if (i < image_input_count(r->im))
         return write_value(r, &inputs, i, data, bytes);
-    i = find_value(r->im, &outputs, name);
+    i = image_output_find(r->im, name);
     if (i < image_output_count(r->im))
         return write_value(r, &outputs, i, data, bytes);
     return no_value(r->im, name, image_input_count(r->im) ? &inputs : &outputs);
@@ -190,7 +179,7 @@ enum emu_status run_output_read(const struct run *r, const char *name, void *dat
 
     if (!r || !name)
         return FAIL(BAD_PROGRAM, "there is no run, or no name of an output");
-    i = find_value(r->im, &outputs, name);
+    i = image_output_find(r->im, name);
     if (i == image_output_count(r->im))
         return FAIL(BAD_IMAGE, "the image has no output '%.60s'", name);
     out = image_output_at(r->im, i);

@@ -248,6 +248,9 @@ const struct image_input_part *image_input_part_at(const struct image *im, size_
 size_t image_output_count(const struct image *im);
 const struct image_input *image_output_at(const struct image *im, size_t i);
 const struct image_input_part *image_output_part_at(const struct image *im, size_t i);
+/* The place of the one with that name; the number of all where there is none. */
+size_t image_input_find(const struct image *im, const char *name);
+size_t image_output_find(const struct image *im, const char *name);
 /* The text of a note; NULL: there is none of that name. */
 const char *image_note(const struct image *im, const char *name);
 

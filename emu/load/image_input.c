@@ -138,6 +138,16 @@ static const struct image_input_part *part_at(const struct image_inputs *l, size
     return &l->part[i];
 }
 
+static size_t find(const struct image *im, const struct image_inputs *l, const char *name)
+{
+    uint32_t id = image_find_string(im, name);
+    size_t i = 0;
+
+    while (i < l->items && l->item[i].name != id)
+        i++;
+    return i;
+}
+
 size_t image_input_count(const struct image *im)
 {
     return im->input.items;
@@ -166,6 +176,16 @@ const struct image_input *image_output_at(const struct image *im, size_t i)
 const struct image_input_part *image_output_part_at(const struct image *im, size_t i)
 {
     return part_at(&im->output, i);
+}
+
+size_t image_input_find(const struct image *im, const char *name)
+{
+    return find(im, &im->input, name);
+}
+
+size_t image_output_find(const struct image *im, const char *name)
+{
+    return find(im, &im->output, name);
 }
 
 const char *image_note(const struct image *im, const char *name)

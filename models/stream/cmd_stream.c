@@ -14,7 +14,6 @@
 #include "emu/base/hash.h"
 #include "emu/base/progress_meter.h"
 #include "emu/base/progress.h"
-#include "emu/bsp/machine.h"
 #include "emu/cli/interrupt.h"
 #include "emu/cli/request_look.h"
 #include "emu/job/run_image.h"
@@ -51,9 +50,10 @@ struct streaming {
     struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
     struct profile_files profile;
-    struct class_names classes; /* --labels; owned */
-    const char **path;          /* borrowed names */
-    struct pending *pending;    /* ring of pending_cap */
+    struct output_file *digests; /* owned; NULL: not wanted */
+    struct class_names classes;  /* --labels; owned */
+    const char **path;           /* borrowed names */
+    struct pending *pending;     /* ring of pending_cap */
     size_t pending_cap;
     size_t paths;                /* of pictures */
     const char *const *file;     /* borrowed: the arguments, or path */
@@ -85,6 +85,7 @@ static void close_results(struct streaming *x)
 static void streaming_free(struct streaming *x)
 {
     profile_files_close(&x->profile);
+    output_discard(x->digests);
     feed_close(x->feed);
     close_results(x); /* still open only after an earlier error */
     stream_free(x->stream);
@@ -342,21 +343,42 @@ static enum emu_status say_maker(struct streaming *x)
 
 /* ---- stages ---- */
 
-/* The picture input and the scores of a graph. EMU_USAGE: it has none. */
+/* Whether the only input of a graph is square pictures of three colours, as floats. */
+static int takes_squares(const struct op_graph *g)
+{
+    const struct op_shape *s = g->inputs == 1 ? &g->value[g->input[0]].shape : NULL;
+
+    return s && s->rank == 4 && op_type_kind(s->type) == OP_KIND_FLOAT && s->dim[1] == 3 &&
+           s->dim[2] == s->dim[3];
+}
+
+/* All but the first output stay on the chip. */
+static enum emu_status refuse_outputs(const struct op_graph *g)
+{
+    return g->outputs == 1
+               ? EMU_OK
+               : FAIL(USAGE,
+                      "a stream sends one output, the network has %u: %s, %s%s; --outputs says "
+                      "which",
+                      g->outputs, g->value[g->output[0]].name, g->value[g->output[1]].name,
+                      g->outputs > 2 ? ", .." : "");
+}
+
+/* The pictures and the scores of a graph. EMU_USAGE: it has none. */
 static enum emu_status describe_file(struct streaming *x)
 {
     const struct op_graph *g = x->source.graph;
     const struct model_facts facts = model_source_facts(&x->source);
-    uint32_t in = g->inputs ? g->input[0] : OP_NONE;
+    uint32_t side;
 
-    if (g->inputs != 1 || !value_is_picture(g, in) || g->value[in].shape.dim[1] != 3 ||
-        g->value[in].shape.dim[2] != g->value[in].shape.dim[3])
-        return FAIL(USAGE, "a stream needs one input [n][3][side][side] that convolutions read");
+    if (!takes_squares(g))
+        return FAIL(USAGE, "a stream needs one input [n][3][side][side] of floats");
     if (!facts.classes)
         return FAIL(USAGE, "a stream needs a first output [n][classes]");
+    TRY(refuse_outputs(g));
+    side = g->value[g->input[0]].shape.dim[2];
     x->net = (struct stream_network){ x->source.choice.name, g, facts.batch, facts.classes,
-                                      picture_recipe_usual(g->value[in].shape.dim[2],
-                                                           g->value[in].shape.dim[2]) };
+                                      picture_recipe_usual(side, side) };
     return EMU_OK;
 }
 
@@ -373,7 +395,19 @@ static enum emu_status describe_source(struct streaming *x)
     } else {
         TRY(describe_file(x));
     }
+    if (x->source.choice.real == ELEM_F32 && x->options.input == ELEM_F16)
+        return FAIL(USAGE, "--input-type f16: with --precision f32 pictures are u8 or f32");
     return picture_choose(x->q, &x->net.recipe);
+}
+
+/* Files that are written beside the results. */
+static enum emu_status open_files(struct streaming *x)
+{
+    TRY(profile_files_open(x->q, &x->profile));
+    TRY(output_not_input(x->q->digests, x->q->what));
+    TRY(output_open(x->q->digests, &x->digests));
+    x->options.session.digests = output_stream(x->digests);
+    return EMU_OK;
 }
 
 static enum emu_status compile(struct streaming *x)
@@ -397,7 +431,7 @@ static enum emu_status compile(struct streaming *x)
      * earlier run says which pictures are left; it is not changed before the network is ready to
      * make more results.
      */
-    TRY(profile_files_open(x->q, &x->profile));
+    TRY(open_files(x));
     TRY(open_results(x));
     TRY(open_feed(x));
     TRY(take_first(x));
@@ -459,16 +493,16 @@ static enum emu_status print_answer(struct streaming *x)
                                .arch = &x->arch,
                                .options = &x->options,
                                .loop = &stream_system(x->stream)->ends.loop,
+                               .precision = precision_text(x->q),
                                .record = stream_record(x->stream),
                                .files = feed_count(x->feed),
                                .interrupted = interrupt_came() };
     FILE *f = answer_file(x);
     const struct run *run = system_machine(stream_system(x->stream));
-    char digest[33] = "none: --engine timing", engine[RUN_ENGINE_TEXT];
+    char digest[SYSTEM_DIGEST_TEXT], engine[RUN_ENGINE_TEXT];
     json_t *o;
 
-    if (run_has_values(run))
-        hash128_text(machine_digest(run->machine), digest);
+    system_digest_text(stream_system(x->stream), digest);
     a.digest = digest;
     run_engine_text(run, engine);
     if (!x->q->json) {
@@ -532,6 +566,7 @@ static enum emu_status run(struct streaming *x)
     if (request_findings(x->q, system_machine(stream_system(x->stream)), 0))
         x->code = EXIT_FAULTED;
     TRY(print_answer(x));
+    TRY(output_finish(&x->digests, EMU_OK));
     fflush(stdout); /* people read the answer meanwhile */
     stream_keep(x->stream);
     return program_profile(x->q, system_compiled(stream_system(x->stream)),

@@ -12,10 +12,12 @@ static size_t batch_bytes(const struct stream_input *x)
 }
 
 enum emu_status stream_input_init(struct stream_input *x, const struct stream_network *net,
-                                  enum elem elem, size_t batch_elements, uint32_t slots)
+                                  enum elem elem, int by_pixel, size_t batch_elements,
+                                  uint32_t slots)
 {
     *x = (struct stream_input){ .net = net,
                                 .pixels = picture_pixels(net->recipe.mean, net->recipe.std, elem),
+                                .by_pixel = by_pixel,
                                 .batch_elements = batch_elements,
                                 .slots = slots };
     x->data = emu_alloc(slots, batch_bytes(x));
@@ -34,19 +36,20 @@ void stream_input_free(struct stream_input *x)
 
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
 {
-    size_t n = (size_t)x->net->recipe.width * x->net->recipe.height * CHANNELS, at = picture * n;
+    size_t plane = (size_t)x->net->recipe.width * x->net->recipe.height;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < plane * CHANNELS; i++) {
         unsigned channel = i % CHANNELS;
+        size_t at = picture * plane * CHANNELS + (x->by_pixel ? i : channel * plane + i / CHANNELS);
         uint16_t half = x->pixels.table[channel][x->rgb[i]];
         float v = x->pixels.number[channel][x->rgb[i]];
 
         if (x->pixels.elem == ELEM_U8)
-            batch[at + i] = x->rgb[i];
+            batch[at] = x->rgb[i];
         else if (x->pixels.elem == ELEM_F16)
-            memcpy(batch + (at + i) * sizeof(half), &half, sizeof(half));
+            memcpy(batch + at * sizeof(half), &half, sizeof(half));
         else
-            memcpy(batch + (at + i) * sizeof(v), &v, sizeof(v));
+            memcpy(batch + at * sizeof(v), &v, sizeof(v));
     }
 }
 

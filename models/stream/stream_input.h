@@ -10,6 +10,7 @@ struct stream_input {
     const struct stream_network *net; /* borrowed, like calls */
     const struct stream_calls *calls;
     struct pixel_format pixels;
+    int by_pixel;          /* 1: [height][width][3]; 0: [3][height][width] */
     size_t batch_elements; /* of a batch on the link; elements after its last picture are 0 */
     uint32_t slots;        /* batch b is in slot b % slots */
     uint8_t *data;         /* owned; [slots] batches */
@@ -19,10 +20,10 @@ struct stream_input {
     int end;               /* there are no more pictures */
 };
 
-/* The caller sets x->calls afterwards. EMU_NO_MEMORY. Free with stream_input_free, also on
- * failure. */
+/* elem, by_pixel: how pictures cross the link. The caller sets x->calls afterwards. EMU_NO_MEMORY.
+ * Free with stream_input_free, also on failure. */
 enum emu_status stream_input_init(struct stream_input *x, const struct stream_network *net,
-                                  enum elem elem, size_t batch_elements,
+                                  enum elem elem, int by_pixel, size_t batch_elements,
                                   uint32_t slots) EMU_MUST_CHECK;
 void stream_input_free(struct stream_input *x);
 

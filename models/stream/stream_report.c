@@ -42,9 +42,9 @@ static void print_head(const struct stream_answer *a, FILE *f)
     const struct stream_record *r = a->record;
     char recipe[RECIPE_TEXT];
 
-    fprintf(f, "network     %s, %u a batch, pictures of %u x %u as %s, %s bytes a batch\n",
-            a->net->name, a->net->batch, a->net->recipe.width, a->net->recipe.height, input_name(a),
-            count_text(r->batch_bytes).at);
+    fprintf(f, "network     %s, %s, %u a batch, pictures of %u x %u as %s, %s bytes a batch\n",
+            a->net->name, a->precision.at, a->net->batch, a->net->recipe.width,
+            a->net->recipe.height, input_name(a), count_text(r->batch_bytes).at);
     fprintf(f, "prepared    %s\n", picture_recipe_text(&a->net->recipe, recipe));
     fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(a->arch).at,
             count_text(a->arch->tiles).at, a->arch->clock_mhz);
@@ -164,14 +164,14 @@ static json_t *head_json(const struct stream_answer *a)
     char recipe[RECIPE_TEXT];
 
     return json_pack(
-        "{s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "network", a->net->name,
-        "preprocessing", picture_recipe_text(&a->net->recipe, recipe), "machine", a->arch->name,
-        "clock_mhz", (json_int_t)a->arch->clock_mhz, "batch", (json_int_t)a->net->batch,
-        "resolution", (json_int_t)a->net->recipe.width, "input_type", input_name(a),
-        "compute_tiles", (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles,
-        "prefetch", (json_int_t)o->depth, "buffer_tiles", (json_int_t)a->loop->buffer_tiles,
-        "buffer_bytes", (json_int_t)a->loop->buffer_bytes, "link_mbytes_per_s",
-        (json_int_t)arch_host_link_mbytes_per_s(a->arch));
+        "{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "network", a->net->name,
+        "precision", a->precision.at, "preprocessing", picture_recipe_text(&a->net->recipe, recipe),
+        "machine", a->arch->name, "clock_mhz", (json_int_t)a->arch->clock_mhz, "batch",
+        (json_int_t)a->net->batch, "resolution", (json_int_t)a->net->recipe.width, "input_type",
+        input_name(a), "compute_tiles", (json_int_t)(a->arch->tiles - o->tiles), "io_tiles",
+        (json_int_t)o->tiles, "prefetch", (json_int_t)o->depth, "buffer_tiles",
+        (json_int_t)a->loop->buffer_tiles, "buffer_bytes", (json_int_t)a->loop->buffer_bytes,
+        "link_mbytes_per_s", (json_int_t)arch_host_link_mbytes_per_s(a->arch));
 }
 
 static json_t *counts_json(const struct stream_answer *a)

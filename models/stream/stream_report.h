@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "models/ask/network_choice.h"
 #include "models/feed/feed.h"
 #include "models/stream/stream_run.h"
 
@@ -13,6 +14,7 @@ struct stream_answer {
     const struct arch *arch;
     const struct stream_options *options;
     const struct system_loop *loop;
+    struct precision_text precision;
     const struct stream_record *record;
     const char *digest;       /* of all memory at the end */
     struct feed_counts files; /* JSON has these two, too */

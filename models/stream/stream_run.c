@@ -47,6 +47,17 @@ static void init_system(struct picture_stream *s)
     system_init(&s->system, &s->arch, s->net->graph, &o);
 }
 
+/* Whether the program takes pictures as they are to cross the link: those that are not bytes as the
+ * numbers that it computes with. */
+static enum emu_status check_type(const struct picture_stream *s)
+{
+    enum elem takes = system_elem(&s->system, s->in);
+
+    return takes == s->o.input ? EMU_OK
+                               : FAIL(USAGE, "--input-type %s: %s reads pictures as u8 or %s",
+                                      elem_name(s->o.input), s->net->name, elem_name(takes));
+}
+
 static enum emu_status build(struct picture_stream *s)
 {
     s->scores = emu_alloc(s->net->classes, sizeof(*s->scores));
@@ -55,8 +66,9 @@ static enum emu_status build(struct picture_stream *s)
     if (!s->o.kept_as ||
         !system_find_ready(&s->system, s->o.kept_as, "a stream of", s->o.session.timing))
         TRY(system_build(&s->system));
+    TRY(check_type(s));
     s->record.batch_bytes = system_transfer_bytes(&s->system, s->in);
-    return stream_input_init(&s->input, s->net, s->o.input,
+    return stream_input_init(&s->input, s->net, s->o.input, system_lanes(&s->system, s->in) != 0,
                              s->record.batch_bytes / elem_bytes(s->o.input),
                              2 * s->o.lower.loop.link.depth + 2);
 }

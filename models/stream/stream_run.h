@@ -81,7 +81,7 @@ struct picture_stream;
 /* What a stream runs. */
 struct stream_network {
     const char *name;             /* borrowed, like the graph */
-    const struct op_graph *graph; /* one input, pictures; its first output: scores of classes */
+    const struct op_graph *graph; /* one input, pictures; one output, scores of classes */
     uint32_t batch, classes;
     struct picture_recipe recipe; /* of the pictures */
 };

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/hash.h"
 #include "emu/base/progress.h"
+#include "emu/bsp/machine.h"
 #include "emu/host/host.h"
 #include "emu/job/run_image.h"
 #include "models/answer/op_bill.h"
@@ -217,6 +219,11 @@ int system_is_streamed(const struct system *s, uint32_t value)
     return end_of(s, value)->is_streamed;
 }
 
+unsigned system_lanes(const struct system *s, uint32_t value)
+{
+    return end_of(s, value)->lanes;
+}
+
 size_t system_transfer_bytes(const struct system *s, uint32_t value)
 {
     const struct system_end *e = end_of(s, value);
@@ -283,16 +290,7 @@ enum emu_status system_write(struct system *s, uint32_t value, const struct op_t
     return st;
 }
 
-/* An output of the image by its name; NULL: there is none. */
-static const struct image_input *find_output(const struct image *im, const char *name)
-{
-    for (size_t i = 0; i < image_output_count(im); i++) {
-        if (!strcmp(image_text(im, image_output_at(im, i)->name), name))
-            return image_output_at(im, i);
-    }
-    return NULL;
-}
-
+/* Which element a word of the image means; ELEM_COUNT: none. */
 static enum elem elem_called(const char *name)
 {
     enum elem e = 0;
@@ -306,9 +304,11 @@ static enum elem elem_called(const char *name)
 static enum emu_status read_named(struct system *s, const char *name, const struct op_shape *shape,
                                   struct op_tensor *out)
 {
-    struct run *r = session_run_image(s->session);
-    const struct image_input *at = find_output(r->im, name);
-    enum elem e = at ? elem_called(image_text(r->im, at->type)) : ELEM_COUNT;
+    const struct image *im = session_run_image(s->session)->im;
+    size_t i = image_output_find(im, name);
+    enum elem e = i < image_output_count(im)
+                      ? elem_called(image_text(im, image_output_at(im, i)->type))
+                      : ELEM_COUNT;
     uint64_t bytes = op_shape_count(shape) * (e < ELEM_COUNT ? elem_bytes(e) : 0);
     enum emu_status st = EMU_OK;
     uint8_t *data;
@@ -333,7 +333,10 @@ enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *
 
 int system_has_gradient(const struct system *s, uint32_t state)
 {
-    return find_output(system_image(s), op_gradient_name(s->graph->value[state].name).at) != NULL;
+    const struct image *im = system_image(s);
+
+    return image_output_find(im, op_gradient_name(s->graph->value[state].name).at) <
+           image_output_count(im);
 }
 
 enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op_tensor *out)
@@ -431,6 +434,16 @@ enum emu_status system_run(struct system *s)
 enum emu_status system_bill(struct system *s)
 {
     return layer_cycles_bill(&s->layers, session_run_image(s->session));
+}
+
+void system_digest_text(const struct system *s, char text[SYSTEM_DIGEST_TEXT])
+{
+    const struct run *r = system_machine(s);
+
+    if (run_has_values(r))
+        hash128_text(machine_digest(r->machine), text);
+    else
+        snprintf(text, SYSTEM_DIGEST_TEXT, "none: --engine timing");
 }
 
 struct run *system_machine(const struct system *s)

@@ -105,6 +105,9 @@ enum elem system_elem(const struct system *s, uint32_t value);
 int system_is_streamed(const struct system *s, uint32_t value);
 /* and the bytes of such a transfer. */
 size_t system_transfer_bytes(const struct system *s, uint32_t value);
+/* Not 0: an input of pictures comes pixel by pixel, so many numbers each; 0: in the order of its
+ * shape. */
+unsigned system_lanes(const struct system *s, uint32_t value);
 /* Numbers as a transfer has them: fewer bytes where it is filled up. *out is owned by the caller.
  * Errors: those of op_numbers_pack(). */
 enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
@@ -152,6 +155,9 @@ enum emu_status system_write_ahead(struct system *s, uint32_t value,
 enum emu_status system_run(struct system *s) EMU_MUST_CHECK;
 /* Adds the cycles of the runs to s->layers. Errors: those of layer_cycles_bill(). */
 enum emu_status system_bill(struct system *s) EMU_MUST_CHECK;
+/* The hash of all memory as it is now; of a machine without values why there is none. */
+enum { SYSTEM_DIGEST_TEXT = 40 };
+void system_digest_text(const struct system *s, char text[SYSTEM_DIGEST_TEXT]);
 /* The running machine, borrowed; NULL before system_start(). */
 struct run *system_machine(const struct system *s);
 

@@ -10,6 +10,7 @@
 #include "emu/base/progress.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"
+#include "emu/cli/request_look.h"
 #include "emu/job/run_image.h"
 #include "models/ask/model_request.h"
 #include "models/ask/model_source.h"
@@ -35,12 +36,14 @@ struct evaluating {
     struct net_cache_input kept_as; /* of the source, as the cache knows it */
     struct train_chip chip;
     struct evaluation result;
-    int tries; /* 1: only whether the program fits is wanted (fit_search.h) */
+    struct output_file *digests; /* owned; NULL: not wanted */
+    int tries;                   /* 1: only whether the program fits is wanted (fit_search.h) */
 };
 
 static void evaluating_free(struct evaluating *e)
 {
     evaluation_free(&e->result);
+    output_discard(e->digests);
     train_chip_free(&e->chip);
     batches_free(&e->batches);
     train_source_free(&e->source);
@@ -109,12 +112,24 @@ static enum emu_status score(struct evaluating *e)
     enum emu_status s;
 
     o.record = 0;
+    o.digests = output_stream(e->digests);
     TRY(train_chip_begin(&e->chip, &o));
     interrupt_defer(NULL, NULL);
     progress_meter_begin(&meter, e->progress.f, "evaluate", "pictures", e->data->samples);
     s = train_evaluate(&e->chip, &e->batches, &meter, interrupt_came, &e->result);
     progress_meter_end(&meter);
     return s;
+}
+
+/* What --check has found. */
+static void tell_findings(struct evaluating *e, int *code)
+{
+    struct run *r = system_machine(&e->chip.system);
+
+    if (request_findings(e->q, r, 0))
+        *code = EXIT_FAULTED;
+    if (e->q->check)
+        progress_report(&e->progress, "check", "%s findings", count_text(run_check_findings(r)).at);
 }
 
 /* ---- the answer ---- */
@@ -177,6 +192,15 @@ static void print_classes(const struct evaluating *e, FILE *f)
     }
 }
 
+static void print_engine(const struct evaluating *e, FILE *f)
+{
+    char engine[RUN_ENGINE_TEXT], digest[SYSTEM_DIGEST_TEXT];
+
+    run_engine_text(system_machine(&e->chip.system), engine);
+    system_digest_text(&e->chip.system, digest);
+    fprintf(f, "engine      %s\ndigest      %s\n", engine, digest);
+}
+
 static void print_text(const struct evaluating *e, FILE *f)
 {
     const struct evaluation *r = &e->result;
@@ -189,6 +213,7 @@ static void print_text(const struct evaluating *e, FILE *f)
     fprintf(f, "data        %s: %s pictures of %u classes\n", e->data->format,
             count_text(e->data->samples).at, e->data->classes);
     fprintf(f, "pictures    %s\n", train_pictures_text(&e->prepared, 1, text));
+    print_engine(e, f);
     fprintf(f, "a batch     %s cycles: %.0f pictures/s\n",
             count_text((uint64_t)cycles_of_batch(r)).at, chip_rate(e));
     print_classes(e, f);
@@ -216,7 +241,7 @@ static json_t *confusion_json(const struct evaluation *r)
 static enum emu_status print_json(const struct evaluating *e, FILE *f)
 {
     const struct evaluation *r = &e->result;
-    char text[PICTURES_TEXT];
+    char text[PICTURES_TEXT], engine[RUN_ENGINE_TEXT], digest[SYSTEM_DIGEST_TEXT];
     json_t *o = json_pack(
         "{s:o, s:s, s:o, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o}",
         "network", json_text(e->q->what), "machine", e->arch.name, "machine_changes",
@@ -227,8 +252,13 @@ static enum emu_status print_json(const struct evaluating *e, FILE *f)
         "cycles_per_batch", cycles_of_batch(r), "pictures_per_second", chip_rate(e), "confusion",
         confusion_json(r), "memory", memory_facts_json(&e->chip.system.memory));
 
-    if (!o)
+    run_engine_text(system_machine(&e->chip.system), engine);
+    system_digest_text(&e->chip.system, digest);
+    if (!o || json_object_set_new(o, "engine", json_string(engine)) ||
+        json_object_set_new(o, "digest", json_string(digest))) {
+        json_decref(o);
         return FAIL(NO_MEMORY, "the answer");
+    }
     run_print_json(o, f);
     json_decref(o);
     return EMU_OK;
@@ -292,6 +322,8 @@ static enum emu_status evaluate(struct evaluating *e, int *code)
     TRY(request_arch(e->q, "mk2", &e->arch));
     e->progress = progress_begin(compile_options_of(e->q).progress);
     TRY(open_data(e));
+    TRY(output_not_input(e->q->digests, e->q->what));
+    TRY(output_open(e->q->digests, &e->digests));
     TRY(open_network(e));
     TRY(compile(e));
     if (!system_fits(&e->chip.system))
@@ -299,6 +331,8 @@ static enum emu_status evaluate(struct evaluating *e, int *code)
     TRY(score(e));
     interrupt_release();
     TRY(report(e, code));
+    tell_findings(e, code);
+    TRY(output_finish(&e->digests, EMU_OK));
     fflush(stdout); /* people read the answer meanwhile */
     system_keep(&e->chip.system, NULL, NULL);
     return EMU_OK;

@@ -42,6 +42,8 @@ static enum emu_status open_outputs(struct training *t)
 
     TRY(open_output(t));
     TRY(output_open(model_request(q)->gradients, &t->gradients));
+    TRY(output_not_input(q->digests, q->what));
+    TRY(output_open(q->digests, &t->digests));
     TRY(profile_files_open(q, &t->profile));
     for (size_t k = 0; k < model_request(q)->curve.count; k++) {
         const char *name = model_request(q)->curve.item[k], *dot = strrchr(name, '.');
@@ -153,10 +155,12 @@ static enum emu_status begin_machines(struct training *t)
     o.record_limit = o.record_exchanges ? PROFILE_SUPERSTEPS : supersteps;
     o.watch = superstep_done;
     o.watch_ctx = t;
+    o.digests = output_stream(t->digests);
     t->supersteps = supersteps;
     TRY(train_chip_begin(&t->chip, &o));
     o.record = 0;
     o.watch = NULL;
+    o.digests = NULL;
     if (t->test_data)
         TRY(train_chip_begin(&t->test_chip, &o));
     return EMU_OK;
@@ -311,6 +315,7 @@ static enum emu_status train(struct training *t)
     tell_findings(t);
     interrupt_release();
     TRY(training_report(t, stdout));
+    TRY(output_finish(&t->digests, EMU_OK));
     if (!t->image)
         keep_programs(t);
     return write_profile(t);

@@ -212,7 +212,7 @@ static void print_data(const struct training *t, FILE *f)
 static void print_text(const struct training *t, FILE *f)
 {
     const struct train_shape *s = &t->source.shape;
-    char link[LINK_TEXT], engine[RUN_ENGINE_TEXT];
+    char link[LINK_TEXT], engine[RUN_ENGINE_TEXT], digest[SYSTEM_DIGEST_TEXT];
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", t->q->what, s->classes, s->batch,
             train_format_text(t->q));
@@ -237,6 +237,8 @@ static void print_text(const struct training *t, FILE *f)
     print_memory(t, f);
     run_engine_text(system_machine(&t->chip.system), engine);
     fprintf(f, "engine      %s\n", engine);
+    system_digest_text(&t->chip.system, digest);
+    fprintf(f, "digest      %s\n", digest);
     if (t->steps_run)
         fprintf(f, "a step      %s cycles, %.3f ms: %.0f pictures/s; host: %.3f s\n",
                 count_text((uint64_t)cycles_of_step(t)).at,
@@ -274,7 +276,7 @@ static json_t *pictures_json(const struct training *t)
 static enum emu_status print_json(const struct training *t, FILE *f)
 {
     json_t *epochs = json_array();
-    char engine[RUN_ENGINE_TEXT];
+    char engine[RUN_ENGINE_TEXT], digest[SYSTEM_DIGEST_TEXT];
     json_t *o = json_pack(
         "{s:o, s:s, s:i, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f}", "network",
         json_text(t->q->what), "machine", t->arch.name, "batch", (int)t->source.shape.batch,
@@ -286,6 +288,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     int bad = !o || !epochs;
 
     run_engine_text(system_machine(&t->chip.system), engine);
+    system_digest_text(&t->chip.system, digest);
     for (double e = 1; !bad && e <= (double)t->epochs; e++) {
         if (train_log_epoch(&t->log, e, 0).pictures > 0)
             bad = json_array_append_new(epochs, json_pack("{s:i, s:o, s:o}", "epoch", (int)e,
@@ -296,6 +299,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
           json_object_set_new(o, "passes", passes_json(t)) ||
           json_object_set_new(o, "machine_changes", arch_changes(&t->arch)) ||
           json_object_set_new(o, "engine", json_string(engine)) ||
+          json_object_set_new(o, "digest", json_string(digest)) ||
           json_object_set_new(o, "prepared", pictures_json(t)) ||
           json_object_set_new(o, "f32_nodes", json_integer(t->source.precision.nodes)) ||
           json_object_set_new(o, "clamped_constants", model_clamped_json(&t->source.precision)) ||

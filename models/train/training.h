@@ -71,7 +71,7 @@ struct training {
     double host_seconds;        /* of all steps of this run */
     uint64_t steps_run;         /* of this run */
     /* Owned; NULL: not wanted. image: of the step's program. */
-    struct output_file *parameters, *image, *gradients, *curve[TRAINING_CURVES];
+    struct output_file *parameters, *image, *gradients, *digests, *curve[TRAINING_CURVES];
     struct profile_files profile; /* of the machine that trains */
     int stopped;                  /* by an interrupt, or at --limit */
     int code;

@@ -25,6 +25,7 @@ void training_free(struct training *t)
     output_discard(t->parameters);
     output_discard(t->image);
     output_discard(t->gradients);
+    output_discard(t->digests);
     train_average_free(&t->average); /* borrows the chip's graph */
     train_chip_free(&t->chip);
     train_chip_free(&t->test_chip);

@@ -491,10 +491,13 @@ static void sweep_verb(struct group *g)
     }
 }
 
-/* Whether a stream takes the network: pictures that are square, and scores. */
+/* Why a stream does not take the network: pictures that are square, and scores alone. */
 static const char *stream_refusal(const struct group *g)
 {
-    return !g->in->side ? "[side][side]" : !has_scores(g) ? "[n][classes]" : NULL;
+    return !g->in->side                  ? "[side][side]"
+           : !has_scores(g)              ? "[n][classes]"
+           : strchr(g->out->output, ',') ? "--outputs says which"
+                                         : NULL;
 }
 
 static void stream_verb(struct group *g)

@@ -60,7 +60,8 @@ static void batches_come_when_they_are_looked_for(void **state)
     int has;
 
     (void)state;
-    assert_int_equal(stream_input_init(&x, &net, ELEM_U8, 3 * PIXELS * BATCH + 5, SLOTS), EMU_OK);
+    assert_int_equal(stream_input_init(&x, &net, ELEM_U8, 1, 3 * PIXELS * BATCH + 5, SLOTS),
+                     EMU_OK);
     x.calls = &calls;
     assert_int_equal(stream_input_has(&x, 1, &has), EMU_OK);
     assert_int_equal(has, 1);
@@ -91,7 +92,7 @@ static void a_stop_ends_them(void **state)
     int has;
 
     (void)state;
-    assert_int_equal(stream_input_init(&x, &net, ELEM_U8, 3 * PIXELS * BATCH, SLOTS), EMU_OK);
+    assert_int_equal(stream_input_init(&x, &net, ELEM_U8, 1, 3 * PIXELS * BATCH, SLOTS), EMU_OK);
     x.calls = &calls;
     assert_int_equal(stream_input_has(&x, 5, &has), EMU_OK);
     assert_int_equal(has, 0);
@@ -113,7 +114,7 @@ static void types_mean_the_same(void **state)
     int has;
 
     (void)state;
-    assert_int_equal(stream_input_init(&x, &net, ELEM_F16, 3 * PIXELS * BATCH, SLOTS), EMU_OK);
+    assert_int_equal(stream_input_init(&x, &net, ELEM_F16, 1, 3 * PIXELS * BATCH, SLOTS), EMU_OK);
     x.calls = &calls;
     for (uint64_t b = 0; b < 60; b++) {
         const uint16_t *half;
@@ -124,6 +125,43 @@ static void types_mean_the_same(void **state)
             assert_int_equal(half[k], c.table[k][3 * b + 1]);
     }
     stream_input_free(&x);
+}
+
+static enum emu_status give_ramp(void *ctx, uint8_t *rgb, int *more)
+{
+    uint32_t *left = ctx;
+
+    for (unsigned i = 0; i < 3 * PIXELS; i++)
+        rgb[i] = (uint8_t)i;
+    *more = *left && (*left)--;
+    return EMU_OK;
+}
+
+/* A program that takes numbers in the order of their shape gets one colour after the other. */
+static void colours_come_in_their_order(void **state)
+{
+    struct stream_network net = small_net();
+    uint32_t left = 2, pictures;
+    const struct stream_calls calls = { &left, give_ramp, NULL, NULL };
+    struct stream_input x;
+    const uint8_t *data;
+    int has;
+
+    (void)state;
+    for (int by_pixel = 0; by_pixel < 2; by_pixel++, left = 2) {
+        assert_int_equal(stream_input_init(&x, &net, ELEM_U8, by_pixel, 3 * PIXELS * BATCH, SLOTS),
+                         EMU_OK);
+        x.calls = &calls;
+        assert_int_equal(stream_input_has(&x, 0, &has), EMU_OK);
+        data = stream_input_batch(&x, 0, &pictures);
+        assert_int_equal(pictures, 2);
+        for (unsigned i = 0; i < 2 * 3 * PIXELS; i++) {
+            unsigned k = i % (3 * PIXELS);
+
+            assert_int_equal(data[i], by_pixel ? k : k % PIXELS * 3 + k / PIXELS);
+        }
+        stream_input_free(&x);
+    }
 }
 
 /* ---- times ---- */
@@ -199,6 +237,7 @@ int main(void)
         cmocka_unit_test(batches_come_when_they_are_looked_for),
         cmocka_unit_test(a_stop_ends_them),
         cmocka_unit_test(types_mean_the_same),
+        cmocka_unit_test(colours_come_in_their_order),
         cmocka_unit_test(joins_are_told_from_consensuses),
         cmocka_unit_test(the_rule_names_the_longest),
     };

@@ -377,13 +377,17 @@ static void parameters_are_evaluated_and_trained_on(void **state)
     assert_int_equal(EVALUATE("-w", in_dir("out.safetensors")), EXIT_RAN);
     snprintf(text, sizeof(text), "loss        %.4f\naccuracy    %.2f %%",
              last_of_curve("curve.csv", 3), 100 * last_of_curve("curve.csv", 4));
-    assert_true(has_text("answer", text));
-    assert_int_equal(EVALUATE("-w", in_dir("out.safetensors"), "--json", "--format", "f32"),
+    assert_true(has_text("answer", text) && has_text("answer", "engine      values\ndigest      "));
+    assert_int_equal(EVALUATE("-w", in_dir("out.safetensors"), "--json", "--format", "f32",
+                              "--digests", in_dir("digests")),
                      EXIT_RAN);
     assert_true(has_text("answer", "\"confusion\": ["));
+    assert_true(has_text("digests", "\nstep 0 1 "));
     assert_int_equal(
         TRAIN("-w", in_dir("out.safetensors"), "--rate", "1e-30", "-o", in_dir("again")), EXIT_RAN);
     assert_true(is_equal("out.safetensors", "again"));
+    assert_int_equal(EVALUATE("--digests", in_dir("net.onnx")), EXIT_BAD);
+    assert_int_equal(TRAIN("--digests", in_dir("net.onnx")), EXIT_BAD);
     assert_int_equal(EVALUATE("--mean", "0.5,0.5"), EXIT_BAD);
     assert_int_equal(EVALUATE("-w", in_dir("net.onnx")), EXIT_BAD);
     assert_int_equal(EVALUATE("--batch", "16"), EXIT_BAD); /* the file says 8 */
@@ -677,10 +681,10 @@ static void kept_steps_have_the_same_bits(void **state)
                      EXIT_RAN)
 #define STREAMS "--set", "mem_bytes=262144", "--io-tiles", "2", "--accumulate", "2"
     (void)state;
-    KEPT("a", "--gradients", in_dir("gradients"));
+    KEPT("a", "--gradients", in_dir("gradients"), "--digests", in_dir("digests"));
     assert_int_equal(entries("network"), 2); /* the step and the evaluation */
-    KEPT("b", "--gradients", in_dir("again"));
-    assert_true(is_equal("a", "b"));
+    KEPT("b", "--gradients", in_dir("again"), "--digests", in_dir("same"), "--plain");
+    assert_true(is_equal("a", "b") && is_equal("digests", "same"));
     assert_true(is_equal("gradients", "again"));
     KEPT("c", "-o", in_dir("c.img"));
     assert_int_equal(entries("network"), 3); /* no gradients stay */
@@ -707,6 +711,7 @@ static void steps_are_checked(void **state)
 #define ONE_STEP "--limit", "1", "--set", "mem_bytes=262144"
     (void)state;
     assert_int_equal(TRAIN("--check", "--limit", "1"), EXIT_FAULTED);
+    assert_int_equal(EVALUATE("--check"), EXIT_FAULTED);
     assert_int_equal(TRAIN("--check", ONE_STEP, "--checkpoint", in_dir("a")), EXIT_RAN);
     assert_int_equal(TRAIN(ONE_STEP, "--checkpoint", in_dir("b")), EXIT_RAN);
     assert_true(is_equal("a", "b"));
