@@ -364,6 +364,14 @@ holds "superstep-digests 1" "digests kept logits "
 ends 0 "status ok" run "$tmp/stream.img" --stream 0=/dev/zero --stream 1="$tmp/files/sums"
 [ "$(wc -c <"$tmp/files/sums")" -eq 48 ] || { failed=$((failed + 1)) && echo "FAILED: sums of $(wc -c <"$tmp/files/sums") bytes"; }
 rm "$tmp/files/sums"
+# The stepper reads files of a stream as they are, however long and whatever is in them.
+head -c 1000000 /dev/zero >"$tmp/zeros"
+echo continue >"$tmp/script"
+"$program" compile stream -D BLOCKS=64 -o "$tmp/long.img" >/dev/null
+ends 0 "the run has ended" step "$tmp/long.img" --stream 0="$tmp/zeros" --script "$tmp/script"
+# So it goes through a step of training, as an image.
+"$program" train tests/fuzz/corpus/onnx/layer_norm.onnx -m toy64 -q --engine timing -o "$tmp/step.img" >/dev/null
+ends 0 "the run has ended" step "$tmp/step.img" --script "$tmp/script"
 mkfifo "$tmp/fifo"
 echo old >"$tmp/files/kept"
 "$program" run "$tmp/stream.img" --stream 1="$tmp/files/kept" --stream 0="$tmp/fifo" >/dev/null 2>&1 &

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
@@ -26,8 +27,17 @@ enum emu_status json_read_text(const char *text, size_t bytes, const char *name,
                 error.column < 0 ? 0 : error.column, error.text);
 }
 
+/* /dev/zero, say, which has no end; a stream in memory has no descriptor. */
+static int is_device(FILE *f)
+{
+    struct stat st;
+
+    return !fstat(fileno(f), &st) && S_ISCHR(st.st_mode);
+}
+
 static enum emu_status read_all(const char *path, FILE *f, char **text, size_t *bytes)
 {
+    int may_be_endless = is_device(f);
     size_t room = 0, got;
 
     errno = 0;
@@ -42,8 +52,8 @@ static enum emu_status read_all(const char *path, FILE *f, char **text, size_t *
         }
         got = fread(*text + *bytes, 1, room - *bytes, f);
         *bytes += got;
-        if (memchr(*text + *bytes - got, 0, got))
-            break; /* no text; a device may go on for ever */
+        if (may_be_endless && memchr(*text + *bytes - got, 0, got))
+            break; /* no text */
     } while (!feof(f) && !ferror(f));
     return ferror(f) ? FAIL(IO, "%s: %s", path, strerror(errno)) : EMU_OK;
 }
