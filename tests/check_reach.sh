@@ -13,8 +13,8 @@ done <<END
 60 emu/isa/insn.def
 60 emu/isa/csr.def
 72 emu/arch/arch_fields.def
-100 emu/cli/options_emu.def
-60 programs/cli/options_programs.def
-50 models/ask/options_models.def
+2 emu/cli/options_emu.def
+2 programs/cli/options_programs.def
+2 models/ask/options_models.def
 END
 exit $bad

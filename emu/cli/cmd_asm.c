@@ -16,6 +16,17 @@
 #include "emu/cli/commands.h"
 #include "emu/job/run_file.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, define)
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, output)
+OPTION_READ(FLAG, raw)
+OPTION_READ(LIST, include)
+OPTION_READ(FLAG, object)
+OPTION_READ(FLAG, undefined)
+OPTION_READ(NUMBER, code)
+OPTION_READ(NUMBER, data)
+
 /* ---- listing ---- */
 
 static void list_words(const struct asm_section *s, uint32_t at, unsigned bytes)
@@ -198,14 +209,14 @@ static enum emu_status write_object(struct asm_unit *u, FILE *out)
 
 static enum emu_status link_unit(struct asm_unit *u, const struct request *q, FILE *out)
 {
-    const struct asm_layout layout = { .code_addr = (uint32_t)q->code,
-                                       .data_addr = (uint32_t)q->data,
-                                       .allow_undefined = q->undefined };
+    const struct asm_layout layout = { .code_addr = (uint32_t)option_code(q),
+                                       .data_addr = (uint32_t)option_data(q),
+                                       .allow_undefined = option_undefined(q) };
 
     TRY(asm_unit_link(u, &layout));
     if (out)
         return asm_image_write(asm_unit_image(u), out);
-    if (q->json)
+    if (option_json(q))
         TRY(list_json(asm_unit_image(u)));
     else
         list(asm_unit_image(u));
@@ -226,23 +237,23 @@ static enum emu_status assemble(struct asm_unit *u, const struct request *q, FIL
         st = one;
     }
     TRY(st);
-    return q->object ? write_object(u, out) : link_unit(u, q, out);
+    return option_object(q) ? write_object(u, out) : link_unit(u, q, out);
 }
 
 static enum emu_status open_output(const struct request *q, struct output_file **out)
 {
     for (size_t i = 0; i < q->argument.count; i++)
-        TRY(output_not_input(q->output, q->argument.item[i]));
-    return output_open(q->output, out);
+        TRY(output_not_input(option_output(q), q->argument.item[i]));
+    return output_open(option_output(q), out);
 }
 
 static enum emu_status run(const struct request *q)
 {
-    struct asm_options o = { .include_dirs = q->include.item,
-                             .include_dir_count = q->include.count,
-                             .defines = q->define.item,
-                             .define_count = q->define.count,
-                             .raw = q->raw };
+    struct asm_options o = { .include_dirs = option_include(q)->item,
+                             .include_dir_count = option_include(q)->count,
+                             .defines = option_define(q)->item,
+                             .define_count = option_define(q)->count,
+                             .raw = option_raw(q) };
     struct output_file *out;
     struct asm_unit *u = NULL;
     enum emu_status st;

@@ -11,6 +11,11 @@
 #include "emu/cli/emu_commands.h"
 #include "emu/job/run_file.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, cache)
+OPTION_READ(FLAG, clear)
+
 static double seconds_since(struct timespec t)
 {
     struct timespec now;
@@ -135,7 +140,7 @@ static enum emu_status show(const struct request *q, const struct disk_cache *c)
     size_t n;
 
     s = disk_cache_list(c, &item, &n);
-    if (s == EMU_OK && q->json)
+    if (s == EMU_OK && option_json(q))
         s = print_json(c, item, n);
     else if (s == EMU_OK)
         print_list(c, item, n);
@@ -145,12 +150,12 @@ static enum emu_status show(const struct request *q, const struct disk_cache *c)
 
 int cmd_cache(const struct request *q)
 {
-    const struct disk_cache c = disk_cache_of(q->cache);
+    const struct disk_cache c = disk_cache_of(option_cache(q));
     enum emu_status s;
 
     if (!c.folder[0])
         s = FAIL(USAGE, "there is no cache: $SUPERSTEP_CACHE is empty, or there is no $HOME");
     else
-        s = q->clear ? clear(&c) : show(q, &c);
+        s = option_clear(q) ? clear(&c) : show(q, &c);
     return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }

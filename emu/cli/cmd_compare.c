@@ -5,13 +5,17 @@
 #include "emu/profile/profile_compare.h"
 #include "emu/profile/report_page.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, html)
+
 static enum emu_status write_page(const struct request *q, struct profile *a, struct profile *b)
 {
     struct output_file *page = NULL;
 
     for (size_t i = 0; i < q->argument.count; i++)
-        TRY(output_not_input(q->html, q->argument.item[i]));
-    TRY(output_open(q->html, &page));
+        TRY(output_not_input(option_html(q), q->argument.item[i]));
+    TRY(output_open(option_html(q), &page));
     return output_finish(&page, report_page_write(a, b, output_stream(page)));
 }
 
@@ -19,9 +23,9 @@ static enum emu_status compare(const struct request *q, struct profile *a, struc
 {
     json_t *o;
 
-    if (q->html)
+    if (option_html(q))
         return write_page(q, a, b);
-    if (!q->json)
+    if (!option_json(q))
         return profile_compare(a, b, stdout);
     TRY(profile_compare_json(a, b, &o));
     run_print_json(o, stdout);

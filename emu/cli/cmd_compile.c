@@ -5,6 +5,10 @@
 #include "emu/cli/emu_commands.h"
 #include "emu/cli/manifest_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(TEXT, output)
+
 static void print(const struct image *im, const char *path)
 {
     uint64_t bytes = 0;
@@ -26,18 +30,18 @@ static enum emu_status compile(const struct request *q)
     struct output_file *out;
     enum emu_status s;
 
-    if (!q->output)
+    if (!option_output(q))
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
-    TRY(output_not_input(q->output, q->what));
+    TRY(output_not_input(option_output(q), q->what));
     TRY(manifest_of_request(q, &m));
-    s = output_open(q->output, &out);
+    s = output_open(option_output(q), &out);
     if (s == EMU_OK)
-        s = manifest_build(m, (unsigned)q->threads, stderr, &im);
+        s = manifest_build(m, (unsigned)option_threads(q), stderr, &im);
     if (s == EMU_OK)
         s = image_write_to(im, out);
     s = output_end(out, s);
     if (s == EMU_OK)
-        print(im, q->output);
+        print(im, option_output(q));
     image_free(im);
     manifest_free(m);
     return s;

@@ -12,6 +12,9 @@
 #include "emu/load/image.h"
 #include "emu/step/tile_place.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, tile)
+
 static enum emu_status print_object(const char *path, const char *data, size_t bytes)
 {
     enum emu_status st;
@@ -123,7 +126,7 @@ static enum emu_status print_image(const struct request *q)
     enum emu_status s;
 
     TRY(image_read(q->what, &im));
-    s = print_tile(im, (uint32_t)q->tile);
+    s = print_tile(im, (uint32_t)option_tile(q));
     image_free(im);
     return s;
 }

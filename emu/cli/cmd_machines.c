@@ -8,6 +8,11 @@
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, set)
+OPTION_READ(FLAG, json)
+
 /* One line: name, what it is, and what users compare. */
 static void print_summary(const struct arch *a)
 {
@@ -53,18 +58,18 @@ static enum emu_status print_presets(int json)
 
 static enum emu_status answer(const struct request *q)
 {
-    const char *name = q->what ? q->what : q->machine;
+    const char *name = q->what ? q->what : option_machine(q);
     struct arch a;
 
-    if (q->what && q->machine)
-        return FAIL(USAGE, "one machine at a time: '%s' is one too many", q->machine);
-    if (!name && q->set.count)
+    if (q->what && option_machine(q))
+        return FAIL(USAGE, "one machine at a time: '%s' is one too many", option_machine(q));
+    if (!name && option_set(q)->count)
         return FAIL(USAGE, "--set changes a machine, as in: machines mk2 --set tiles=736");
     if (!name)
-        return print_presets(q->json);
+        return print_presets(option_json(q));
     TRY(request_machine(q, name, &a));
-    TRY(print_machine(&a, q->json));
-    if (q->json)
+    TRY(print_machine(&a, option_json(q)));
+    if (option_json(q))
         fputc('\n', stdout);
     return EMU_OK;
 }

@@ -7,6 +7,13 @@
 #include "emu/profile/sweep_page.h"
 #include "emu/profile/sweep_report.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, trace_out)
+OPTION_READ(TEXT, html)
+OPTION_READ(WORD, csv)
+OPTION_READ(NUMBER, tile)
+
 enum { CSV_OF_SWEEP = PROFILE_CSV_TILES + 1 }; /* the words of --csv from here on */
 
 static enum emu_status print_json(struct profile *p)
@@ -34,42 +41,42 @@ static enum emu_status write_sweep_page(const struct request *q, struct profile 
 {
     struct output_file *page;
 
-    TRY(output_not_input(q->html, profile_path(p)));
-    TRY(output_open(q->html, &page));
+    TRY(output_not_input(option_html(q), profile_path(p)));
+    TRY(output_open(option_html(q), &page));
     return output_end(page, sweep_page_write(p, output_stream(page)));
 }
 
 static enum emu_status print_sweep(const struct request *q, struct profile *p)
 {
-    if (q->trace_out || request_has(q, OPTION_tile))
+    if (option_trace_out(q) || request_has(q, OPTION_tile))
         return FAIL(USAGE, "%s is a sweep: --%s is for profiles", profile_path(p),
-                    q->trace_out ? "trace-out" : "tile");
-    if (q->html)
+                    option_trace_out(q) ? "trace-out" : "tile");
+    if (option_html(q))
         return write_sweep_page(q, p);
-    if (q->json)
+    if (option_json(q))
         return print_json(p);
     if (!request_has(q, OPTION_csv))
         return sweep_report(p, stdout);
-    if (q->csv < CSV_OF_SWEEP)
+    if (option_csv(q) < CSV_OF_SWEEP)
         return FAIL(USAGE, "%s is a sweep: --csv points or bytes", profile_path(p));
-    return sweep_report_csv(p, (enum sweep_csv)(q->csv - CSV_OF_SWEEP), stdout);
+    return sweep_report_csv(p, (enum sweep_csv)(option_csv(q) - CSV_OF_SWEEP), stdout);
 }
 
 static enum emu_status print(const struct request *q, struct profile *p)
 {
     if (profile_is_sweep(p))
         return print_sweep(q, p);
-    if (request_has(q, OPTION_csv) && q->csv >= CSV_OF_SWEEP)
+    if (request_has(q, OPTION_csv) && option_csv(q) >= CSV_OF_SWEEP)
         return FAIL(USAGE, "%s is the profile of a run: --csv layers, steps or tiles",
                     profile_path(p));
-    if (q->trace_out || q->html)
+    if (option_trace_out(q) || option_html(q))
         return write_pictures(q, p);
-    if (q->json)
+    if (option_json(q))
         return print_json(p);
     if (request_has(q, OPTION_csv))
-        return profile_report_csv(p, (enum profile_csv)q->csv, stdout);
+        return profile_report_csv(p, (enum profile_csv)option_csv(q), stdout);
     if (request_has(q, OPTION_tile))
-        return profile_report_tile(p, (uint32_t)q->tile, stdout);
+        return profile_report_tile(p, (uint32_t)option_tile(q), stdout);
     return profile_report(p, stdout);
 }
 

@@ -17,6 +17,21 @@
 #include "emu/job/run_image.h"
 #include "emu/job/run_in_memory.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, set)
+OPTION_READ(NUMBER, threads)
+OPTION_READ(WORD, engine)
+OPTION_READ(FLAG, check)
+OPTION_READ(FLAG, plain)
+OPTION_READ(NUMBER, max_cycles)
+OPTION_READ(NUMBER, runs)
+OPTION_READ(LIST, stream)
+OPTION_READ(LIST, input)
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, digests)
+OPTION_READ(TEXT, chart)
+
 /* A run of a file, and what those who made the image add to it. */
 struct file_run {
     const struct request *q;         /* borrowed, like the following */
@@ -42,8 +57,8 @@ static enum emu_status connect_stream(const struct request *q, struct run *run, 
 
 static enum emu_status write_inputs(const struct request *q, struct run *run)
 {
-    for (size_t i = 0; i < q->input.count; i++) {
-        const char *text = q->input.item[i], *equals = strchr(text, '=');
+    for (size_t i = 0; i < option_input(q)->count; i++) {
+        const char *text = option_input(q)->item[i], *equals = strchr(text, '=');
         char name[128];
 
         if (!equals || (size_t)(equals - text) >= sizeof(name))
@@ -59,8 +74,8 @@ static enum emu_status connect_streams(const struct request *q, struct run *run)
 {
     const struct image *im = run->im;
 
-    for (size_t i = 0; i < q->stream.count; i++)
-        TRY(connect_stream(q, run, q->stream.item[i]));
+    for (size_t i = 0; i < option_stream(q)->count; i++)
+        TRY(connect_stream(q, run, option_stream(q)->item[i]));
     for (size_t i = 0; i < image_stream_count(im); i++) {
         const struct image_stream *s = image_stream_at(im, i);
 
@@ -92,8 +107,8 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
 
 static enum emu_status print_answer(const struct request *q, const struct run *run, json_t *report)
 {
-    TRY(request_put_steps(q, run, q->json ? report : NULL, stdout));
-    if (q->json)
+    TRY(request_put_steps(q, run, option_json(q) ? report : NULL, stdout));
+    if (option_json(q))
         run_print_json(report, stdout);
     else
         run_print(report, stdout);
@@ -125,7 +140,8 @@ static enum emu_status answer(const struct file_run *x, const char *status,
 static enum emu_status execute(struct file_run *x, int *code)
 {
     const struct manifest *m = x->m;
-    int own_machine = !x->q->machine && !x->q->set.count && (!m || manifest_own_parameters(m));
+    int own_machine =
+        !option_machine(x->q) && !option_set(x->q)->count && (!m || manifest_own_parameters(m));
     struct run *run = x->run;
     json_t *differences = NULL;
     uint64_t unmet = 0, checked = 0;
@@ -142,7 +158,7 @@ static enum emu_status execute(struct file_run *x, int *code)
         return step_session(x->q, run, NULL, code);
     }
     TRY(m ? run_manifest_streams(run, m) : connect_streams(x->q, run));
-    if (x->q->chart)
+    if (option_chart(x->q))
         TRY(exchange_count_pairs(machine_exchange(run->machine)));
     TRY(request_trace_begin(x->q, run, &trace));
     execute_meter_begin(&x->meter, x->q, 0);
@@ -170,17 +186,17 @@ static enum emu_status run_it(struct file_run *x, const struct image *im, FILE *
     const struct run_options o = {
         .watch = execute_meter_watch,
         .watch_ctx = &x->meter,
-        .threads = (unsigned)q->threads,
-        .engine = q->engine ? ENGINE_TIMING : ENGINE_VALUES,
-        .plain = q->plain,
-        .check = q->check || (m && m->expect_check),
+        .threads = (unsigned)option_threads(q),
+        .engine = option_engine(q) ? ENGINE_TIMING : ENGINE_VALUES,
+        .plain = option_plain(q),
+        .check = option_check(q) || (m && m->expect_check),
         .digests = digests,
         .record_exchanges = request_profiles(q),
         .host = { .keep_transfers = request_profiles(q) },
-        .max_cycles = request_has(q, OPTION_max_cycles) ? q->max_cycles
+        .max_cycles = request_has(q, OPTION_max_cycles) ? option_max_cycles(q)
                       : m                               ? m->max_cycles
                                                         : UINT64_MAX / 2,
-        .runs = request_has(q, OPTION_runs) ? q->runs
+        .runs = request_has(q, OPTION_runs) ? option_runs(q)
                 : m                         ? m->runs
                                             : 0,
     };
@@ -199,9 +215,9 @@ static enum emu_status run_it(struct file_run *x, const struct image *im, FILE *
 static enum emu_status read_image(const struct request *q, struct image **out)
 {
     if (q->bytes)
-        return (q->engine ? image_read_bytes_for_timing : image_read_bytes)(q->bytes, q->byte_count,
-                                                                            look_file_name(q), out);
-    return (q->engine ? image_read_for_timing : image_read)(q->what, out);
+        return (option_engine(q) ? image_read_bytes_for_timing : image_read_bytes)(
+            q->bytes, q->byte_count, look_file_name(q), out);
+    return (option_engine(q) ? image_read_for_timing : image_read)(q->what, out);
 }
 
 static enum emu_status run_image_file(const struct request *q, const struct image_hooks *hooks,
@@ -227,7 +243,7 @@ static enum emu_status run_manifest_file(const struct request *q, const struct i
 
     TRY(manifest_of_request(q, &m));
     x.m = m;
-    s = manifest_build(m, (unsigned)q->threads, stderr, &im);
+    s = manifest_build(m, (unsigned)option_threads(q), stderr, &im);
     if (s == EMU_OK)
         s = run_it(&x, im, digests, code);
     image_free(im);
@@ -242,8 +258,8 @@ static enum emu_status with_digests(const struct request *q, const struct image_
     struct output_file *digests;
     FILE *f;
 
-    TRY(output_not_input(q->digests, q->path ? q->path : q->what));
-    TRY(output_open(q->digests, &digests));
+    TRY(output_not_input(option_digests(q), q->path ? q->path : q->what));
+    TRY(output_open(option_digests(q), &digests));
     f = output_stream(digests);
     return output_end(digests, q->use & THING_IMAGE ? run_image_file(q, hooks, f, code)
                                                     : run_manifest_file(q, hooks, f, code));

@@ -11,6 +11,16 @@
 #include "emu/cli/look_file.h"
 #include "emu/cli/tile_source.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, set)
+OPTION_READ(FLAG, check)
+OPTION_READ(FLAG, plain)
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, case_file)
+OPTION_READ(WORD, trace)
+OPTION_READ(FLAG, raw)
+
 static int is_source(const char *path)
 {
     size_t n = strlen(path);
@@ -26,7 +36,7 @@ static enum emu_status read_source(const struct request *q, const char *path,
     enum emu_status s;
 
     TRY(request_arch(q, "mk2", &a));
-    s = tile_source_case(&a, path, q->raw, &text);
+    s = tile_source_case(&a, path, option_raw(q), &text);
     if (s == EMU_OK)
         s = manifest_read_text(text, strlen(text), path, o, out);
     free(text); /* allocated by json_dumps() */
@@ -35,12 +45,13 @@ static enum emu_status read_source(const struct request *q, const char *path,
 
 static enum emu_status read_case(const struct request *q, struct manifest **out)
 {
-    const char *path = q->case_file ? q->case_file : q->what;
-    const struct manifest_options o = {
-        .machine = q->machine, .set = q->set.item, .sets = q->set.count, .raw = q->raw
-    };
+    const char *path = option_case_file(q) ? option_case_file(q) : q->what;
+    const struct manifest_options o = { .machine = option_machine(q),
+                                        .set = option_set(q)->item,
+                                        .sets = option_set(q)->count,
+                                        .raw = option_raw(q) };
 
-    if (!path || (q->case_file && q->what))
+    if (!path || (option_case_file(q) && q->what))
         return FAIL(USAGE, "%s",
                     path ? "one case at a time" : "which case? superstep tile FILE.json");
     if (is_source(path))
@@ -75,8 +86,8 @@ static enum emu_status answer(const struct request *q, enum case_status *verdict
 {
     const struct case_options o = { .messages = stderr,
                                     .trace = request_has(q, OPTION_trace) ? stderr : NULL,
-                                    .check = q->check,
-                                    .plain = q->plain };
+                                    .check = option_check(q),
+                                    .plain = option_plain(q) };
     struct manifest *m;
     struct case_run *r = NULL;
     enum emu_status s;
@@ -86,7 +97,7 @@ static enum emu_status answer(const struct request *q, enum case_status *verdict
     if (s == EMU_OK)
         s = case_build(m, &o, &r);
     if (s == EMU_OK)
-        s = run_and_print(r, q->json, verdict);
+        s = run_and_print(r, option_json(q), verdict);
     case_run_free(r);
     manifest_free(m);
     return s;

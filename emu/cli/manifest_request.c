@@ -3,6 +3,11 @@
 
 #include "emu/cli/look_file.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, set)
+OPTION_READ(LIST, define)
+
 static int is_source(const struct request *q)
 {
     return (q->use & (THING_SOURCE | THING_SOURCE << USE_COMPILE_SHIFT)) != 0;
@@ -21,11 +26,11 @@ static enum emu_status read_any(const struct request *q, const struct manifest_o
 
 enum emu_status manifest_of_request(const struct request *q, struct manifest **out)
 {
-    const struct manifest_options o = { .machine = q->machine,
-                                        .set = q->set.item,
-                                        .sets = q->set.count,
-                                        .define = q->define.item,
-                                        .defines = q->define.count };
+    const struct manifest_options o = { .machine = option_machine(q),
+                                        .set = option_set(q)->item,
+                                        .sets = option_set(q)->count,
+                                        .define = option_define(q)->item,
+                                        .defines = option_define(q)->count };
     enum emu_status s;
 
     *out = NULL;

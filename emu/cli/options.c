@@ -68,7 +68,7 @@ const char *option_text(const struct request *q, unsigned option)
 {
     for (const struct option_row *r = option_rows(); r->name; r++) {
         if (r->number == option)
-            return *(const char *const *)((const char *)q + r->offset);
+            return q->value[option].text;
     }
     return NULL;
 }

@@ -27,7 +27,6 @@ struct option_row {
     uint64_t low, high;
     use_set uses;
     const char *help;
-    size_t offset; /* in the request of the highest floor */
 };
 
 /* Two options that are refused together, or of which the first needs the second. */
@@ -48,8 +47,6 @@ const struct option_row *option_rows(void);
 extern const struct option_rule option_either[], option_needs[], option_values[], option_varies[],
     option_shows[], option_writes[], option_typed[];
 extern const struct use_word use_words[];
-extern const size_t option_request_bytes; /* of the request of the highest floor */
-extern const unsigned option_count;       /* numbers are below */
 
 /* Joins the rows of several floors, the lowest first, among which are marks, to one list in order.
  * out: room for as many. */

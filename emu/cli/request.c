@@ -15,9 +15,18 @@
 #include "emu/cli/options.h"
 #include "emu/cli/request_store.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(FLAG, quiet)
+
+FILE *request_progress(const struct request *q)
+{
+    return option_quiet(q) ? NULL : request_notes(q);
+}
+
 int request_has(const struct request *q, unsigned option)
 {
-    return q->given && q->given[option];
+    return q->given[option];
 }
 
 int request_failed(const struct request *q, const char *subject)
@@ -112,26 +121,26 @@ static enum emu_status store_item(const struct option_row *o, const char *arg,
 
 enum emu_status request_store(struct request *q, const struct option_row *o, const char *arg)
 {
-    void *field = (char *)q + o->offset;
+    union option_value *v = &q->value[o->number];
 
     q->given[o->number] = 1;
     switch (o->kind) {
     case KIND_FLAG:
-        *(int *)field = 1;
+        v->flag = 1;
         return EMU_OK;
     case KIND_TEXT:
-        *(const char **)field = arg ? arg : "";
+        v->text = arg ? arg : "";
         return EMU_OK;
     case KIND_NUMBER:
-        return store_number(o, arg, field);
+        return store_number(o, arg, &v->number);
     case KIND_PART:
-        return store_part(o, arg, field);
+        return store_part(o, arg, &v->part);
     case KIND_REAL:
-        return store_real(o, arg, field);
+        return store_real(o, arg, &v->real);
     case KIND_WORD:
-        return store_word(o, arg, field);
+        return store_word(o, arg, &v->word);
     case KIND_LIST:
-        return store_item(o, arg, field);
+        return store_item(o, arg, &v->list);
     case KIND_TAKES:
     case KIND_AFTER:
         break;
@@ -190,7 +199,7 @@ enum emu_status request_check(const struct request *q)
                         option_name(r->b, q->use));
     }
     for (const struct option_rule *r = option_values; r->uses; r++) {
-        if (r->uses & q->use && q->engine && q->given[r->a])
+        if (r->uses & q->use && option_engine(q) && q->given[r->a])
             return FAIL(USAGE, "--%s needs values, and --engine timing has none",
                         option_name(r->a, q->use));
     }
@@ -209,16 +218,11 @@ enum emu_status request_check_called(const struct request *q)
 
 struct request *request_new(const struct command *c)
 {
-    struct request *q = emu_alloc(option_request_bytes, 1);
+    struct request *q = emu_alloc(1, sizeof(*q));
 
-    if (!q)
-        return NULL;
-    q->command = c;
-    q->given = emu_alloc(option_count, 1);
-    if (q->given)
-        return q;
-    emu_free(q);
-    return NULL;
+    if (q)
+        q->command = c;
+    return q;
 }
 
 void request_free(struct request *q)
@@ -226,7 +230,7 @@ void request_free(struct request *q)
     if (!q)
         return;
     for (const struct option_row *o = option_rows(); o->name; o++) {
-        struct option_list *list = (struct option_list *)((char *)q + o->offset);
+        struct option_list *list = &q->value[o->number].list;
 
         if (o->kind != KIND_LIST)
             continue;
@@ -234,7 +238,6 @@ void request_free(struct request *q)
         list->item = NULL;
     }
     emu_free(q->argument.item);
-    emu_free(q->given);
     emu_free(q->path);
     emu_free(q->bytes);
     emu_free(q);

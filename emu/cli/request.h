@@ -1,5 +1,5 @@
-/* request.h - what a command was asked for: the struct that the command line becomes. Its fields
- * are the rows of options_emu.def; the requests of the floors above begin with it and have theirs.
+/* request.h - what a command was asked for: the struct that the command line becomes, with the
+ * values of the options of all floors.
  *
  *   commands.h           a command: its name, what it takes, the function that answers a request
  *   request.c            the command line to a request
@@ -53,14 +53,21 @@ struct option_list {
     size_t count;
 };
 
-#define FIELD_FLAG   int
-#define FIELD_TEXT   const char *
-#define FIELD_NUMBER uint64_t
-#define FIELD_PART   double
-#define FIELD_REAL   double
-#define FIELD_WORD   unsigned
-#define FIELD_LIST   struct option_list
+/* The value of an option, by its kind (options_begin.inc). */
+union option_value {
+    int flag;
+    const char *text;
+    uint64_t number;
+    double part, real;
+    unsigned word;
+    struct option_list list;
+};
 
+enum {
+    OPTIONS_MAX = 192
+}; /* more than the tables have rows, so that a new one changes no struct */
+
+/* A plain value: a copy borrows the lists. */
 struct request {
     const struct command *command; /* borrowed */
     use_set use;                   /* one of its uses: also what `what` is */
@@ -70,18 +77,37 @@ struct request {
     char *bytes;                   /* owned: what came through a pipe; else NULL */
     size_t byte_count;             /* of bytes */
     struct option_list argument;   /* all of them, in order */
-    unsigned char *given;          /* owned; by OPTION_x */
     FILE *heard; /* of a request that a program makes by a call: what hears all that is said; NULL:
                   * it was typed, stdout and stderr do. Borrowed */
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help) FIELD_##kind field;
-#include "emu/cli/options_emu.def"
+    unsigned char given[OPTIONS_MAX];
+    union option_value value[OPTIONS_MAX]; /* both by OPTION_x */
 };
 
-enum option_id {
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help) OPTION_##field,
-#include "emu/cli/options_emu.def"
-    OPTION_EMU_END
-};
+#define OPTION_OF_FLAG(q, o)   (q)->value[o].flag
+#define OPTION_OF_TEXT(q, o)   (q)->value[o].text
+#define OPTION_OF_NUMBER(q, o) (q)->value[o].number
+#define OPTION_OF_PART(q, o)   (q)->value[o].part
+#define OPTION_OF_REAL(q, o)   (q)->value[o].real
+#define OPTION_OF_WORD(q, o)   (q)->value[o].word
+#define OPTION_OF_LIST(q, o)   &(q)->value[o].list
+#define OPTION_TYPE_FLAG       int
+#define OPTION_TYPE_TEXT       const char *
+#define OPTION_TYPE_NUMBER     uint64_t
+#define OPTION_TYPE_PART       double
+#define OPTION_TYPE_REAL       double
+#define OPTION_TYPE_WORD       unsigned
+#define OPTION_TYPE_LIST       const struct option_list *
+
+/* A source says with OPTION_READ(kind, x) that it reads the option of the row OPTION(x, kind, ...),
+ * whichever floor has it, and has its value as option_x(q), its number as OPTION_x. A row that is
+ * not there, or is of another kind, does not link. So a row compiles only the tables
+ * (models/cli/front_options.c). */
+#define OPTION_READ(kind, field)                                                                   \
+    extern const unsigned OPTION_##field, OPTION_##kind##_##field;                                 \
+    static inline OPTION_TYPE_##kind option_##field(const struct request *q)                       \
+    {                                                                                              \
+        return OPTION_OF_##kind(q, OPTION_##kind##_##field);                                       \
+    }
 
 /* Where what is no answer goes, and the answers. */
 static inline FILE *request_notes(const struct request *q)
@@ -93,10 +119,7 @@ static inline FILE *request_answers(const struct request *q)
     return q->heard ? q->heard : stdout;
 }
 /* Where progress goes; NULL: nowhere, it is a quiet command. */
-static inline FILE *request_progress(const struct request *q)
-{
-    return q->quiet ? NULL : request_notes(q);
-}
+FILE *request_progress(const struct request *q);
 
 /* Whether the option was given. */
 int request_has(const struct request *q, unsigned option);

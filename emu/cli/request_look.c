@@ -13,6 +13,13 @@
 #include "emu/step/observe.h"
 #include "emu/step/tile_place.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, steps)
+OPTION_READ(TEXT, tiles)
+OPTION_READ(LIST, show)
+OPTION_READ(TEXT, trace_run)
+
 enum { TEXT = 300 };
 
 /* ---- supersteps ---- */
@@ -22,9 +29,10 @@ static enum emu_status read_tiles(const struct request *q, const struct image *i
                                   struct tile_list *out)
 {
     *out = (struct tile_list){ .tile = NULL };
-    if (!q->tiles)
+    if (!option_tiles(q))
         return EMU_OK;
-    return tile_list_read_text("--tiles", q->tiles[0] ? q->tiles : "all", image_arch(im), out);
+    return tile_list_read_text("--tiles", option_tiles(q)[0] ? option_tiles(q) : "all",
+                               image_arch(im), out);
 }
 
 enum emu_status request_put_steps(const struct request *q, const struct run *r, json_t *answer,
@@ -33,7 +41,7 @@ enum emu_status request_put_steps(const struct request *q, const struct run *r, 
     struct tile_list tiles;
     enum emu_status s = EMU_OK;
 
-    if (!q->steps && !q->tiles)
+    if (!option_steps(q) && !option_tiles(q))
         return EMU_OK;
     TRY(read_tiles(q, r->im, &tiles));
     if (answer) {
@@ -73,27 +81,27 @@ static enum emu_status read_show(const struct image *im, const char *text, struc
 
 enum emu_status request_show(const struct request *q, const struct run *r, json_t *answer, FILE *f)
 {
-    json_t *list = q->show.count ? json_array() : NULL;
+    json_t *list = option_show(q)->count ? json_array() : NULL;
     enum emu_status s = EMU_OK;
 
-    for (size_t i = 0; i < q->show.count && s == EMU_OK; i++) {
+    for (size_t i = 0; i < option_show(q)->count && s == EMU_OK; i++) {
         struct step_place p;
         unsigned type;
         const struct tile *t;
 
-        s = read_show(r->im, q->show.item[i], &p, &type);
+        s = read_show(r->im, option_show(q)->item[i], &p, &type);
         if (s != EMU_OK)
             break;
         t = machine_tile(r->machine, p.tile);
-        if (q->json) {
+        if (option_json(q)) {
             json_array_append_new(list, place_json(t, p.addr, type, place_count(&p, type)));
             continue;
         }
-        fprintf(f, "%s tile %u, 0x%x, %s\n", q->show.item[i], p.tile, p.addr,
+        fprintf(f, "%s tile %u, 0x%x, %s\n", option_show(q)->item[i], p.tile, p.addr,
                 place_type_name(type));
         place_print(t, p.addr, type, place_count(&p, type), f);
     }
-    if (list && q->json && s == EMU_OK && answer)
+    if (list && option_json(q) && s == EMU_OK && answer)
         json_object_set(answer, "tile_memory", list);
     json_decref(list);
     return s;
@@ -116,7 +124,7 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
     char copy[TEXT], *rest = NULL;
     int has_tile = 0;
 
-    snprintf(copy, sizeof(copy), "%s", q->trace_run);
+    snprintf(copy, sizeof(copy), "%s", option_trace_run(q));
     for (char *w = strtok_r(copy, ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
         uint64_t n;
 
@@ -159,7 +167,7 @@ enum emu_status request_trace_begin(const struct request *q, struct run *r, stru
     enum emu_status s;
 
     *out = NULL;
-    if (!q->trace_run)
+    if (!option_trace_run(q))
         return EMU_OK;
     l = emu_alloc(1, sizeof(*l));
     if (!l)
@@ -193,13 +201,13 @@ enum emu_status request_look_check(const struct request *q, const struct image *
 
     TRY(read_tiles(q, im, &tiles));
     tile_list_free(&tiles);
-    for (size_t i = 0; i < q->show.count; i++) {
+    for (size_t i = 0; i < option_show(q)->count; i++) {
         struct step_place p;
         unsigned type;
 
-        TRY(read_show(im, q->show.item[i], &p, &type));
+        TRY(read_show(im, option_show(q)->item[i], &p, &type));
     }
-    return q->trace_run ? read_trace(q, im, &trace) : EMU_OK;
+    return option_trace_run(q) ? read_trace(q, im, &trace) : EMU_OK;
 }
 
 /* ---- findings ---- */

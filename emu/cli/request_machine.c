@@ -7,16 +7,20 @@
 
 #include "emu/cli/commands.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, set)
+
 static enum emu_status set_fields(const struct request *q, struct arch *a)
 {
-    for (size_t i = 0; i < q->set.count; i++)
-        TRY(arch_set(a, q->set.item[i]));
+    for (size_t i = 0; i < option_set(q)->count; i++)
+        TRY(arch_set(a, option_set(q)->item[i]));
     return arch_check(a);
 }
 
 enum emu_status request_machine(const struct request *q, const char *fallback, struct arch *out)
 {
-    TRY(arch_from_name_or_file(q->machine ? q->machine : fallback, out));
+    TRY(arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
     return set_fields(q, out);
 }
 
@@ -29,8 +33,8 @@ enum emu_status request_check_arch(const struct arch *a)
 /* A what-if that changes nothing is told. */
 static void warn_of_unread(const struct request *q)
 {
-    for (size_t i = 0; i < q->set.count; i++) {
-        const char *text = q->set.item[i];
+    for (size_t i = 0; i < option_set(q)->count; i++) {
+        const char *text = option_set(q)->item[i];
         size_t n = strcspn(text, "=");
         char name[ARCH_TEXT_MAX];
         const struct arch_field *f;
@@ -45,8 +49,8 @@ static void warn_of_unread(const struct request *q)
 
 enum emu_status request_arch_from(const struct request *q, struct arch *a)
 {
-    if (q->machine)
-        TRY(arch_from_name_or_file(q->machine, a));
+    if (option_machine(q))
+        TRY(arch_from_name_or_file(option_machine(q), a));
     TRY(set_fields(q, a));
     warn_of_unread(q);
     return request_check_arch(a);
@@ -54,6 +58,6 @@ enum emu_status request_arch_from(const struct request *q, struct arch *a)
 
 enum emu_status request_arch(const struct request *q, const char *fallback, struct arch *out)
 {
-    TRY(arch_from_name_or_file(q->machine ? q->machine : fallback, out));
+    TRY(arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
     return request_arch_from(q, out);
 }

@@ -12,29 +12,37 @@
 #include "emu/profile/report_page.h"
 #include "emu/profile/trace_events.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(TEXT, profile)
+OPTION_READ(TEXT, trace_out)
+OPTION_READ(TEXT, trace_tiles)
+OPTION_READ(TEXT, html)
+OPTION_READ(TEXT, cache)
+
 enum { WORD_TEXT = 64 };
 
 /* The value of an option that was given as text; of a list that of entry i. */
 static const char *value_text(const struct request *q, const struct option_row *o, size_t i,
                               char number[WORD_TEXT])
 {
-    const void *field = (const char *)q + o->offset;
+    const union option_value *v = &q->value[o->number];
     const char *word = o->arg;
 
     switch (o->kind) {
     case KIND_TEXT:
-        return *(const char *const *)field;
+        return v->text;
     case KIND_LIST:
-        return ((const struct option_list *)field)->item[i];
+        return v->list.item[i];
     case KIND_NUMBER:
-        snprintf(number, WORD_TEXT, "%" PRIu64, *(const uint64_t *)field);
+        snprintf(number, WORD_TEXT, "%" PRIu64, v->number);
         return number;
     case KIND_PART:
     case KIND_REAL:
-        snprintf(number, WORD_TEXT, "%.9g", *(const double *)field);
+        snprintf(number, WORD_TEXT, "%.9g", o->kind == KIND_PART ? v->part : v->real);
         return number;
     case KIND_WORD:
-        for (unsigned k = *(const unsigned *)field; k; k--)
+        for (unsigned k = v->word; k; k--)
             word = strchr(word, '|') + 1;
         snprintf(number, WORD_TEXT, "%.*s", (int)strcspn(word, "|"), word);
         return number;
@@ -48,11 +56,9 @@ static const char *value_text(const struct request *q, const struct option_row *
 
 static size_t times_given(const struct request *q, const struct option_row *o)
 {
-    const void *field = (const char *)q + o->offset;
-
     if (!(o->uses & q->use) || !q->given[o->number])
         return 0;
-    return o->kind == KIND_LIST ? ((const struct option_list *)field)->count : 1;
+    return o->kind == KIND_LIST ? q->value[o->number].list.count : 1;
 }
 
 /* What changes no result is part of the command, and no option of the run. */
@@ -108,10 +114,10 @@ static enum emu_status add_request(struct profile *p, const struct request *q)
 static enum emu_status add_bsp(struct profile *p, const struct request *q, const struct run *r,
                                const struct profile_extras *x)
 {
-    const char *cache = x && x->cache ? x->cache : q->cache;
+    const char *cache = x && x->cache ? x->cache : option_cache(q);
     struct bsp_cost c;
 
-    TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, cache, &c));
+    TRY(bsp_cost_of(image_arch(r->im), (unsigned)option_threads(q), cache, &c));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_g"), PROFILE_R(c.g));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_l"), PROFILE_R(c.l));
     return EMU_OK;
@@ -145,7 +151,9 @@ static enum emu_status trace_tiles(const struct request *q, uint32_t tiles, stru
     const struct arch a = { .name = "the machine", .tiles = tiles };
 
     *out = (struct tile_list){ .tile = NULL };
-    return q->trace_tiles ? tile_list_read_text("--trace-tiles", q->trace_tiles, &a, out) : EMU_OK;
+    return option_trace_tiles(q)
+               ? tile_list_read_text("--trace-tiles", option_trace_tiles(q), &a, out)
+               : EMU_OK;
 }
 
 enum emu_status profile_files_open(const struct request *q, struct profile_files *out)
@@ -157,12 +165,12 @@ enum emu_status profile_files_open(const struct request *q, struct profile_files
     *out = (struct profile_files){ NULL, NULL, NULL };
     tile_list_free(&tiles);
     TRY(s);
-    TRY(output_not_input(q->profile, input));
-    TRY(output_not_input(q->trace_out, input));
-    TRY(output_open(q->profile, &out->store));
-    TRY(output_not_input(q->html, input));
-    TRY(output_open(q->trace_out, &out->trace));
-    return output_open(q->html, &out->page);
+    TRY(output_not_input(option_profile(q), input));
+    TRY(output_not_input(option_trace_out(q), input));
+    TRY(output_open(option_profile(q), &out->store));
+    TRY(output_not_input(option_html(q), input));
+    TRY(output_open(option_trace_out(q), &out->trace));
+    return output_open(option_html(q), &out->page);
 }
 
 void profile_files_close(struct profile_files *f)
@@ -175,7 +183,7 @@ void profile_files_close(struct profile_files *f)
 
 int request_profiles(const struct request *q)
 {
-    return q->profile || q->trace_out || q->html;
+    return option_profile(q) || option_trace_out(q) || option_html(q);
 }
 
 static enum emu_status write_trace(const struct request *q, struct profile *p,
@@ -223,12 +231,12 @@ enum emu_status request_profile_unfit(const struct request *q, const struct arch
 
     if (f->trace)
         fprintf(stderr, "superstep %s: %s is not written: the program does not fit\n",
-                q->command->name, q->trace_out);
+                q->command->name, option_trace_out(q));
     output_discard(f->trace);
     f->trace = NULL;
     if (!f->store && !f->page)
         return EMU_OK;
-    s = profile_new((unsigned)q->threads, &p);
+    s = profile_new((unsigned)option_threads(q), &p);
     if (s == EMU_OK)
         s = fill_unfit(p, q, a, x);
     if (s == EMU_OK)
@@ -245,7 +253,7 @@ enum emu_status request_profile(const struct request *q, struct run *r,
 
     if (!f->store && !f->trace && !f->page)
         return EMU_OK;
-    s = profile_new((unsigned)q->threads, &p);
+    s = profile_new((unsigned)option_threads(q), &p);
     if (s == EMU_OK)
         s = fill(p, q, r, x);
     if (s == EMU_OK)

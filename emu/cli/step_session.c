@@ -13,6 +13,11 @@
 #include "emu/cli/commands.h"
 #include "emu/step/step_shell.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, script)
+OPTION_READ(NUMBER, history)
+
 enum { HISTORY_MIB = 512, LINES_KEPT = 500 };
 
 int request_steps(const struct request *q)
@@ -59,7 +64,7 @@ static enum emu_status read_stream(const struct request *q, struct step_shell *s
     while (s == EMU_OK && !quits && (n = getline(&line, &room, f)) >= 0) {
         if (n && line[n - 1] == '\n')
             line[n - 1] = 0;
-        if (!q->json)
+        if (!option_json(q))
             printf("> %s\n", line);
         s = step_shell_do(shell, line, &quits);
     }
@@ -69,14 +74,14 @@ static enum emu_status read_stream(const struct request *q, struct step_shell *s
 
 static enum emu_status read_script(const struct request *q, struct step_shell *shell)
 {
-    FILE *f = fopen(q->script, "r");
+    FILE *f = fopen(option_script(q), "r");
     enum emu_status s;
 
     if (!f)
-        return FAIL(IO, "%s: %s", q->script, strerror(errno));
+        return FAIL(IO, "%s: %s", option_script(q), strerror(errno));
     s = read_stream(q, shell, f);
     if (s == EMU_OK && ferror(f))
-        s = FAIL(IO, "%s: %s", q->script, strerror(EIO));
+        s = FAIL(IO, "%s: %s", option_script(q), strerror(EIO));
     fclose(f);
     return s;
 }
@@ -144,7 +149,8 @@ static enum emu_status read_terminal(struct step_shell *shell)
 
 static enum emu_status talk(const struct request *q, struct step_shell *shell, int *code)
 {
-    int is_terminal = !q->script && !q->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    int is_terminal =
+        !option_script(q) && !option_json(q) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 
     TRY(step_shell_begin(shell));
     if (is_terminal) {
@@ -152,7 +158,7 @@ static enum emu_status talk(const struct request *q, struct step_shell *shell, i
         catch_interrupts();
         return read_terminal(shell);
     }
-    TRY(q->script ? read_script(q, shell) : read_stream(q, shell, stdin));
+    TRY(option_script(q) ? read_script(q, shell) : read_stream(q, shell, stdin));
     *code = step_shell_wrong(shell) ? EXIT_BAD : EXIT_RAN;
     return EMU_OK;
 }
@@ -161,7 +167,8 @@ enum emu_status step_session(const struct request *q, struct run *r, const struc
                              int *code)
 {
     struct stepper_options o = {
-        .history_bytes = (size_t)(request_has(q, OPTION_history) ? q->history : HISTORY_MIB) << 20,
+        .history_bytes = (size_t)(request_has(q, OPTION_history) ? option_history(q) : HISTORY_MIB)
+                         << 20,
         .interrupted = take_interrupt,
     };
     struct step_shell *shell = NULL;
@@ -171,7 +178,7 @@ enum emu_status step_session(const struct request *q, struct run *r, const struc
     if (names)
         o.names = *names;
     TRY(stepper_new(r, &o, &stepper));
-    s = step_shell_new(stepper, stdout, q->json, &shell);
+    s = step_shell_new(stepper, stdout, option_json(q), &shell);
     if (s == EMU_OK)
         s = talk(q, shell, code);
     step_shell_free(shell);

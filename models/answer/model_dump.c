@@ -10,6 +10,9 @@
 #include "models/ask/model_source.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, stage)
+
 /* ---- after the passes ---- */
 
 static void print_group(const struct op_graph *g, const struct node_group *group)
@@ -162,7 +165,7 @@ enum emu_status model_dump(const struct request *q)
     const char *pass;
     enum emu_status s;
 
-    TRY(find(model_request(q)->stage, &pass, &later));
+    TRY(find(option_stage(q), &pass, &later));
     source = (struct model_source){ .net = NULL };
     s = print_stage(q, pass, later, &source);
     model_source_free(&source);

@@ -5,7 +5,7 @@
 #include "emu/cli/request.h"
 
 /* Prints the network of a request, by name or from a file, as it is after the stage
- * model_request(q)->stage: one of pass_stage(), groups of nodes that run as one, plans of
+ * option_stage(q): one of pass_stage(), groups of nodes that run as one, plans of
  * convolutions, or the graph of tiles. Parameters of a network by name are blank unless a file has
  * them. EMU_USAGE lists the stages if there is no such one; else those of model_source_read(),
  * passes, and op_lower(). */

@@ -6,6 +6,16 @@
 #include "models/graph/npy.h"
 #include "models/weights/safetensors.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, digests)
+OPTION_READ(TEXT, profile)
+OPTION_READ(TEXT, trace_out)
+OPTION_READ(TEXT, html)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, chart)
+OPTION_READ(LIST, save)
+OPTION_READ(TEXT, logits)
+
 static enum emu_status open_one(const struct request *q, const char *path, struct output_file **out)
 {
     TRY(model_output_check(q, path));
@@ -15,16 +25,16 @@ static enum emu_status open_one(const struct request *q, const char *path, struc
 enum emu_status model_files_open(const struct request *q, const struct op_graph *g,
                                  struct model_files *out)
 {
-    *out = (struct model_files){ .saves = program_request(q)->save.count };
-    TRY(open_one(q, q->output, &out->image));
-    TRY(open_one(q, q->digests, &out->digests));
-    TRY(open_one(q, q->chart, &out->chart));
-    TRY(open_one(q, model_request(q)->logits, &out->logits));
-    TRY(model_output_check(q, q->profile));
-    TRY(model_output_check(q, q->trace_out));
-    TRY(model_output_check(q, q->html));
+    *out = (struct model_files){ .saves = option_save(q)->count };
+    TRY(open_one(q, option_output(q), &out->image));
+    TRY(open_one(q, option_digests(q), &out->digests));
+    TRY(open_one(q, option_chart(q), &out->chart));
+    TRY(open_one(q, option_logits(q), &out->logits));
+    TRY(model_output_check(q, option_profile(q)));
+    TRY(model_output_check(q, option_trace_out(q)));
+    TRY(model_output_check(q, option_html(q)));
     TRY(profile_files_open(q, &out->profile));
-    out->save = emu_alloc(program_request(q)->save.count + 1, sizeof(*out->save));
+    out->save = emu_alloc(option_save(q)->count + 1, sizeof(*out->save));
     return out->save ? model_saves_open(q, g, out->save) : FAIL(NO_MEMORY, "outputs");
 }
 

@@ -6,6 +6,9 @@
 #include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, no_cache)
+
 static void add_layers(struct profile *p, const struct layer_cycles *k)
 {
     for (uint32_t i = 0; i < k->rows; i++) {
@@ -70,7 +73,7 @@ enum emu_status model_profile_write(const struct model_profile *m, struct profil
     struct profile_extras x = { .first = take_program,
                                 .add = add_network,
                                 .ctx = &rows,
-                                .cache = model_request(m->request)->no_cache ? "" : NULL };
+                                .cache = option_no_cache(m->request) ? "" : NULL };
     uint32_t *layer = NULL;
     enum emu_status s;
 

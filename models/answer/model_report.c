@@ -12,6 +12,10 @@
 #include <math.h>
 #include <string.h>
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, plan)
+OPTION_READ(FLAG, host)
+
 /* ---- figures ---- */
 
 uint64_t model_cycles(const struct model_answer *m)
@@ -132,7 +136,7 @@ static void print_cycles(const struct model_answer *m, FILE *f)
     fprintf(f, "  %s cycles of one %s, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
             count_text(cycles / m->facts.batch).at, model_input_word(&m->facts),
             count_text(t->supersteps).at, 100 * model_efficiency(m));
-    if (model_request(m->request)->host) {
+    if (option_host(m->request)) {
         struct host_cost host = host_cost_of(&m->arch, &m->facts);
 
         fputs("  ", f);
@@ -290,7 +294,7 @@ void model_report(const struct model_answer *m, FILE *f)
     if (m->run)
         print_cycles(m, f);
     print_layers(m, f);
-    if (model_request(m->request)->plan)
+    if (option_plan(m->request))
         model_report_plans(m, f);
     else
         print_prediction(m, f);

@@ -10,6 +10,11 @@
 #include "models/answer/model_report.h"
 #include "models/ask/model_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, plan)
+OPTION_READ(FLAG, host)
+
 static json_t *integer(uint64_t n)
 {
     return json_integer((json_int_t)n);
@@ -62,7 +67,7 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
     if (good && m->ranges)
         good = put(o, "largest", json_real(m->ranges[row].largest)) &&
                put(o, "saturated", integer(m->ranges[row].saturated));
-    if (good && model_request(m->request)->plan && b->predicted)
+    if (good && option_plan(m->request) && b->predicted)
         good = put(o, "plan", plan_json(&m->layers->plan[row]));
     return or_nothing(o, good);
 }
@@ -199,7 +204,7 @@ static int put_run(const struct model_answer *m, json_t *o)
            put(o, "cycles_per_input", integer(model_cycles(m) / m->facts.batch)) &&
            put(o, "pictures_per_second", json_real(m->facts.batch / seconds)) &&
            put(o, "inputs_per_second", json_real(m->facts.batch / seconds)) &&
-           (!model_request(m->request)->host ||
+           (!option_host(m->request) ||
             put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
@@ -242,7 +247,7 @@ enum emu_status model_report_fault(const struct request *q, const char *subject,
     o = run_report(session_run_image(s), "failed", NULL, 0, 0);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    if (q->json)
+    if (option_json(q))
         run_print_json(o, stdout);
     else
         run_print(o, stdout);

@@ -12,6 +12,9 @@
 #include "models/ask/model_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, host)
+
 enum {
     SLOWEST = 5, /* layers shown */
     CATEGORIES_SHOWN = 4,
@@ -217,7 +220,7 @@ static void print_total(const struct model_answer *m, FILE *f)
     double seconds = model_seconds(m);
     char digest[33], engine[RUN_ENGINE_TEXT];
 
-    if (model_request(m->request)->host) {
+    if (option_host(m->request)) {
         struct host_cost host = host_cost_of(&m->arch, &m->facts);
 
         host_cost_print(&host, &m->facts, seconds, f);

@@ -6,6 +6,8 @@
 
 #include "emu/base/alloc.h"
 
+OPTION_READ(FLAG, quiet)
+
 /* ---- what is said ---- */
 
 static int keep_text(struct called *c, const char *text, size_t n)
@@ -86,7 +88,7 @@ enum emu_status called_begin(struct called *c, const struct command *command, co
         TRY(add_word(c, words[i]));
     TRY(command_call(command, c->heard, c->words, c->word, &c->line));
     if (!c->listener.line)
-        called_request(c)->quiet = 1;
+        called_request(c)->value[OPTION_FLAG_quiet].flag = 1;
     return EMU_OK;
 }
 

@@ -14,6 +14,9 @@
 #include "models/cli/commands_models.h"
 #include "models/run/network_run.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, profile)
+
 enum { MEANING_TEXT = RECIPE_TEXT + 64 };
 
 struct ss_network {
@@ -478,7 +481,7 @@ enum emu_status ss_network_profile(struct ss_network *n, const char *file)
         return FAIL(NO_MEMORY, "%s", file);
     emu_free(n->profile);
     n->profile = copy;
-    q->profile = copy;
+    q->value[OPTION_TEXT_profile].text = copy;
     q->given[OPTION_profile] = copy != NULL;
     return EMU_OK;
 }

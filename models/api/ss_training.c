@@ -13,6 +13,10 @@
 #include "models/cli/commands_models.h"
 #include "models/train/training.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(NUMBER, seed)
+
 struct ss_training {
     struct called called;
     struct training training;
@@ -71,7 +75,7 @@ static enum emu_status open_step(struct ss_training *u, const struct request *q)
     t->q = q;
     TRY(request_arch(q, "mk2", &t->arch));
     TRY(training_read_options(t));
-    t->at.seed = request_has(q, OPTION_seed) ? model_request(q)->seed : 1;
+    t->at.seed = request_has(q, OPTION_seed) ? option_seed(q) : 1;
     t->progress = progress_begin(request_progress(q));
     TRY(training_open_network(t));
     training_set_options(t);
@@ -256,7 +260,7 @@ static enum emu_status step(struct ss_training *t, const float *data, const doub
     t->data = data;
     t->targets = targets;
     t->loss = NAN;
-    TRY(u->q->engine ? train_chip_time(&u->chip) : step_with_values(t));
+    TRY(option_engine(u->q) ? train_chip_time(&u->chip) : step_with_values(t));
     t->cycles = session_cycles(u->chip.system.session) - before;
     run_engine_text(system_machine(&u->chip.system), t->engine);
     if (loss)
@@ -270,7 +274,7 @@ static enum emu_status check_counts(const struct ss_training *t, size_t data, si
 
     TRY(ss_training_data(t, &d));
     TRY(ss_training_targets(t, &g));
-    if (t->training.q->engine)
+    if (option_engine(t->training.q))
         return EMU_OK;
     TRY(called_count(d.name, d.count, data));
     return called_count(g.name, g.count, targets);
@@ -409,7 +413,7 @@ enum emu_status ss_training_read(struct ss_training *t, const char *parameter, f
     uint32_t value;
 
     TRY(find_state(t, parameter, count, &value));
-    if (t->training.q->engine)
+    if (option_engine(t->training.q))
         return FAIL(USAGE, "%s: --engine timing has no values", parameter);
     TRY(train_chip_read(&t->training.chip, value, &read));
     for (size_t k = 0; k < count; k++)
@@ -442,7 +446,7 @@ enum emu_status ss_training_save(struct ss_training *t, const char *file)
         return no_training();
     if (!file)
         return FAIL(USAGE, "the name of a file is NULL");
-    if (t->training.q->engine)
+    if (option_engine(t->training.q))
         return FAIL(USAGE, "%s: --engine timing has no values", file);
     TRY(output_open(file, &out));
     return output_end(out, train_parameters_write(&t->training.chip, &t->training.average, out));

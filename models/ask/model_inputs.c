@@ -16,6 +16,20 @@
 #include "models/picture/picture.h"
 #include "models/ask/net_pictures.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, input)
+OPTION_READ(LIST, save)
+OPTION_READ(TEXT, weights)
+OPTION_READ(LIST, image)
+OPTION_READ(NUMBER, resize)
+OPTION_READ(PART, crop)
+OPTION_READ(FLAG, no_resize)
+OPTION_READ(FLAG, whole)
+OPTION_READ(TEXT, mean)
+OPTION_READ(TEXT, std)
+OPTION_READ(WORD, channels)
+OPTION_READ(TEXT, labels)
+
 /* ---- files ---- */
 
 static enum emu_status read_numbers(const char *path, struct op_tensor *out)
@@ -117,16 +131,16 @@ static enum emu_status read_files(const struct request *q, const struct op_graph
 {
     char names[256];
 
-    for (size_t i = 0; i < q->input.count; i++) {
+    for (size_t i = 0; i < option_input(q)->count; i++) {
         const char *file;
-        uint32_t k = named(g, g->input, g->inputs, q->input.item[i], &file);
+        uint32_t k = named(g, g->input, g->inputs, option_input(q)->item[i], &file);
 
         names_text(g, g->input, g->inputs, names, sizeof(names));
         if (k == OP_NONE)
             return FAIL(USAGE, "--input %s: expected NAME=FILE with the name of an input: %s",
-                        q->input.item[i], names);
+                        option_input(q)->item[i], names);
         if (in[k].numbers.any)
-            return FAIL(USAGE, "--input %s: a second file for input %s", q->input.item[i],
+            return FAIL(USAGE, "--input %s: a second file for input %s", option_input(q)->item[i],
                         g->value[g->input[k]].name);
         TRY(read_numbers(file, &in[k].numbers));
         TRY(model_input_take(g, g->input[k], file, &in[k].numbers));
@@ -174,11 +188,11 @@ static int gets_pictures(const struct request *q, const struct op_graph *g, uint
 {
     struct picture_input p = picture_input_of(&g->value[g->input[k]].shape);
 
-    for (uint32_t i = 0; !p.usual && model_request(q)->image.count && i < g->inputs; i++) {
+    for (uint32_t i = 0; !p.usual && option_image(q)->count && i < g->inputs; i++) {
         if (picture_input_of(&g->value[g->input[i]].shape).usual)
             return 0;
     }
-    return p.usual || (p.planes && model_request(q)->image.count);
+    return p.usual || (p.planes && option_image(q)->count);
 }
 
 /* The middle is cut out of pictures as for ImageNet, but not out of gray ones, such as digits: they
@@ -293,7 +307,7 @@ static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct mode
 /* Options that prepare pictures, where no input takes any. */
 static enum emu_status refuse_preparation(const struct request *q)
 {
-    static const struct {
+    const struct {
         unsigned id;
         const char *name;
     } preparing[] = { { OPTION_resize, "resize" },       { OPTION_crop, "crop" },
@@ -304,7 +318,7 @@ static enum emu_status refuse_preparation(const struct request *q)
     for (size_t k = 0; k < EMU_COUNT_OF(preparing); k++) {
         if (request_has(q, preparing[k].id))
             return FAIL(USAGE, "--%s: no input gets pictures%s", preparing[k].name,
-                        model_request(q)->image.count ? "" : "; --image FILE");
+                        option_image(q)->count ? "" : "; --image FILE");
     }
     return EMU_OK;
 }
@@ -321,7 +335,7 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
         if (in[k].numbers.any)
             continue;
         if (gets_pictures(q, g, k)) {
-            TRY(read_pictures(q, s, recipe, &model_request(q)->image, &in[k]));
+            TRY(read_pictures(q, s, recipe, option_image(q), &in[k]));
             pictures++;
         } else {
             TRY(draw(s, k + 1, &in[k]));
@@ -329,7 +343,7 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
     }
     if (!pictures)
         TRY(refuse_preparation(q));
-    if (model_request(q)->image.count && pictures != 1)
+    if (option_image(q)->count && pictures != 1)
         return FAIL(USAGE,
                     "--image: %u inputs take pictures, which are [n][1 or 3][height][width] or "
                     "[n][height][width][1 or 3]",
@@ -342,14 +356,14 @@ enum emu_status model_inputs_read(const struct request *q, const struct op_graph
 enum emu_status model_output_check(const struct request *q, const char *path)
 {
     TRY(output_not_input(path, q->what));
-    TRY(output_not_input(path, model_request(q)->labels));
-    TRY(output_not_input(path, model_request(q)->weights));
-    for (size_t i = 0; i < model_request(q)->image.count; i++)
-        TRY(output_not_input(path, model_request(q)->image.item[i]));
-    for (size_t i = 0; i < q->input.count; i++) {
-        const char *equals = strchr(q->input.item[i], '=');
+    TRY(output_not_input(path, option_labels(q)));
+    TRY(output_not_input(path, option_weights(q)));
+    for (size_t i = 0; i < option_image(q)->count; i++)
+        TRY(output_not_input(path, option_image(q)->item[i]));
+    for (size_t i = 0; i < option_input(q)->count; i++) {
+        const char *equals = strchr(option_input(q)->item[i], '=');
 
-        TRY(output_not_input(path, equals ? equals + 1 : q->input.item[i]));
+        TRY(output_not_input(path, equals ? equals + 1 : option_input(q)->item[i]));
     }
     return EMU_OK;
 }
@@ -359,14 +373,14 @@ enum emu_status model_saves_open(const struct request *q, const struct op_graph 
 {
     char names[256];
 
-    for (size_t i = 0; i < program_request(q)->save.count; i++) {
+    for (size_t i = 0; i < option_save(q)->count; i++) {
         const char *file;
 
-        save[i].output = named(g, g->output, g->outputs, program_request(q)->save.item[i], &file);
+        save[i].output = named(g, g->output, g->outputs, option_save(q)->item[i], &file);
         names_text(g, g->output, g->outputs, names, sizeof(names));
         if (save[i].output == OP_NONE)
             return FAIL(USAGE, "--save %s: expected NAME=FILE.npy with the name of an output: %s",
-                        program_request(q)->save.item[i], names);
+                        option_save(q)->item[i], names);
         TRY(model_output_check(q, file));
         TRY(output_open(file, &save[i].file));
     }

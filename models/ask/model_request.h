@@ -1,5 +1,4 @@
-/* model_request.h - what can be asked about networks: the options of options_models.def, and the
- * things and commands of this floor. */
+/* model_request.h - the things and commands of this floor, as uses of options. */
 #ifndef MODELS_MODEL_REQUEST_H
 #define MODELS_MODEL_REQUEST_H
 
@@ -13,27 +12,5 @@
 #define USE_TRAIN     USE_BIT(51)
 #define USE_EVALUATE  USE_BIT(52)
 #define USE_VALIDATE  USE_BIT(53)
-
-struct model_request {
-    union { /* the same request as the floors below know it */
-        struct request q;
-        struct program_request program;
-    };
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help) FIELD_##kind field;
-#include "models/ask/options_models.def"
-};
-
-enum model_option_id {
-    OPTION_MODELS = OPTION_PROGRAMS_END - 1,
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help) OPTION_##field,
-#include "models/ask/options_models.def"
-    OPTION_COUNT
-};
-
-/* A request of request_new(), or the first member of a struct model_request. */
-static inline const struct model_request *model_request(const struct request *q)
-{
-    return (const struct model_request *)q;
-}
 
 #endif

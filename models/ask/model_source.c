@@ -13,6 +13,11 @@
 #include "models/ask/model_weights.h"
 #include "models/ask/onnx_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, weights)
+OPTION_READ(TEXT, logits)
+
 /* ---- files ---- */
 
 void model_print_problems(const struct op_graph *g, int json, FILE *f)
@@ -43,9 +48,9 @@ static enum emu_status read_file(const struct request *q, struct model_source *s
     TRY(onnx_request_read(q, 0, &s->replaced, &s->model));
     s->graph = s->model->graph;
     snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
-    if (model_request(q)->weights)
+    if (option_weights(q))
         snprintf(s->weights_text, sizeof(s->weights_text), "%u of %u initializers from %s",
-                 s->replaced.taken, s->model->parameters, model_request(q)->weights);
+                 s->replaced.taken, s->model->parameters, option_weights(q));
     return s->graph->nodes_wrong ? refuse(s) : EMU_OK;
 }
 
@@ -101,8 +106,8 @@ static enum emu_status find_name(const struct request *q, struct model_source *s
     TRY(net_new(s->choice.name, &s->choice.net, &s->net));
     s->graph = s->net->graph;
     s->parameters = net_params(s->net);
-    return model_request(q)->logits ? op_graph_output(s->graph, op_value_find(s->graph, net_logits))
-                                    : EMU_OK;
+    return option_logits(q) ? op_graph_output(s->graph, op_value_find(s->graph, net_logits))
+                            : EMU_OK;
 }
 
 enum emu_status model_source_attach(struct model_source *s, struct progress *progress)
@@ -148,7 +153,7 @@ enum emu_status model_source_check(struct model_source *s, const struct arch *a)
 enum emu_status model_source_read(const struct request *q, struct model_source *out)
 {
     *out = (struct model_source){ .choice = network_choice_of(q),
-                                  .json = q->json,
+                                  .json = option_json(q),
                                   .notes = request_notes(q),
                                   .answers = request_answers(q) };
     return network_find(q->what) ? find_name(q, out) : read_file(q, out);

@@ -8,6 +8,15 @@
 #include "models/ask/model_request.h"
 #include "models/picture/picture.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, resize)
+OPTION_READ(PART, crop)
+OPTION_READ(FLAG, no_resize)
+OPTION_READ(FLAG, whole)
+OPTION_READ(TEXT, mean)
+OPTION_READ(TEXT, std)
+OPTION_READ(WORD, channels)
+
 /* "0.5", or a number for each channel: "0.5,0.4,0.3". */
 static enum emu_status take_numbers(const char *option, const char *text, unsigned planes,
                                     double out[3])
@@ -35,28 +44,28 @@ static enum emu_status take_numbers(const char *option, const char *text, unsign
 
 static enum emu_status choose_numbers(const struct request *q, struct picture_recipe *r)
 {
-    if ((model_request(q)->mean || model_request(q)->std) && r->bytes)
+    if ((option_mean(q) || option_std(q)) && r->bytes)
         return FAIL(USAGE, "--%s: the network reads bytes of pictures, which are not normalised",
-                    model_request(q)->mean ? "mean" : "std");
+                    option_mean(q) ? "mean" : "std");
     if (request_has(q, OPTION_channels)) {
         double red = r->mean[0], deviation = r->std[0];
 
-        if (model_request(q)->channels == PICTURE_BGR &&
+        if (option_channels(q) == PICTURE_BGR &&
             r->channels != PICTURE_BGR) { /* they stay with colours */
             r->mean[0] = r->mean[2];
             r->mean[2] = red;
             r->std[0] = r->std[2];
             r->std[2] = deviation;
         }
-        r->channels = (enum picture_channels)model_request(q)->channels;
+        r->channels = (enum picture_channels)option_channels(q);
     }
-    if (model_request(q)->mean)
-        TRY(take_numbers("mean", model_request(q)->mean, r->planes, r->mean));
-    if (model_request(q)->std)
-        TRY(take_numbers("std", model_request(q)->std, r->planes, r->std));
+    if (option_mean(q))
+        TRY(take_numbers("mean", option_mean(q), r->planes, r->mean));
+    if (option_std(q))
+        TRY(take_numbers("std", option_std(q), r->planes, r->std));
     for (unsigned c = 0; c < 3; c++) {
         if (!(r->std[c] > 0))
-            return FAIL(USAGE, "--std: expected numbers above 0, got %s", model_request(q)->std);
+            return FAIL(USAGE, "--std: expected numbers above 0, got %s", option_std(q));
     }
     return EMU_OK;
 }
@@ -64,18 +73,17 @@ static enum emu_status choose_numbers(const struct request *q, struct picture_re
 enum emu_status picture_choose(const struct request *q, struct picture_recipe *r)
 {
     TRY(choose_numbers(q, r));
-    if (model_request(q)->resize || model_request(q)->no_resize || model_request(q)->crop > 0 ||
-        model_request(q)->whole)
+    if (option_resize(q) || option_no_resize(q) || option_crop(q) > 0 || option_whole(q))
         r->whose = NULL;
-    if (model_request(q)->resize || model_request(q)->no_resize || model_request(q)->crop > 0)
+    if (option_resize(q) || option_no_resize(q) || option_crop(q) > 0)
         r->whole = 0;
-    if (model_request(q)->crop > 0) {
-        r->cover_width = (uint32_t)(r->width / model_request(q)->crop);
-        r->cover_height = (uint32_t)(r->height / model_request(q)->crop);
-    } else if (model_request(q)->resize || model_request(q)->no_resize) {
-        r->cover_width = r->cover_height = (uint32_t)model_request(q)->resize; /* 0: not resized */
+    if (option_crop(q) > 0) {
+        r->cover_width = (uint32_t)(r->width / option_crop(q));
+        r->cover_height = (uint32_t)(r->height / option_crop(q));
+    } else if (option_resize(q) || option_no_resize(q)) {
+        r->cover_width = r->cover_height = (uint32_t)option_resize(q); /* 0: not resized */
     }
-    r->whole |= model_request(q)->whole;
+    r->whole |= option_whole(q);
     return picture_recipe_check(r);
 }
 

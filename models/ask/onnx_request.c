@@ -9,6 +9,20 @@
 #include "models/ask/model_request.h"
 #include "models/ask/network_choice.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, batch)
+OPTION_READ(LIST, dim)
+OPTION_READ(LIST, outputs)
+OPTION_READ(NUMBER, resolution)
+OPTION_READ(NUMBER, classes)
+OPTION_READ(FLAG, torch_padding)
+OPTION_READ(WORD, padding)
+OPTION_READ(TEXT, norm)
+OPTION_READ(TEXT, weights)
+OPTION_READ(NUMBER, seed)
+OPTION_READ(FLAG, no_calibration)
+OPTION_READ(TEXT, write_weights)
+
 int onnx_is_named(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -35,7 +49,7 @@ int onnx_is_meant(const char *what)
 
 enum emu_status onnx_request_check(const struct request *q)
 {
-    static const struct {
+    const struct {
         unsigned id;
         const char *name;
     } other[] = { { OPTION_resolution, "resolution" },
@@ -58,8 +72,8 @@ enum emu_status onnx_request_check(const struct request *q)
 /* "NAME=N" of --dim. dim: one for each. names: owned copies, freed by the caller. */
 static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, char **names)
 {
-    for (size_t k = 0; k < model_request(q)->dim.count; k++) {
-        const char *text = model_request(q)->dim.item[k], *equals = strrchr(text, '=');
+    for (size_t k = 0; k < option_dim(q)->count; k++) {
+        const char *text = option_dim(q)->item[k], *equals = strrchr(text, '=');
         char *end = NULL;
         unsigned long long size = equals ? strtoull(equals + 1, &end, 10) : 0;
 
@@ -85,32 +99,30 @@ static enum emu_status check_batch(const struct request *q, const struct onnx_mo
     for (uint32_t k = 0; k < g->inputs; k++) {
         const struct op_value *v = &g->value[g->input[k]];
 
-        if (v->shape.rank && v->shape.dim[0] == model_request(q)->batch)
+        if (v->shape.rank && v->shape.dim[0] == option_batch(q))
             return EMU_OK;
     }
     if (!g->inputs)
-        return FAIL(USAGE, "--batch %" PRIu64 ": the network has no input",
-                    model_request(q)->batch);
+        return FAIL(USAGE, "--batch %" PRIu64 ": the network has no input", option_batch(q));
     return FAIL(USAGE,
                 "--batch %" PRIu64 ": the file fixes the batch: its input %s is %s; to choose it, "
                 "write the file with the first dimension left open (of torch.onnx.export: "
                 "dynamic_axes)",
-                model_request(q)->batch, g->value[g->input[0]].name,
+                option_batch(q), g->value[g->input[0]].name,
                 op_shape_text(&g->value[g->input[0]].shape, text));
 }
 
 enum emu_status onnx_request_read(const struct request *q, int trained, struct onnx_weights *w,
                                   struct onnx_model **out)
 {
-    struct onnx_dim *dim = emu_alloc(model_request(q)->dim.count + 1, sizeof(*dim));
-    char **names = emu_alloc(model_request(q)->dim.count + 1, sizeof(*names));
-    const struct onnx_options o = { .batch = (uint32_t)model_request(q)->batch,
+    struct onnx_dim *dim = emu_alloc(option_dim(q)->count + 1, sizeof(*dim));
+    char **names = emu_alloc(option_dim(q)->count + 1, sizeof(*names));
+    const struct onnx_options o = { .batch = (uint32_t)option_batch(q),
                                     .dim = dim,
-                                    .dims = (unsigned)model_request(q)->dim.count,
-                                    .output = model_request(q)->outputs.item,
-                                    .outputs = (unsigned)model_request(q)->outputs.count,
-                                    .replace =
-                                        model_request(q)->weights ? onnx_weights_replace : NULL,
+                                    .dims = (unsigned)option_dim(q)->count,
+                                    .output = option_outputs(q)->item,
+                                    .outputs = (unsigned)option_outputs(q)->count,
+                                    .replace = option_weights(q) ? onnx_weights_replace : NULL,
                                     .replace_ctx = w,
                                     .trained = trained };
     enum emu_status s = dim && names ? EMU_OK : FAIL(NO_MEMORY, "options");
@@ -118,7 +130,7 @@ enum emu_status onnx_request_read(const struct request *q, int trained, struct o
     *out = NULL;
     *w = (struct onnx_weights){ .path = NULL };
     if (s == EMU_OK)
-        s = onnx_weights_open(model_request(q)->weights, w);
+        s = onnx_weights_open(option_weights(q), w);
     if (s == EMU_OK)
         s = read_dims(q, dim, names);
     if (s == EMU_OK)
@@ -127,7 +139,7 @@ enum emu_status onnx_request_read(const struct request *q, int trained, struct o
         s = onnx_weights_check(w);
     if (s == EMU_OK)
         s = check_batch(q, *out);
-    for (size_t k = 0; names && k < model_request(q)->dim.count; k++)
+    for (size_t k = 0; names && k < option_dim(q)->count; k++)
         emu_free(names[k]);
     emu_free(names);
     emu_free(dim);

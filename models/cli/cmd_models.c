@@ -22,6 +22,15 @@
 #include "models/validate/validate.h"
 #include "models/weights/calibrate.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, stage)
+OPTION_READ(LIST, dim)
+OPTION_READ(LIST, outputs)
+OPTION_READ(TEXT, weights)
+OPTION_READ(WORD, precision)
+
 /* ---- the list ---- */
 
 static void print_network(const struct net *n, const char *text)
@@ -71,22 +80,22 @@ static enum emu_status print_list(json_t *list)
 
 static enum emu_status list_networks(const struct request *q)
 {
-    json_t *list = q->json ? json_array() : NULL;
+    json_t *list = option_json(q) ? json_array() : NULL;
     enum emu_status s;
 
-    if (q->output || model_request(q)->weights)
+    if (option_output(q) || option_weights(q))
         return FAIL(USAGE, "weights of which network?");
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "dimensions or outputs of which file?");
     if (request_has(q, OPTION_precision))
         return FAIL(USAGE, "the precision of which network?");
-    if (model_request(q)->stage)
+    if (option_stage(q))
         return FAIL(USAGE, "a stage of which network?");
-    if (!q->json)
+    if (!option_json(q))
         printf("%-20s %11s %12s %10s  %s\n", "network", "parameters", "M mult-adds", "resolution",
                "what");
     s = each_network(q, list);
-    if (s == EMU_OK && q->json)
+    if (s == EMU_OK && option_json(q))
         return print_list(list);
     json_decref(list);
     return s;
@@ -96,8 +105,8 @@ static enum emu_status list_networks(const struct request *q)
 
 static enum emu_status make_weights(const struct request *q, const struct net *n, struct weights *w)
 {
-    if (model_request(q)->weights)
-        return weights_read(w, n, model_request(q)->weights, stderr);
+    if (option_weights(q))
+        return weights_read(w, n, option_weights(q), stderr);
     weights_seed(w, n, network_choice_of(q).seed);
     fprintf(stderr, "measuring the statistics of %d pictures\n", CALIBRATION_PICTURES);
     return weights_calibrate(w, n, CALIBRATION_PICTURES);
@@ -117,16 +126,16 @@ static enum emu_status handle_weights(const struct request *q, struct net *n)
     struct weights *w;
     enum emu_status s;
 
-    TRY(output_not_input(q->output, model_request(q)->weights));
+    TRY(output_not_input(option_output(q), option_weights(q)));
     TRY(weights_new(n, &w));
-    s = output_open(q->output, &out);
+    s = output_open(option_output(q), &out);
     if (s == EMU_OK)
         s = make_weights(q, n, w);
     if (s == EMU_OK && w->names)
-        printf("%s: all %u tensors are there, named as %s names them\n", model_request(q)->weights,
+        printf("%s: all %u tensors are there, named as %s names them\n", option_weights(q),
                w->params, w->names);
     if (s == EMU_OK && out)
-        s = onnx_is_named(q->output) ? write_onnx(n, w, out) : weights_write_to(w, out);
+        s = onnx_is_named(option_output(q)) ? write_onnx(n, w, out) : weights_write_to(w, out);
     s = output_end(out, s);
     weights_free(w);
     return s;
@@ -135,13 +144,13 @@ static enum emu_status handle_weights(const struct request *q, struct net *n)
 static enum emu_status one_network(const struct request *q)
 {
     const struct network_choice c = network_choice_of(q);
-    int weights = !model_request(q)->stage && (model_request(q)->weights || q->output);
+    int weights = !option_stage(q) && (option_weights(q) || option_output(q));
     enum emu_status s = EMU_OK;
     struct net *n;
 
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
-    if (q->json && weights)
+    if (option_json(q) && weights)
         return FAIL(USAGE, "--json with --weights or --output is for ONNX files, and %s is none",
                     q->what);
     TRY(net_new(q->what, &c.net, &n));
@@ -162,7 +171,7 @@ static int cmd_models(const struct request *q)
 
 static int cmd_operators(const struct request *q)
 {
-    enum emu_status s = q->json ? print_list(op_table_json()) : op_table_print(stdout);
+    enum emu_status s = option_json(q) ? print_list(op_table_json()) : op_table_print(stdout);
 
     return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }

@@ -25,6 +25,10 @@
 #include "programs/cli/graph_program.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, define)
+OPTION_READ(TEXT, chart)
+
 const struct named_program *const *const front_programs[] = { lab_programs, NULL };
 
 /* ---- what it is ---- */
@@ -180,10 +184,10 @@ static enum emu_status check_chart(const struct request *q)
 {
     struct output_file *chart;
 
-    if (!q->chart || !(q->use & (THING_MANIFEST | THING_PROGRAM)))
+    if (!option_chart(q) || !(q->use & (THING_MANIFEST | THING_PROGRAM)))
         return EMU_OK;
-    TRY(output_not_input(q->chart, q->path ? q->path : q->what));
-    TRY(output_open(q->chart, &chart));
+    TRY(output_not_input(option_chart(q), q->path ? q->path : q->what));
+    TRY(output_open(option_chart(q), &chart));
     output_discard(chart);
     return EMU_OK;
 }
@@ -191,9 +195,9 @@ static enum emu_status check_chart(const struct request *q)
 /* A -D without a value; its value may be the argument that is one too many. */
 static const char *cut_define(const struct request *q)
 {
-    for (size_t i = 0; i < q->define.count; i++) {
-        if (!strchr(q->define.item[i], '='))
-            return q->define.item[i];
+    for (size_t i = 0; i < option_define(q)->count; i++) {
+        if (!strchr(option_define(q)->item[i], '='))
+            return option_define(q)->item[i];
     }
     return NULL;
 }

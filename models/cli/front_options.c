@@ -5,30 +5,27 @@
 #include "emu/profile/profile_report.h"
 #include "models/ask/model_request.h"
 
-const size_t option_request_bytes = sizeof(struct model_request);
-const unsigned option_count = OPTION_COUNT;
-
 /* ---- rows ---- */
 
-/* Where values are: in the request of the highest floor, which begins with those below. */
 enum {
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help)                              \
-    OFFSET_##field = offsetof(struct request, field),
-#include "emu/cli/options_emu.def"
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help)                              \
-    OFFSET_##field = offsetof(struct program_request, field),
-#include "programs/cli/options_programs.def"
-#define OPTION(field, kind, letter, name, arg, low, high, uses, help)                              \
-    OFFSET_##field = offsetof(struct model_request, field),
-#include "models/ask/options_models.def"
+#define OPTION(field, ...) NUMBER_##field,
+#include "models/cli/options_all.def"
+    NUMBER_COUNT
 };
+_Static_assert((int)NUMBER_COUNT <= (int)OPTIONS_MAX, "a request has room for all options");
+
+/* What OPTION_READ() takes: the number of every option, by its name and by kind and name. */
+#define OPTION(field, kind, ...)                                                                   \
+    extern const unsigned OPTION_##field, OPTION_##kind##_##field;                                 \
+    const unsigned OPTION_##field = NUMBER_##field, OPTION_##kind##_##field = NUMBER_##field;
+#include "models/cli/options_all.def"
 
 static const struct option_row marked[] = {
 #define OPTION(field, kind, letter, name, arg, low, high, uses, help)                              \
-    { OPTION_##field, KIND_##kind, letter, name, arg, low, high, uses, help, OFFSET_##field },
+    { NUMBER_##field, KIND_##kind, letter, name, arg, low, high, uses, help },
 #define ALSO           OPTION
-#define TAKES(uses, a) { OPTION_##a, KIND_TAKES, 0, "", NULL, 0, 0, uses, NULL, 0 },
-#define AFTER(uses, a) { OPTION_##a, KIND_AFTER, 0, "", NULL, 0, 0, uses, NULL, 0 },
+#define TAKES(uses, a) { NUMBER_##a, KIND_TAKES, 0, "", NULL, 0, 0, uses, NULL },
+#define AFTER(uses, a) { NUMBER_##a, KIND_AFTER, 0, "", NULL, 0, 0, uses, NULL },
 #include "models/cli/options_all.def"
     { .name = NULL },
 };
@@ -51,43 +48,43 @@ const struct option_row *option_rows(void)
 /* ---- rules ---- */
 
 const struct option_rule option_either[] = {
-#define EITHER(uses, a, b) { uses, OPTION_##a, OPTION_##b },
+#define EITHER(uses, a, b) { uses, NUMBER_##a, NUMBER_##b },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };
 
 const struct option_rule option_needs[] = {
-#define NEEDS(uses, a, b) { uses, OPTION_##a, OPTION_##b },
+#define NEEDS(uses, a, b) { uses, NUMBER_##a, NUMBER_##b },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };
 
 const struct option_rule option_values[] = {
-#define VALUES(uses, a) { uses, OPTION_##a, OPTION_engine },
+#define VALUES(uses, a) { uses, NUMBER_##a, NUMBER_engine },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };
 
 const struct option_rule option_varies[] = {
-#define VARIES(uses, a) { uses, OPTION_##a, OPTION_##a },
+#define VARIES(uses, a) { uses, NUMBER_##a, NUMBER_##a },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };
 
 const struct option_rule option_shows[] = {
-#define SHOWS(a) { USE_ANY, OPTION_##a, OPTION_##a },
+#define SHOWS(a) { USE_ANY, NUMBER_##a, NUMBER_##a },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };
 
 const struct option_rule option_writes[] = {
-#define WRITES(a) { USE_ANY, OPTION_##a, OPTION_##a },
+#define WRITES(a) { USE_ANY, NUMBER_##a, NUMBER_##a },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };
 
 const struct option_rule option_typed[] = {
-#define TYPED(a) { USE_ANY, OPTION_##a, OPTION_##a },
+#define TYPED(a) { USE_ANY, NUMBER_##a, NUMBER_##a },
 #include "models/cli/options_all.def"
     { .uses = 0 },
 };

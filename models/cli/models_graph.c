@@ -17,6 +17,12 @@
 #include "models/pass/op_pass.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, stage)
+OPTION_READ(TEXT, weights)
+
 /* What is shown. */
 struct shown {
     const struct model_source *s;
@@ -138,9 +144,9 @@ static enum emu_status write_file(const struct request *q, const struct op_graph
     struct output_file *out;
     enum emu_status s;
 
-    TRY(output_not_input(q->output, q->what));
-    TRY(output_not_input(q->output, model_request(q)->weights));
-    TRY(output_open(q->output, &out));
+    TRY(output_not_input(option_output(q), q->what));
+    TRY(output_not_input(option_output(q), option_weights(q)));
+    TRY(output_open(option_output(q), &out));
     s = onnx_write(g, output_stream(out));
     return output_end(out, s);
 }
@@ -152,7 +158,7 @@ static enum emu_status make_ready(const struct request *q, struct model_source *
     struct arch a;
 
     TRY(request_arch(q, "mk2", &a));
-    TRY(model_source_open_seen(q, &a, &quiet, q->output ? write_file : NULL, s));
+    TRY(model_source_open_seen(q, &a, &quiet, option_output(q) ? write_file : NULL, s));
     return s->net && s->choice.real == ELEM_F32 ? pass_widen(s->graph, NULL) : EMU_OK;
 }
 
@@ -165,7 +171,7 @@ static enum emu_status show(const struct request *q, struct model_source *s)
     a.facts = model_source_facts(s);
     st = op_graph_work(s->graph, &a.work);
     not_finite_print(&s->not_finite, 0, stderr);
-    if (st == EMU_OK && q->json)
+    if (st == EMU_OK && option_json(q))
         st = print_json(&a);
     else if (st == EMU_OK && s->model)
         print_file(&a);
@@ -181,7 +187,7 @@ enum emu_status models_show(const struct request *q)
     enum emu_status st = onnx_is_meant(q->what) ? onnx_request_check(q) : EMU_OK;
 
     if (st == EMU_OK)
-        st = model_request(q)->stage ? model_dump(q) : show(q, &s);
+        st = option_stage(q) ? model_dump(q) : show(q, &s);
     model_source_free(&s);
     return st;
 }

@@ -9,6 +9,11 @@
 #include "models/lower/lower_options.h"
 #include "models/operators/op_hash.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, batch)
+OPTION_READ(LIST, dim)
+OPTION_READ(LIST, outputs)
+
 #define KIND      "network"
 #define KIND_NEED "need"
 
@@ -32,11 +37,11 @@ static void print_file(const struct net_cache_input *in, FILE *f)
     char digits[33];
 
     hash128_text(onnx_model_hash(in->model), digits);
-    fprintf(f, "onnx %s batch %" PRIu64 "\n", digits, (uint64_t)model_request(q)->batch);
-    for (size_t k = 0; k < model_request(q)->dim.count; k++)
-        fprintf(f, "dim %s\n", model_request(q)->dim.item[k]);
-    for (size_t k = 0; k < model_request(q)->outputs.count; k++)
-        fprintf(f, "output %s\n", model_request(q)->outputs.item[k]);
+    fprintf(f, "onnx %s batch %" PRIu64 "\n", digits, (uint64_t)option_batch(q));
+    for (size_t k = 0; k < option_dim(q)->count; k++)
+        fprintf(f, "dim %s\n", option_dim(q)->item[k]);
+    for (size_t k = 0; k < option_outputs(q)->count; k++)
+        fprintf(f, "output %s\n", option_outputs(q)->item[k]);
 }
 
 static void print_name(const struct net_cache_input *in, FILE *f)
@@ -148,8 +153,8 @@ static void print_choices(const struct net_cache_input *in, FILE *f)
         fprintf(f, ", memory proportion %g", c->memory_proportion);
     if (c->parameter_proportion > 0)
         fprintf(f, ", parameter memory %g", c->parameter_proportion);
-    for (size_t k = 0; k < model_request(q)->outputs.count; k++)
-        fprintf(f, ", output %s", model_request(q)->outputs.item[k]);
+    for (size_t k = 0; k < option_outputs(q)->count; k++)
+        fprintf(f, ", output %s", option_outputs(q)->item[k]);
 }
 
 static void print_label(const struct net_cache_input *in, FILE *f)
@@ -164,10 +169,10 @@ static void print_label(const struct net_cache_input *in, FILE *f)
         fprintf(f, "%s, %ux%u, batch %u, ", n->name, n->resolution, n->resolution, n->batch);
     else
         fprintf(f, "%s, ", c->name);
-    if (!n && model_request(q)->batch)
-        fprintf(f, "batch %" PRIu64 ", ", (uint64_t)model_request(q)->batch);
-    for (size_t k = 0; k < model_request(q)->dim.count; k++)
-        fprintf(f, "%s, ", model_request(q)->dim.item[k]);
+    if (!n && option_batch(q))
+        fprintf(f, "batch %" PRIu64 ", ", (uint64_t)option_batch(q));
+    for (size_t k = 0; k < option_dim(q)->count; k++)
+        fprintf(f, "%s, ", option_dim(q)->item[k]);
     fprintf(f, "on %s, ", arch_title(in->arch).at);
     if (c->weights)
         fprintf(f, "%s", c->weights);

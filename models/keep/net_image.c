@@ -12,6 +12,9 @@
 #include "models/ask/model_request.h"
 #include "models/ask/net_pictures.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, image)
+
 /* ---- writing ---- */
 
 /* The numbers have all their digits, so that the same pictures give the same bits. */
@@ -141,14 +144,14 @@ enum emu_status net_image_before(const struct request *q, struct run *r)
     struct noted n;
     int found;
 
-    if (!model_request(q)->image.count)
+    if (!option_image(q)->count)
         return EMU_OK;
     TRY(net_of(r->im, &n, &found));
     if (!found)
         return FAIL(USAGE, "--image: the image does not say how pictures are prepared for it; "
                            "`superstep compile NETWORK -o FILE.img` makes one that does");
     TRY(picture_choose(q, &n.recipe));
-    return write_pictures(&n, &model_request(q)->image, r);
+    return write_pictures(&n, option_image(q), r);
 }
 
 /* names: of the pictures of the batch; NULL: those that the image held. */
@@ -181,12 +184,12 @@ enum emu_status net_image_after(const struct request *q, struct run *r, json_t *
     TRY(net_of(r->im, &n, &found));
     if (!found)
         return EMU_OK;
-    if (model_request(q)->image.count) {
+    if (option_image(q)->count) {
         names = emu_alloc(n.batch, sizeof(*names));
         if (!names)
             return FAIL(NO_MEMORY, "names of pictures");
         for (uint32_t i = 0; i < n.batch; i++)
-            names[i] = model_request(q)->image.item[i % model_request(q)->image.count];
+            names[i] = option_image(q)->item[i % option_image(q)->count];
     }
     s = put_classes(&n, names, r, answer);
     emu_free(names);

@@ -7,6 +7,10 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, quiet)
+OPTION_READ(FLAG, json)
+
 enum { HALVINGS = 3 };
 
 struct graph_comparer { /* all borrowed */
@@ -85,15 +89,15 @@ enum emu_status compare_graph(const struct request *q, const struct arch *a,
                               const struct op_graph *g, const struct op_program_options *o,
                               const struct op_tensor *in, int *code)
 {
-    struct group_comparison sum = { .f = stdout, .rows = q->json ? json_array() : NULL };
+    struct group_comparison sum = { .f = stdout, .rows = option_json(q) ? json_array() : NULL };
     struct graph_comparer c = { .q = q, .a = a, .g = g, .o = o, .in = in, .sum = &sum };
     struct node_groups groups;
     enum emu_status s;
 
-    if (q->json && !sum.rows)
+    if (option_json(q) && !sum.rows)
         return FAIL(NO_MEMORY, "the answer");
     c.groups = &groups;
-    c.progress = progress_begin(q->quiet ? NULL : stderr);
+    c.progress = progress_begin(option_quiet(q) ? NULL : stderr);
     c.code = EXIT_RAN;
     s = node_groups_of(g, o->lower.real, &groups);
     if (s == EMU_OK) {

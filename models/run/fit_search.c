@@ -17,6 +17,19 @@
 #include "models/net/net.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, set)
+OPTION_READ(FLAG, quiet)
+OPTION_READ(WORD, exchange)
+OPTION_READ(PART, parameter_memory)
+OPTION_READ(NUMBER, batch)
+OPTION_READ(NUMBER, resolution)
+OPTION_READ(NUMBER, try_for)
+OPTION_READ(WORD, precision)
+OPTION_READ(TEXT, f32_until)
+OPTION_READ(TEXT, recompute)
+OPTION_READ(WORD, share_blocks)
+
 enum {
     SECONDS = 60,   /* --try-for, if it is not given */
     NARROW = 16,    /* a batch or a memory is found to one NARROW-th of it */
@@ -90,35 +103,35 @@ static int try_change(struct fit_trial *x, const struct request *q, const struct
 
 static void try_exchange(struct fit_trial *x)
 {
-    struct model_request q = *model_request(x->s->q);
+    struct request q = *x->s->q;
 
-    if (q.program.exchange || !takes(x, OPTION_exchange))
+    if (option_exchange(&q) || !takes(x, OPTION_exchange))
         return;
-    q.program.exchange = 1;
-    if (try_change(x, &q.q, x->s->arch, "--exchange memory"))
+    q.value[OPTION_WORD_exchange].word = 1;
+    if (try_change(x, &q, x->s->arch, "--exchange memory"))
         say(x, "Exchange code made short instead of fast: with --exchange memory it fits.");
 }
 
 static void try_precision(struct fit_trial *x)
 {
-    struct model_request q = *model_request(x->s->q);
+    struct request q = *x->s->q;
 
-    if (!takes(x, OPTION_precision) || (!q.precision && !q.f32_until))
+    if (!takes(x, OPTION_precision) || (!option_precision(&q) && !option_f32_until(&q)))
         return;
-    q.precision = 0;
-    q.f32_until = NULL;
-    if (try_change(x, &q.q, x->s->arch, "--precision f16"))
+    q.value[OPTION_WORD_precision].word = 0;
+    q.value[OPTION_TEXT_f32_until].text = NULL;
+    if (try_change(x, &q, x->s->arch, "--precision f16"))
         say(x, "Numbers of half the size: with --precision f16 it fits.");
 }
 
 static void try_blocks(struct fit_trial *x)
 {
-    struct model_request q = *model_request(x->s->q);
+    struct request q = *x->s->q;
 
-    if (x->s->trains || q.share_blocks || !takes(x, OPTION_share_blocks))
+    if (x->s->trains || option_share_blocks(&q) || !takes(x, OPTION_share_blocks))
         return;
-    q.share_blocks = BLOCKS_ON;
-    if (try_change(x, &q.q, x->s->arch, "--share-blocks on"))
+    q.value[OPTION_WORD_share_blocks].word = BLOCKS_ON;
+    if (try_change(x, &q, x->s->arch, "--share-blocks on"))
         say(x, "Layers that repeat as one function: with --share-blocks on it fits.");
 }
 
@@ -138,23 +151,24 @@ static int code_may_mend(const struct fit_subject *s)
 
 static void try_parameters(struct fit_trial *x)
 {
-    struct model_request q = *model_request(x->s->q);
+    struct request q = *x->s->q;
 
-    if (q.parameter_memory > 0 || !takes(x, OPTION_parameter_memory))
+    if (option_parameter_memory(&q) > 0 || !takes(x, OPTION_parameter_memory))
         return;
-    q.parameter_memory = 0.1;
-    if (try_change(x, &q.q, x->s->arch, "--parameter-memory 0.1"))
+    q.value[OPTION_PART_parameter_memory].part = 0.1;
+    if (try_change(x, &q, x->s->arch, "--parameter-memory 0.1"))
         say(x, "Parameters fetched when they are needed: with --parameter-memory 0.1 it fits.");
 }
 
 static void try_recompute(struct fit_trial *x)
 {
-    struct model_request q = *model_request(x->s->q);
+    struct request q = *x->s->q;
 
-    if (!takes(x, OPTION_recompute) || !q.recompute || strcmp(q.recompute, "none") != 0)
+    if (!takes(x, OPTION_recompute) || !option_recompute(&q) ||
+        strcmp(option_recompute(&q), "none") != 0)
         return;
-    q.recompute = "all";
-    if (try_change(x, &q.q, x->s->arch, "--recompute all"))
+    q.value[OPTION_TEXT_recompute].text = "all";
+    if (try_change(x, &q, x->s->arch, "--recompute all"))
         say(x, "Results computed again instead of kept: with --recompute all it fits.");
 }
 
@@ -218,17 +232,17 @@ static void find_largest(struct fit_trial *x, struct size *z, uint64_t n)
 struct smaller {
     const char *option, *words;
     uint64_t unit;
-    size_t field; /* of a request: where the number is, an uint64_t */
+    const unsigned *option_number; /* an option that is a number */
 };
 
 static int try_smaller(struct fit_trial *x, const struct size *z, uint64_t n)
 {
-    struct model_request q = *model_request(x->s->q);
+    struct request q = *x->s->q;
     char change[FIT_CHANGE_TEXT];
 
     snprintf(change, sizeof(change), "%s%" PRIu64, z->smaller->option, n);
-    memcpy((char *)&q + z->smaller->field, &n, sizeof(n));
-    return try_change(x, &q.q, x->s->arch, change);
+    q.value[*z->smaller->option_number].number = n;
+    return try_change(x, &q, x->s->arch, change);
 }
 
 /* now: what is asked for; 0: it may not be changed. */
@@ -244,10 +258,9 @@ static void find_smaller(struct fit_trial *x, const struct smaller *s, uint32_t 
             z.does_not);
 }
 
-static const struct smaller batch = { "--batch ", "A smaller batch", 1,
-                                      offsetof(struct model_request, batch) };
+static const struct smaller batch = { "--batch ", "A smaller batch", 1, &OPTION_NUMBER_batch };
 static const struct smaller resolution = { "--resolution ", "Smaller pictures", NET_SIDE_MIN,
-                                           offsetof(struct model_request, resolution) };
+                                           &OPTION_NUMBER_resolution };
 
 /* "sram=704K". */
 struct sram_text {
@@ -268,7 +281,7 @@ static struct sram_text sram_text(uint64_t n)
 static struct arch machine_by_name(const struct fit_trial *x)
 {
     const struct arch *named = arch_preset(x->s->arch->name);
-    const struct option_list *set = &x->s->q->set;
+    const struct option_list *set = option_set(x->s->q);
     struct arch a = *x->s->arch;
 
     for (size_t k = 0; k < set->count && named; k++) {
@@ -324,10 +337,10 @@ static void conclude(struct fit_trial *x, uint64_t seconds)
 
 void fit_search(const struct fit_subject *s, struct fit_findings *out)
 {
-    uint64_t seconds = request_has(s->q, OPTION_try_for) ? model_request(s->q)->try_for : SECONDS;
+    uint64_t seconds = request_has(s->q, OPTION_try_for) ? option_try_for(s->q) : SECONDS;
     struct fit_trial x = { .s = s,
                            .out = out,
-                           .progress = progress_begin(s->q->quiet ? NULL : stderr),
+                           .progress = progress_begin(option_quiet(s->q) ? NULL : stderr),
                            .end_ms = now_ms() + (int64_t)seconds * 1000 };
 
     *out = (struct fit_findings){ .tries = 0 };

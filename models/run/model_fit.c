@@ -5,6 +5,10 @@
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, allow_oom)
+
 enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
                                         struct model_source *out)
 {
@@ -87,9 +91,9 @@ enum emu_status fit_report(const struct request *q, struct compiled *c,
     for (unsigned k = 0; k < found->lines; k++)
         line[k] = found->line[k];
     TRY(compiled_set_advice(c, line, found->lines));
-    if (!q->json)
+    if (!option_json(q))
         return program_out_of_memory(q, c, f, code);
-    *code = program_request(q)->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    *code = option_allow_oom(q) ? EXIT_RAN : EXIT_FAULTED;
     program_note_unwritten(q);
     return print_json(c, found, f);
 }

@@ -20,6 +20,21 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, check)
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, cache)
+OPTION_READ(FLAG, report)
+OPTION_READ(FLAG, allow_oom)
+OPTION_READ(TEXT, stage)
+OPTION_READ(FLAG, no_cache)
+OPTION_READ(LIST, image)
+OPTION_READ(FLAG, layers)
+OPTION_READ(FLAG, plan)
+OPTION_READ(FLAG, compare_layers)
+OPTION_READ(FLAG, strict)
+
 struct model_run {
     struct network_run r;
     struct model_files files;
@@ -57,7 +72,7 @@ static enum emu_status write_image(struct model_run *m)
     if (s == EMU_OK)
         s = image_write_to(system_image(&m->r.system), m->files.image);
     TRY(output_finish(&m->files.image, s));
-    progress_report(&m->r.progress, "write", "%s", m->r.q->output);
+    progress_report(&m->r.progress, "write", "%s", option_output(m->r.q));
     return EMU_OK;
 }
 
@@ -89,18 +104,18 @@ static void print_outputs(const struct model_run *m, const struct model_answer *
 /* Prints one screen, and the reports that were asked for. */
 static enum emu_status print_text(const struct model_run *m, const struct model_answer *a)
 {
-    if (program_request(m->r.q)->report)
+    if (option_report(m->r.q))
         model_report(a, stdout);
-    else if (model_request(m->r.q)->plan)
+    else if (option_plan(m->r.q))
         model_report_plans(a, stdout);
-    if (program_request(m->r.q)->report && a->run)
-        TRY(run_print_bsp(a->run, model_request(m->r.q)->no_cache ? "" : m->r.q->cache, stdout));
+    if (option_report(m->r.q) && a->run)
+        TRY(run_print_bsp(a->run, option_no_cache(m->r.q) ? "" : option_cache(m->r.q), stdout));
     if (m->r.ranges)
         model_report_ranges(a, stdout);
     if (a->run && run_has_values(a->run))
         print_outputs(m, a);
     model_report_precision(a, stdout);
-    if (!program_request(m->r.q)->report)
+    if (!option_report(m->r.q))
         model_summary(a, stdout);
     return EMU_OK;
 }
@@ -110,7 +125,7 @@ static enum emu_status print_answer(const struct model_run *m)
     struct model_answer a = network_run_answer(&m->r);
     json_t *o;
 
-    if (!m->r.q->json) {
+    if (!option_json(m->r.q)) {
         TRY(a.run ? request_show(m->r.q, a.run, NULL, stdout) : EMU_OK);
         TRY(a.run ? request_put_steps(m->r.q, a.run, NULL, stdout) : EMU_OK);
         return print_text(m, &a);
@@ -161,8 +176,7 @@ static void judge(struct model_run *m)
 {
     int clipped = m->r.system.session && session_overflow(m->r.system.session).tiles;
 
-    if (model_request(m->r.q)->strict && m->code == EXIT_RAN &&
-        (m->r.source.not_finite.rows || clipped))
+    if (option_strict(m->r.q) && m->code == EXIT_RAN && (m->r.source.not_finite.rows || clipped))
         m->code = EXIT_FAULTED;
 }
 
@@ -184,7 +198,7 @@ static enum emu_status run_machine(struct model_run *m)
     network_run_tell(&m->r);
     if (request_findings(m->r.q, system_machine(&m->r.system), 0))
         m->code = EXIT_FAULTED;
-    if (m->r.q->check)
+    if (option_check(m->r.q))
         progress_report(&m->r.progress, "check", "%s findings",
                         count_text(run_check_findings(system_machine(&m->r.system))).at);
     if (run_has_values(system_machine(&m->r.system))) {
@@ -266,7 +280,7 @@ static enum emu_status report_hopeless(struct model_run *m)
     m->code = EXIT_FAULTED;
     program_note_unwritten(m->r.q);
     model_fit_search(m->r.q, &m->r.arch, &m->r.source, system_need_bytes(&m->r.system), &found);
-    if (!m->r.q->json) {
+    if (!option_json(m->r.q)) {
         model_hopeless(&f, p, &m->r.arch, &found, stdout);
         return EMU_OK;
     }
@@ -340,23 +354,23 @@ static enum emu_status answer_request(struct model_run *m, const struct request 
 {
     int compiles = !(q->use & USE_RUN);
 
-    if (compiles && !q->output && !program_request(q)->allow_oom && !model_request(q)->layers &&
-        !model_request(q)->plan && !program_request(q)->report)
+    if (compiles && !option_output(q) && !option_allow_oom(q) && !option_layers(q) &&
+        !option_plan(q) && !option_report(q))
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
     TRY(network_run_open(&m->r, q));
-    if (model_request(q)->layers) {
+    if (option_layers(q)) {
         net_print(m->r.source.net, stdout);
         m->code = EXIT_RAN;
         return EMU_OK;
     }
     TRY(model_files_open(q, m->r.source.graph, &m->files));
     TRY(network_run_prepare(&m->r));
-    if (!compiles || q->output || model_request(q)->image.count)
+    if (!compiles || option_output(q) || option_image(q)->count)
         TRY(network_run_inputs(&m->r));
     network_run_init(&m->r);
     if (network_run_find(&m->r))
         return with_image(m);
-    if (model_request(q)->compare_layers)
+    if (option_compare_layers(q))
         return compare(m);
     TRY(system_build(&m->r.system));
     return with_compiled(m);
@@ -366,7 +380,7 @@ int model_run(const struct request *q)
 {
     struct model_run m = { .r.q = q, .code = EXIT_BAD };
 
-    if (model_request(q)->stage)
+    if (option_stage(q))
         return model_dump(q) == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
     if (answer_request(&m, q) != EMU_OK)
         m.code = request_failed(q, network_run_subject(&m.r));

@@ -15,6 +15,18 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(TEXT, output)
+OPTION_READ(FLAG, report)
+OPTION_READ(FLAG, allow_oom)
+OPTION_READ(TEXT, weights)
+OPTION_READ(TEXT, write_weights)
+OPTION_READ(TEXT, labels)
+OPTION_READ(TEXT, logits)
+OPTION_READ(FLAG, compare_layers)
+OPTION_READ(FLAG, ranges)
+
 enum { TEXT_MAX = 512 };
 
 /* ---- open ---- */
@@ -33,12 +45,12 @@ static enum emu_status read_class_names(struct network_run *m)
 
     if (!classes)
         return FAIL(USAGE, "--labels: the network makes no list of scores");
-    return class_names_read(model_request(m->q)->labels, classes, &m->classes);
+    return class_names_read(option_labels(m->q), classes, &m->classes);
 }
 
 enum emu_status network_run_prepare(struct network_run *m)
 {
-    if (model_request(m->q)->labels)
+    if (option_labels(m->q))
         TRY(read_class_names(m));
     if (!m->source.net)
         return EMU_OK;
@@ -257,8 +269,8 @@ void network_run_init(struct network_run *m)
     const struct system_options o = {
         .program = { .lower = network_lowering(&m->source.choice),
                      .compile = compile_options_of(m->q),
-                     .give_up = !program_request(m->q)->report &&
-                                !program_request(m->q)->allow_oom && !request_profiles(m->q) },
+                     .give_up = !option_report(m->q) && !option_allow_oom(m->q) &&
+                                !request_profiles(m->q) },
         .folder = m->source.choice.cache,
         .ready = make_ready,
         .ctx = m,
@@ -280,8 +292,8 @@ void network_run_keep(struct network_run *m)
 /* Whether nothing but cycles is asked for. */
 static int needs_no_values(const struct request *q)
 {
-    return q->engine && q->use & USE_RUN && !q->output && !model_request(q)->write_weights &&
-           !model_request(q)->weights;
+    return option_engine(q) && q->use & USE_RUN && !option_output(q) && !option_write_weights(q) &&
+           !option_weights(q);
 }
 
 /* Takes a network from the cache. Returns 0 when it is not there. Where values are not
@@ -298,8 +310,8 @@ int network_run_find(struct network_run *m)
     char label[TEXT_MAX];
     int cycles_only = needs_no_values(m->q), found;
 
-    if (model_request(m->q)->compare_layers || model_request(m->q)->ranges ||
-        model_request(m->q)->logits || model_request(m->q)->write_weights)
+    if (option_compare_layers(m->q) || option_ranges(m->q) || option_logits(m->q) ||
+        option_write_weights(m->q))
         return 0; /* that needs weights, a graph, or what the compiler knows of steps */
     found = system_find(&m->system, &in, cycles_only);
     if (!found && cycles_only && m->source.net) {
@@ -340,7 +352,7 @@ enum emu_status network_run_start(struct network_run *m, FILE *digests)
     layer_cycles_clear(&m->system.layers);
     o.record = 1;
     o.overflow = !o.timing && !request_steps(m->q);
-    o.ranges = model_request(m->q)->ranges;
+    o.ranges = option_ranges(m->q);
     o.digests = digests;
     o.watch = execute_meter_watch;
     o.watch_ctx = &m->meter;

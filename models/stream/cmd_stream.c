@@ -31,6 +31,20 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, digests)
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, output)
+OPTION_READ(FLAG, report)
+OPTION_READ(LIST, dim)
+OPTION_READ(LIST, outputs)
+OPTION_READ(TEXT, labels)
+OPTION_READ(NUMBER, host_bandwidth)
+OPTION_READ(FLAG, resume)
+OPTION_READ(NUMBER, limit)
+OPTION_READ(NUMBER, decoders)
+OPTION_READ(NUMBER, queue)
+
 enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512, MAKER_TEXT = 160 };
 
 /* A picture that was taken from the feed and has no result yet. */
@@ -195,16 +209,16 @@ static enum emu_status use_shipped(struct streaming *x)
 
 static enum emu_status open_results(struct streaming *x)
 {
-    struct results_options o = { .format = RESULTS_BY_NAME, .resume = model_request(x->q)->resume };
+    struct results_options o = { .format = RESULTS_BY_NAME, .resume = option_resume(x->q) };
 
-    if (!x->q->output)
+    if (!option_output(x->q))
         return EMU_OK;
-    if (model_request(x->q)->labels) {
-        TRY(output_not_input(x->q->output, model_request(x->q)->labels));
-        TRY(class_names_read(model_request(x->q)->labels, x->net.classes, &x->classes));
+    if (option_labels(x->q)) {
+        TRY(output_not_input(option_output(x->q), option_labels(x->q)));
+        TRY(class_names_read(option_labels(x->q), x->net.classes, &x->classes));
         o.names = x->classes.name;
     }
-    TRY(results_open(x->q->output, &o, &x->results));
+    TRY(results_open(option_output(x->q), &o, &x->results));
     x->earlier = results_kept(x->results);
     return EMU_OK;
 }
@@ -212,8 +226,8 @@ static enum emu_status open_results(struct streaming *x)
 static enum emu_status open_feed(struct streaming *x)
 {
     const struct feed_options o = { .recipe = x->net.recipe,
-                                    .threads = (unsigned)model_request(x->q)->decoders,
-                                    .queue = (unsigned)model_request(x->q)->queue,
+                                    .threads = (unsigned)option_decoders(x->q),
+                                    .queue = (unsigned)option_queue(x->q),
                                     .skip = x->results ? results_done(x->results) : 0 };
     const char *last;
 
@@ -230,7 +244,7 @@ static enum emu_status check_paths(const struct streaming *x)
 {
     struct stat st;
 
-    for (size_t i = 0; i < x->paths && !model_request(x->q)->resume; i++) {
+    for (size_t i = 0; i < x->paths && !option_resume(x->q); i++) {
         const char *path = x->file[i];
 
         if (strcmp(path, "-") && path[0] != '@' && stat(path, &st))
@@ -404,8 +418,8 @@ static enum emu_status describe_source(struct streaming *x)
 static enum emu_status open_files(struct streaming *x)
 {
     TRY(profile_files_open(x->q, &x->profile));
-    TRY(output_not_input(x->q->digests, x->q->what));
-    TRY(output_open(x->q->digests, &x->digests));
+    TRY(output_not_input(option_digests(x->q), x->q->what));
+    TRY(output_open(option_digests(x->q), &x->digests));
     x->options.session.digests = output_stream(x->digests);
     return EMU_OK;
 }
@@ -415,9 +429,9 @@ static enum emu_status compile(struct streaming *x)
     char text[TEXT_MAX];
 
     TRY(request_arch(x->q, "mk2", &x->arch));
-    if (model_request(x->q)->host_bandwidth) {
+    if (option_host_bandwidth(x->q)) {
         snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64,
-                 model_request(x->q)->host_bandwidth);
+                 option_host_bandwidth(x->q));
         TRY(arch_set(&x->arch, text));
     }
     x->progress = progress_begin(x->options.compile.progress);
@@ -449,7 +463,7 @@ static enum emu_status compile(struct streaming *x)
 /* The file for the answer: not the one in which results go. */
 static FILE *answer_file(const struct streaming *x)
 {
-    return x->q->output && !strcmp(x->q->output, "-") ? stderr : stdout;
+    return option_output(x->q) && !strcmp(option_output(x->q), "-") ? stderr : stdout;
 }
 
 /* The network with the request's options, and with one change. */
@@ -505,10 +519,10 @@ static enum emu_status print_answer(struct streaming *x)
     system_digest_text(stream_system(x->stream), digest);
     a.digest = digest;
     run_engine_text(run, engine);
-    if (!x->q->json) {
+    if (!option_json(x->q)) {
         stream_report(&a, f);
         fprintf(f, "engine      %s\n", engine);
-        if (program_request(x->q)->report)
+        if (option_report(x->q))
             memory_facts_print(&stream_system(x->stream)->memory, f);
         return EMU_OK;
     }
@@ -589,11 +603,11 @@ static enum emu_status begin(struct streaming *x, const struct request *q)
         return refuse_name(q->what);
     if (!network_find(q->what))
         TRY(onnx_request_check(q));
-    else if (model_request(q)->dim.count || model_request(q)->outputs.count)
+    else if (option_dim(q)->count || option_outputs(q)->count)
         return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
     x->q = q;
     x->options = stream_options_of(q);
-    x->limit = model_request(q)->limit;
+    x->limit = option_limit(q);
     x->file = q->argument.item + 1;
     x->paths = q->argument.count - 1;
     return check_paths(x);

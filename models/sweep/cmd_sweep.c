@@ -13,6 +13,16 @@
 #include "models/sweep/sweep_mpi.h"
 #include "models/sweep/sweep_pool.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(WORD, engine)
+OPTION_READ(FLAG, quiet)
+OPTION_READ(FLAG, json)
+OPTION_READ(TEXT, html)
+OPTION_READ(TEXT, output)
+OPTION_READ(LIST, vary)
+OPTION_READ(TEXT, points)
+
 static enum emu_status print_json(struct profile *p)
 {
     json_t *o;
@@ -29,14 +39,14 @@ static enum emu_status print_answer(const struct request *q, struct profile *p,
 {
     if (page)
         TRY(sweep_page_write(p, output_stream(page)));
-    return q->json ? print_json(p) : sweep_report(p, stdout);
+    return option_json(q) ? print_json(p) : sweep_report(p, stdout);
 }
 
 static enum emu_status run_file(const struct request *q, struct sweep_file *f, int *code)
 {
     uint32_t given_up;
 
-    if (f->dones && !q->quiet)
+    if (f->dones && !option_quiet(q))
         fprintf(stderr, "superstep sweep: %u of %u points are done already\n", f->dones,
                 f->sweep->axes.points);
     TRY(sweep_pool_run(f, &given_up));
@@ -72,7 +82,7 @@ static enum emu_status sweep_all(const struct request *q, struct output_file **p
     enum emu_status st = sweep_new(q, &s);
 
     if (st == EMU_OK && sweep_mpi_rank()) {
-        st = sweep_mpi_relay(&s, q->threads ? (unsigned)q->threads : 1);
+        st = sweep_mpi_relay(&s, option_threads(q) ? (unsigned)option_threads(q) : 1);
         *code = st == EMU_OK ? EXIT_RAN : EXIT_BAD;
     } else if (st == EMU_OK) {
         st = manage(q, &s, page, code);
@@ -86,16 +96,16 @@ static enum emu_status answer(const struct request *q, int *code)
     struct output_file *page = NULL;
     enum emu_status st;
 
-    if (!q->output)
+    if (!option_output(q))
         return FAIL(USAGE, "a sweep is kept in a database: -o FILE.db");
-    if (!model_request(q)->vary.count && !model_request(q)->points)
+    if (!option_vary(q)->count && !option_points(q))
         return FAIL(USAGE, "nothing is varied: --vary NAME=V1,V2,.. or --points FILE.csv");
     if (sweep_mpi_asked())
         TRY(sweep_mpi_begin());
     if (!sweep_mpi_rank()) {
-        TRY(output_not_input(q->html, q->output));
-        TRY(output_not_input(q->output, model_request(q)->points));
-        TRY(output_open(q->html, &page));
+        TRY(output_not_input(option_html(q), option_output(q)));
+        TRY(output_not_input(option_output(q), option_points(q)));
+        TRY(output_open(option_html(q), &page));
     }
     st = sweep_all(q, &page, code);
     output_discard(page);
@@ -104,12 +114,12 @@ static enum emu_status answer(const struct request *q, int *code)
 
 int cmd_sweep(const struct request *q)
 {
-    struct model_request timing = *model_request(q);
+    struct request timing = *q;
     int code = EXIT_BAD;
 
     if (!request_has(q, OPTION_engine))
-        timing.q.engine = 1;
-    if (answer(&timing.q, &code) != EMU_OK && !sweep_mpi_rank())
+        timing.value[OPTION_WORD_engine].word = 1;
+    if (answer(&timing, &code) != EMU_OK && !sweep_mpi_rank())
         request_failed(q, NULL);
     sweep_mpi_end();
     return code;

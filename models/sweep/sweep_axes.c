@@ -11,6 +11,10 @@
 #include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, vary)
+OPTION_READ(TEXT, points)
+
 enum { LINE_MAX_BYTES = 65536 };
 
 #define DIM "dim."
@@ -253,8 +257,7 @@ static enum emu_status read_lines(const struct request *q, struct points_file *f
 
 static enum emu_status read_points(const struct request *q, struct sweep_axes *out)
 {
-    struct points_file f = { .path = model_request(q)->points,
-                             .f = fopen(model_request(q)->points, "r") };
+    struct points_file f = { .path = option_points(q), .f = fopen(option_points(q), "r") };
     enum emu_status s;
 
     if (!f.f)
@@ -330,11 +333,11 @@ static enum emu_status fix_parameters(const struct request *q, struct sweep_axes
 enum emu_status sweep_axes_read(const struct request *q, struct sweep_axes *out)
 {
     *out = (struct sweep_axes){ .axis = NULL };
-    if (model_request(q)->points) {
+    if (option_points(q)) {
         TRY(read_points(q, out));
     } else {
-        for (size_t i = 0; i < model_request(q)->vary.count; i++)
-            TRY(add_vary(q, model_request(q)->vary.item[i], out));
+        for (size_t i = 0; i < option_vary(q)->count; i++)
+            TRY(add_vary(q, option_vary(q)->item[i], out));
         TRY(make_product(out));
     }
     return fix_parameters(q, out);

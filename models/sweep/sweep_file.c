@@ -10,6 +10,16 @@
 #include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(WORD, engine)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, cache)
+OPTION_READ(TEXT, weights)
+OPTION_READ(FLAG, no_cache)
+OPTION_READ(LIST, vary)
+OPTION_READ(TEXT, points)
+
 enum { VALUE_MAX = 4096 };
 
 /* ---- what the sweep is ---- */
@@ -53,8 +63,8 @@ static void definition_free(struct definition *d)
 
 static void add_option(void *ctx, const struct option_row *o, const char *value)
 {
-    static const unsigned no[] = { OPTION_output, OPTION_vary,     OPTION_points,
-                                   OPTION_cache,  OPTION_no_cache, OPTION_engine };
+    const unsigned no[] = { OPTION_output, OPTION_vary,     OPTION_points,
+                            OPTION_cache,  OPTION_no_cache, OPTION_engine };
     char name[80];
 
     for (size_t i = 0; i < EMU_COUNT_OF(no); i++) {
@@ -116,15 +126,15 @@ static enum emu_status make_definition(const struct sweep *s, struct definition 
 
     define(d, "superstep", program_version);
     define(d, "what", q->what);
-    define(d, "--engine", q->engine ? "timing" : "values");
+    define(d, "--engine", option_engine(q) ? "timing" : "values");
     request_visit_options(q, add_option, d);
     for (uint32_t i = 0; i < s->axes.axes; i++)
         add_axis(d, &s->axes.axis[i]);
     add_points(d, &s->axes);
     if (!q->known)
         add_file(d, "the contents of the network", q->what);
-    add_file(d, "the contents of --weights", model_request(q)->weights);
-    add_file(d, "the contents of --machine", q->machine);
+    add_file(d, "the contents of --weights", option_weights(q));
+    add_file(d, "the contents of --machine", option_machine(q));
     return d->status;
 }
 
@@ -235,7 +245,8 @@ static enum emu_status begin_sweep(struct sweep_file *f, const struct definition
     PROFILE_ROW(p, "meta", PROFILE_T("schema_version"), PROFILE_I(SWEEP_VERSION));
     PROFILE_ROW(p, "meta", PROFILE_T("program_version"), PROFILE_T(program_version));
     PROFILE_ROW(p, "meta", PROFILE_T("what"), PROFILE_T(s->q->what));
-    PROFILE_ROW(p, "meta", PROFILE_T("engine"), PROFILE_T(s->q->engine ? "timing" : "values"));
+    PROFILE_ROW(p, "meta", PROFILE_T("engine"),
+                PROFILE_T(option_engine(s->q) ? "timing" : "values"));
     PROFILE_ROW(p, "meta", PROFILE_T("machine"), PROFILE_T(arch_title(&base).at));
     for (size_t i = 0; i < d->rows; i++)
         PROFILE_ROW(p, "definition", PROFILE_I(i), PROFILE_T(d->row[i].name),
@@ -255,7 +266,7 @@ enum emu_status sweep_file_open(const struct sweep *s, struct sweep_file *out)
     *out = (struct sweep_file){ .sweep = s, .done = emu_alloc(s->axes.points, 1) };
     if (!out->done)
         return FAIL(NO_MEMORY, "a sweep");
-    TRY(sweep_store_open(s->q->output, &isnew, &out->store));
+    TRY(sweep_store_open(option_output(s->q), &isnew, &out->store));
     st = make_definition(s, &d);
     if (st == EMU_OK)
         st = isnew ? begin_sweep(out, &d) : continue_sweep(out, &d);

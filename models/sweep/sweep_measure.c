@@ -14,6 +14,14 @@
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(NUMBER, batch)
+OPTION_READ(LIST, dim)
+OPTION_READ(NUMBER, resolution)
+OPTION_READ(FLAG, torch_padding)
+OPTION_READ(TEXT, weights)
+
 enum { CATEGORIES_MAX = 64 };
 
 /* An image and the network or program from which it is made. Everything is owned but the measurer
@@ -60,10 +68,10 @@ static char *source_key(const struct request *q)
 
     if (!f)
         return NULL;
-    fprintf(f, "%llu %llu %d", (unsigned long long)model_request(q)->batch,
-            (unsigned long long)model_request(q)->resolution, model_request(q)->torch_padding);
-    for (size_t i = 0; i < model_request(q)->dim.count; i++)
-        fprintf(f, " %s", model_request(q)->dim.item[i]);
+    fprintf(f, "%llu %llu %d", (unsigned long long)option_batch(q),
+            (unsigned long long)option_resolution(q), option_torch_padding(q));
+    for (size_t i = 0; i < option_dim(q)->count; i++)
+        fprintf(f, " %s", option_dim(q)->item[i]);
     fclose(f);
     return text;
 }
@@ -80,7 +88,7 @@ static enum emu_status find_source(struct image_at_work *w)
     struct sweep_measurer *m = w->m;
     struct progress progress = progress_begin(NULL);
     struct timespec begin = now();
-    char *key = source_key(&w->p->model.q);
+    char *key = source_key(&w->p->model);
     int same = key && m->source_key && !strcmp(key, m->source_key);
 
     if (!key)
@@ -91,8 +99,8 @@ static enum emu_status find_source(struct image_at_work *w)
     }
     drop_source(m);
     m->source_key = key;
-    TRY(model_source_open(&w->p->model.q, &w->p->arch, &progress, &m->source));
-    m->source.choice.blank = w->p->model.q.engine && !w->p->model.weights;
+    TRY(model_source_open(&w->p->model, &w->p->arch, &progress, &m->source));
+    m->source.choice.blank = option_engine(&w->p->model) && !option_weights(&w->p->model);
     note_stage(w, "source", begin);
     return EMU_OK;
 }
@@ -123,16 +131,16 @@ static struct compile_options compile_options(const struct request *q)
 static int find_program(struct image_at_work *w)
 {
     const struct model_source *s = &w->m->source;
-    struct network_choice choice = network_choice_of(&w->p->model.q);
+    struct network_choice choice = network_choice_of(&w->p->model);
     const struct net_cache_input in = { .choice = &choice,
                                         .net = s->net,
                                         .model = s->model,
-                                        .request = &w->p->model.q,
+                                        .request = &w->p->model,
                                         .arch = &w->p->arch,
-                                        .exchange = compile_options(&w->p->model.q).exchange };
+                                        .exchange = compile_options(&w->p->model).exchange };
     struct timespec begin = now();
 
-    if (!w->p->model.q.engine)
+    if (!option_engine(&w->p->model))
         return 0;
     for (choice.blank = 0; choice.blank < 2; choice.blank++) {
         if (system_find(&w->network, &in, 1)) {
@@ -145,9 +153,9 @@ static int find_program(struct image_at_work *w)
 
 static enum emu_status make_network(struct image_at_work *w)
 {
-    const struct network_choice choice = network_choice_of(&w->p->model.q);
+    const struct network_choice choice = network_choice_of(&w->p->model);
     const struct system_options o = { .program = { .lower = network_lowering(&choice),
-                                                   .compile = compile_options(&w->p->model.q),
+                                                   .compile = compile_options(&w->p->model),
                                                    .give_up = 1 },
                                       .folder = "" };
     struct model_facts facts;
@@ -179,7 +187,7 @@ static enum emu_status write_values(struct image_at_work *w)
     if (st == EMU_OK && source->net)
         st = model_source_recipe(source, &recipe);
     if (st == EMU_OK)
-        st = model_inputs_read(&w->p->model.q, g, source->net ? &recipe : NULL, in);
+        st = model_inputs_read(&w->p->model, g, source->net ? &recipe : NULL, in);
     for (uint32_t k = 0; st == EMU_OK && k < g->inputs; k++)
         st = system_write(&w->network, g->input[k], &in[k].numbers);
     for (uint32_t k = 0; in && k < g->inputs; k++)
@@ -192,13 +200,13 @@ static enum emu_status write_values(struct image_at_work *w)
 
 static enum emu_status make_program(struct image_at_work *w)
 {
-    const struct named_program *n = w->p->model.q.known;
-    const struct compile_options o = compile_options(&w->p->model.q);
+    const struct named_program *n = w->p->model.known;
+    const struct compile_options o = compile_options(&w->p->model);
     uint64_t value[PROGRAM_MAX_PARAMS];
     struct timespec begin = now();
 
     w->inputs = 1;
-    TRY(program_values(&w->p->model.q, value));
+    TRY(program_values(&w->p->model, value));
     TRY(graph_new(&w->p->arch, &kernel_library, &w->graph));
     TRY(n->build(w->graph, value, &w->state));
     TRY(graph_status(w->graph));
@@ -321,7 +329,7 @@ static struct session *session_of(const struct image_at_work *w)
 
 static enum emu_status open_session(struct image_at_work *w, const struct arch *a)
 {
-    struct session_options o = session_options_of(&w->p->model.q);
+    struct session_options o = session_options_of(&w->p->model);
 
     o.record = 1;
     o.threads = 1;
@@ -339,7 +347,7 @@ static void close_session(struct image_at_work *w)
 /* A program's run, and whether its results are right, where there are some to compare with. */
 static enum emu_status run_program(const struct image_at_work *w)
 {
-    const struct named_program *n = w->p->model.q.known;
+    const struct named_program *n = w->p->model.known;
     enum emu_status st;
     json_t *answer;
 
@@ -356,7 +364,7 @@ static enum emu_status run_program(const struct image_at_work *w)
 
 static enum emu_status run_network(struct image_at_work *w)
 {
-    TRY(w->p->model.q.engine ? system_write_zeros(&w->network) : write_values(w));
+    TRY(option_engine(&w->p->model) ? system_write_zeros(&w->network) : write_values(w));
     return system_run(&w->network);
 }
 
@@ -442,7 +450,7 @@ static enum emu_status visit_point(struct image_at_work *w, uint32_t point, enum
 static enum emu_status measure_image(struct image_at_work *w, const uint32_t *point, size_t points,
                                      sweep_result_visit *visit, void *ctx)
 {
-    enum emu_status made = w->p->model.q.known ? make_program(w) : make_network(w);
+    enum emu_status made = w->p->model.known ? make_program(w) : make_network(w);
     char why[512];
 
     if (is_of_host(made))
@@ -455,7 +463,7 @@ static enum emu_status measure_image(struct image_at_work *w, const uint32_t *po
 
 static void image_free_all(struct image_at_work *w)
 {
-    const struct named_program *n = w->p->model.q.known;
+    const struct named_program *n = w->p->model.known;
 
     compiled_free(w->compiled);
     if (n && n->done && w->state)

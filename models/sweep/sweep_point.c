@@ -13,6 +13,12 @@
 #include "models/ask/model_source.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, set)
+OPTION_READ(LIST, define)
+OPTION_READ(LIST, dim)
+
 enum { TEXT_MAX = 400 };
 
 /* ---- request and machine ---- */
@@ -28,18 +34,15 @@ static enum emu_status copy_list(struct option_list *list)
 }
 
 /* Lists that a point adds to become its own; all others are borrowed. */
-static enum emu_status copy_request(const struct request *from, struct model_request *m)
+static enum emu_status copy_request(const struct request *from, struct request *q)
 {
-    struct request *q = &m->q;
     enum emu_status s;
 
-    *m = *model_request(from);
+    *q = *from;
     q->path = q->bytes = NULL;
-    q->given = emu_alloc(option_count, 1);
-    if (q->given)
-        memcpy(q->given, from->given, option_count);
-    s = copy_list(&q->set);
-    if (copy_list(&q->define) != EMU_OK || copy_list(&m->dim) != EMU_OK || !q->given)
+    s = copy_list(&q->value[OPTION_LIST_set].list);
+    if (copy_list(&q->value[OPTION_LIST_define].list) != EMU_OK ||
+        copy_list(&q->value[OPTION_LIST_dim].list) != EMU_OK)
         s = FAIL(NO_MEMORY, "a point of a sweep");
     return s;
 }
@@ -66,9 +69,8 @@ static char *assignment(const char *name, const char *value)
     return text;
 }
 
-static enum emu_status apply(const struct sweep_axis *a, const char *value, struct model_request *m)
+static enum emu_status apply(const struct sweep_axis *a, const char *value, struct request *q)
 {
-    struct request *q = &m->q;
     static const char dim[] = "dim.";
     const struct option_row *o = a->option;
     char *text;
@@ -81,9 +83,9 @@ static enum emu_status apply(const struct sweep_axis *a, const char *value, stru
     if (a->kind == AXIS_OPTION && o->kind != KIND_LIST)
         return request_store(q, o, value);
     text = assignment(a->name + (a->kind == AXIS_OPTION ? sizeof(dim) - 1 : 0), value);
-    return append(a->kind == AXIS_FIELD    ? &q->set
-                  : a->kind == AXIS_OPTION ? &m->dim
-                                           : &q->define,
+    return append(a->kind == AXIS_FIELD    ? &q->value[OPTION_LIST_set].list
+                  : a->kind == AXIS_OPTION ? &q->value[OPTION_LIST_dim].list
+                                           : &q->value[OPTION_LIST_define].list,
                   text);
 }
 
@@ -94,7 +96,7 @@ enum emu_status sweep_point_new(const struct sweep *s, uint32_t point, struct sw
     for (uint32_t i = 0; st == EMU_OK && i < s->axes.axes; i++)
         st = apply(&s->axes.axis[i], sweep_choice(&s->axes, point, i), &out->model);
     if (st == EMU_OK)
-        st = request_machine(&out->model.q, "mk2", &out->arch);
+        st = request_machine(&out->model, "mk2", &out->arch);
     return st == EMU_OK ? request_check_arch(&out->arch) : st;
 }
 
@@ -108,10 +110,9 @@ static void free_list(struct option_list *list, size_t borrowed)
 
 void sweep_point_free(const struct sweep *s, struct sweep_point *p)
 {
-    free_list(&p->model.q.set, s->q->set.count);
-    free_list(&p->model.q.define, s->q->define.count);
-    free_list(&p->model.dim, model_request(s->q)->dim.count);
-    emu_free(p->model.q.given);
+    free_list(&p->model.value[OPTION_LIST_set].list, option_set(s->q)->count);
+    free_list(&p->model.value[OPTION_LIST_define].list, option_define(s->q)->count);
+    free_list(&p->model.value[OPTION_LIST_dim].list, option_dim(s->q)->count);
     memset(p, 0, sizeof(*p));
 }
 
@@ -230,9 +231,9 @@ static enum emu_status check_source(const struct sweep_point *p)
     struct model_source source = { .net = NULL };
     enum emu_status s;
 
-    if (p->model.q.known)
-        return program_values(&p->model.q, value);
-    s = model_source_open(&p->model.q, &p->arch, &progress, &source);
+    if (p->model.known)
+        return program_values(&p->model, value);
+    s = model_source_open(&p->model, &p->arch, &progress, &source);
     model_source_free(&source);
     return s;
 }

@@ -8,7 +8,7 @@
 #include "models/sweep/sweep_axes.h"
 
 struct sweep_point {
-    struct model_request model; /* as if the point stood on the command line; owns its lists */
+    struct request model; /* as if the point stood on the command line; owns its lists */
     struct arch arch;
 };
 

@@ -15,6 +15,10 @@
 #include "models/sweep/sweep_worker.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(FLAG, quiet)
+
 enum {
     WAIT_MS = 1000, /* for workers of this machine */
     PROBE_MS = 10,  /* the same when there are others */
@@ -365,7 +369,7 @@ static enum emu_status read_remote(struct worker_pool *p)
 static unsigned local_workers(const struct worker_pool *p)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t n = p->s->q->threads;
+    uint64_t n = option_threads(p->s->q);
 
     if (!n)
         n = sweep_mpi_ranks() > 1 || cores < 1 ? 1 : (uint64_t)cores;
@@ -388,7 +392,7 @@ enum emu_status sweep_pool_run(struct sweep_file *f, uint32_t *given_up)
 {
     struct worker_pool p = { .f = f,
                              .s = f->sweep,
-                             .progress = progress_begin(f->sweep->q->quiet ? NULL : stderr),
+                             .progress = progress_begin(option_quiet(f->sweep->q) ? NULL : stderr),
                              .began = seconds_now() };
     enum emu_status s = list_jobs(&p);
 

@@ -22,6 +22,15 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, digests)
+OPTION_READ(FLAG, check)
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, report)
+OPTION_READ(TEXT, weights)
+OPTION_READ(TEXT, dataset)
+OPTION_READ(WORD, format)
+
 enum { TABLE_CLASSES = 40 /* more are in the JSON only */, JSON_CLASSES = 1000 };
 
 struct evaluating {
@@ -56,12 +65,11 @@ static enum emu_status open_data(struct evaluating *e)
 {
     const struct request *q = e->q;
 
-    if (!model_request(q)->weights && network_find(q->what))
+    if (!option_weights(q) && network_find(q->what))
         return FAIL(USAGE, "--weights FILE: a network by name has no parameters of its own");
-    if (!model_request(q)->dataset)
+    if (!option_dataset(q))
         return FAIL(USAGE, "--data DIR: pictures with labels are needed");
-    TRY(dataset_open(model_request(q)->dataset, dataset_tested_part(model_request(q)->dataset),
-                     &e->data));
+    TRY(dataset_open(option_dataset(q), dataset_tested_part(option_dataset(q)), &e->data));
     progress_report(&e->progress, "data", "%s: %s pictures of %u classes", e->data->format,
                     count_text(e->data->samples).at, e->data->classes);
     return EMU_OK;
@@ -93,9 +101,8 @@ static enum emu_status compile(struct evaluating *e)
     o.program.lower = network_lowering(&e->choice);
     o.folder = e->tries ? "" : e->choice.cache;
     o.kept_as = e->tries ? NULL : &e->kept_as;
-    o.program.lower.real = model_request(e->q)->format == F32_F32 ? ELEM_F32 : ELEM_F16;
-    o.program.lower.states =
-        model_request(e->q)->format == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
+    o.program.lower.real = option_format(e->q) == F32_F32 ? ELEM_F32 : ELEM_F16;
+    o.program.lower.states = option_format(e->q) == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
     o.program.outlook = e->tries;
     o.program.compile.progress = e->progress.f;
     TRY(train_eval_make(g, &step));
@@ -128,7 +135,7 @@ static void tell_findings(struct evaluating *e, int *code)
 
     if (request_findings(e->q, r, 0))
         *code = EXIT_FAULTED;
-    if (e->q->check)
+    if (option_check(e->q))
         progress_report(&e->progress, "check", "%s findings", count_text(run_check_findings(r)).at);
 }
 
@@ -273,9 +280,9 @@ static enum emu_status report(const struct evaluating *e, int *code)
         fprintf(stderr,
                 "superstep evaluate: interrupted after %" PRIu64 " of %" PRIu64 " pictures\n",
                 r->pictures, e->data->samples);
-    if (e->q->json)
+    if (option_json(e->q))
         return print_json(e, stdout);
-    if (program_request(e->q)->report)
+    if (option_report(e->q))
         memory_facts_print(&e->chip.system.memory, stdout);
     print_text(e, stdout);
     return EMU_OK;
@@ -322,8 +329,8 @@ static enum emu_status evaluate(struct evaluating *e, int *code)
     TRY(request_arch(e->q, "mk2", &e->arch));
     e->progress = progress_begin(compile_options_of(e->q).progress);
     TRY(open_data(e));
-    TRY(output_not_input(e->q->digests, e->q->what));
-    TRY(output_open(e->q->digests, &e->digests));
+    TRY(output_not_input(option_digests(e->q), e->q->what));
+    TRY(output_open(option_digests(e->q), &e->digests));
     TRY(open_network(e));
     TRY(compile(e));
     if (!system_fits(&e->chip.system))

@@ -18,16 +18,31 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(FLAG, check)
+OPTION_READ(TEXT, digests)
+OPTION_READ(TEXT, output)
+OPTION_READ(NUMBER, seed)
+OPTION_READ(FLAG, resume)
+OPTION_READ(NUMBER, limit)
+OPTION_READ(TEXT, dataset)
+OPTION_READ(TEXT, test_dataset)
+OPTION_READ(REAL, average)
+OPTION_READ(TEXT, checkpoint)
+OPTION_READ(LIST, curve)
+OPTION_READ(TEXT, gradients)
+
 /* ---- files ---- */
 
 /* -o: an image, or parameters. */
 static enum emu_status open_output(struct training *t)
 {
-    const char *name = t->q->output, *dot = name ? strrchr(name, '.') : NULL;
+    const char *name = option_output(t->q), *dot = name ? strrchr(name, '.') : NULL;
 
     if (dot && !strcmp(dot, ".img"))
         return output_open(name, &t->image);
-    if (name && t->q->engine)
+    if (name && option_engine(t->q))
         return FAIL(USAGE,
                     "--output %s: parameters need values, and --engine timing has none; "
                     "FILE.img is the image",
@@ -41,12 +56,12 @@ static enum emu_status open_outputs(struct training *t)
     const struct request *q = t->q;
 
     TRY(open_output(t));
-    TRY(output_open(model_request(q)->gradients, &t->gradients));
-    TRY(output_not_input(q->digests, q->what));
-    TRY(output_open(q->digests, &t->digests));
+    TRY(output_open(option_gradients(q), &t->gradients));
+    TRY(output_not_input(option_digests(q), q->what));
+    TRY(output_open(option_digests(q), &t->digests));
     TRY(profile_files_open(q, &t->profile));
-    for (size_t k = 0; k < model_request(q)->curve.count; k++) {
-        const char *name = model_request(q)->curve.item[k], *dot = strrchr(name, '.');
+    for (size_t k = 0; k < option_curve(q)->count; k++) {
+        const char *name = option_curve(q)->item[k], *dot = strrchr(name, '.');
 
         if (!dot || (strcmp(dot, ".csv") && strcmp(dot, ".svg")))
             return FAIL(USAGE, "--curve %s: expected FILE.csv or FILE.svg", name);
@@ -60,20 +75,19 @@ static enum emu_status open_outputs(struct training *t)
 /* The directory that is tested with, which may be that of the training pictures; NULL: none. */
 static const char *test_dir(const struct request *q)
 {
-    if (model_request(q)->test_dataset)
-        return model_request(q)->test_dataset;
-    return model_request(q)->dataset && dataset_has(model_request(q)->dataset, DATASET_TEST)
-               ? model_request(q)->dataset
-               : NULL;
+    if (option_test_dataset(q))
+        return option_test_dataset(q);
+    return option_dataset(q) && dataset_has(option_dataset(q), DATASET_TEST) ? option_dataset(q)
+                                                                             : NULL;
 }
 
 static enum emu_status open_data(struct training *t)
 {
     const char *test = test_dir(t->q);
 
-    if (!model_request(t->q)->dataset)
+    if (!option_dataset(t->q))
         return EMU_OK;
-    TRY(dataset_open(model_request(t->q)->dataset, DATASET_TRAIN, &t->data));
+    TRY(dataset_open(option_dataset(t->q), DATASET_TRAIN, &t->data));
     if (test)
         TRY(dataset_open(test, dataset_tested_part(test), &t->test_data));
     progress_report(&t->progress, "data", "%s: %s pictures of %u classes, %s to test with",
@@ -81,7 +95,7 @@ static enum emu_status open_data(struct training *t)
                     t->test_data ? count_text(t->test_data->samples).at : "none");
     if (t->test_data && t->test_data->classes > t->data->classes)
         return FAIL(BAD_FILE, "%s has %u classes, %s %u", test, t->test_data->classes,
-                    model_request(t->q)->dataset, t->data->classes);
+                    option_dataset(t->q), t->data->classes);
     return EMU_OK;
 }
 
@@ -108,7 +122,7 @@ static enum emu_status open_batches(struct training *t)
 
 static void set_schedule(struct training *t)
 {
-    t->steps_max = model_request(t->q)->limit ? model_request(t->q)->limit : UINT64_MAX;
+    t->steps_max = option_limit(t->q) ? option_limit(t->q) : UINT64_MAX;
     t->schedule.steps = t->epochs * t->steps_epoch;
     if (!t->schedule.every)
         t->schedule.every = t->steps_epoch;
@@ -184,12 +198,11 @@ static enum emu_status make_tensors(struct training *t)
 /* Goes on from a checkpoint, if there is one. */
 static enum emu_status resume(struct training *t)
 {
-    if (!model_request(t->q)->resume || access(model_request(t->q)->checkpoint, F_OK))
+    if (!option_resume(t->q) || access(option_checkpoint(t->q), F_OK))
         return EMU_OK;
-    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, &t->average,
-                              model_request(t->q)->checkpoint));
-    progress_report(&t->progress, "resume", "%s: after step %" PRIu64,
-                    model_request(t->q)->checkpoint, t->at.steps);
+    TRY(train_checkpoint_read(&t->chip, &t->at, &t->log, &t->average, option_checkpoint(t->q)));
+    progress_report(&t->progress, "resume", "%s: after step %" PRIu64, option_checkpoint(t->q),
+                    t->at.steps);
     return EMU_OK;
 }
 
@@ -209,7 +222,7 @@ static enum emu_status judge(struct training *t, enum emu_status s)
     }
     if (interrupt_came())
         fprintf(stderr, "superstep train: interrupted after step %" PRIu64 "%s\n", t->at.steps,
-                model_request(t->q)->checkpoint ? ", which the checkpoint has" : "");
+                option_checkpoint(t->q) ? ", which the checkpoint has" : "");
     return EMU_OK;
 }
 
@@ -226,7 +239,7 @@ static void tell_findings(struct training *t)
             t->code = EXIT_FAULTED;
         all += run_check_findings(system_machine(&chip[k]->system));
     }
-    if (t->q->check)
+    if (option_check(t->q))
         progress_report(&t->progress, "check", "%s findings", count_text(all).at);
 }
 
@@ -297,7 +310,7 @@ static enum emu_status train(struct training *t)
         keep_programs(t);
     TRY(write_image(t));
     TRY(begin_machines(t));
-    if (t->q->engine) {
+    if (option_engine(t->q)) {
         TRY(training_time(t));
         t->code = EXIT_RAN;
         TRY(training_report(t, stdout));
@@ -306,7 +319,7 @@ static enum emu_status train(struct training *t)
         return write_profile(t);
     }
     TRY(make_tensors(t));
-    TRY(train_average_new(t->chip.g, model_request(t->q)->average, &t->average));
+    TRY(train_average_new(t->chip.g, option_average(t->q), &t->average));
     TRY(resume(t));
     interrupt_defer(NULL, NULL);
     s = training_run(t);
@@ -325,9 +338,9 @@ static enum emu_status begin(struct training *t)
 {
     TRY(request_arch(t->q, "mk2", &t->arch));
     TRY(training_read_options(t));
-    if (!model_request(t->q)->dataset && !t->q->engine)
+    if (!option_dataset(t->q) && !option_engine(t->q))
         return FAIL(USAGE, "--data DIR: pictures with labels are needed");
-    t->at.seed = request_has(t->q, OPTION_seed) ? model_request(t->q)->seed : 1;
+    t->at.seed = request_has(t->q, OPTION_seed) ? option_seed(t->q) : 1;
     t->progress = progress_begin(compile_options_of(t->q).progress);
     TRY(open_data(t));
     TRY(open_outputs(t));

@@ -7,6 +7,10 @@
 #include "models/ask/model_request.h"
 #include "models/picture/picture_recipe.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, io_tiles)
+OPTION_READ(WORD, input_type)
+
 /* Unless said: IO tiles, and the smallest machine that has so many to spare. */
 enum { IO_TILES = 32, SPARE_FROM = 512 };
 
@@ -31,7 +35,7 @@ static enum emu_status input_of(const struct request *q, enum elem real, const c
     *out = has_tiles && !obstacle ? ELEM_U8 : real;
     if (!request_has(q, OPTION_input_type))
         return EMU_OK;
-    *out = word[model_request(q)->input_type];
+    *out = word[option_input_type(q)];
     if (*out == ELEM_U8 && obstacle)
         return FAIL(USAGE, "--input-type u8: %s", obstacle);
     if (*out != ELEM_U8 && *out != real)
@@ -46,7 +50,7 @@ enum emu_status train_link_of(const struct request *q, const struct arch *a,
 {
     enum elem input;
 
-    out->io_tiles = request_has(q, OPTION_io_tiles)         ? (uint32_t)model_request(q)->io_tiles
+    out->io_tiles = request_has(q, OPTION_io_tiles)         ? (uint32_t)option_io_tiles(q)
                     : s->channels && a->tiles >= SPARE_FROM ? IO_TILES
                                                             : 0;
     if (out->io_tiles >= a->tiles)

@@ -12,6 +12,10 @@
 #include "models/train/train_watch.h"
 #include "models/train/training.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, checkpoint)
+OPTION_READ(NUMBER, every)
+
 static double seconds(void)
 {
     struct timespec t;
@@ -162,10 +166,9 @@ static enum emu_status one_step(struct training *t, int *done)
 
 static enum emu_status checkpoint(struct training *t)
 {
-    return model_request(t->q)->checkpoint
-               ? train_checkpoint_write(&t->chip, &t->at, &t->log, &t->average,
-                                        model_request(t->q)->checkpoint)
-               : EMU_OK;
+    return option_checkpoint(t->q) ? train_checkpoint_write(&t->chip, &t->at, &t->log, &t->average,
+                                                            option_checkpoint(t->q))
+                                   : EMU_OK;
 }
 
 static int is_at_end(struct training *t)
@@ -177,7 +180,7 @@ static int is_at_end(struct training *t)
 /* Steps to the end of the epoch, or until the training is stopped. */
 static enum emu_status rest_of_epoch(struct training *t)
 {
-    uint64_t every = model_request(t->q)->every;
+    uint64_t every = option_every(t->q);
     int done;
 
     while (!is_at_end(t)) {
@@ -204,7 +207,7 @@ enum emu_status training_run(struct training *t)
             TRY(train_average_take(&t->average, &t->chip));
         TRY(evaluate(t));
         training_tell_epoch(t, (double)t->at.epoch);
-        if (!model_request(t->q)->every)
+        if (!option_every(t->q))
             TRY(checkpoint(t));
     }
     return checkpoint(t);

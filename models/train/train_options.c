@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What is read of the command line. */
+OPTION_READ(WORD, partials)
+OPTION_READ(REAL, average)
+
 /* One more line. */
 EMU_PRINTF(2, 3) static void add(char *out, const char *fmt, ...)
 {
@@ -63,9 +67,9 @@ char *training_options(const struct training *t, char out[TRAINING_OPTIONS])
     add_real(out, "--loss-scale", t->loss_scale);
     add(out, "a dynamic --loss-scale=%s\n", t->dynamic_scale ? "on" : "off");
     add_real(out, "--smoothing", t->smoothing);
-    add_real(out, "--average", model_request(t->q)->average);
+    add_real(out, "--average", option_average(t->q));
     add(out, "--format=%s\n", train_format_text(t->q));
-    add(out, "--partials=%s\n", model_request(t->q)->partials ? "f32" : "f16");
+    add(out, "--partials=%s\n", option_partials(t->q) ? "f32" : "f16");
     add_real(out, "--io-tiles", t->link.io_tiles); /* which tile has which parameter follows */
     return out;
 }

@@ -6,6 +6,9 @@
 #include "models/ask/model_request.h"
 #include "models/ask/net_pictures.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, augment)
+
 /* In smaller pictures a drawn piece shows too little, and many mean something else when mirrored,
  * as digits do. */
 enum { AUGMENTED_FROM = 64 };
@@ -50,7 +53,7 @@ enum emu_status train_pictures_of(const struct request *q, const struct train_sh
 
     *out = (struct train_pictures){ .recipe = s->recipe, .augment = AUGMENT_NONE };
     if (request_has(q, OPTION_augment))
-        out->augment = word[model_request(q)->augment];
+        out->augment = word[option_augment(q)];
     else if (data)
         out->augment = usual_augment(s, data);
     if (!s->channels && !data)

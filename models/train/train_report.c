@@ -16,6 +16,11 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, quiet)
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, report)
+
 static double per_step(const struct training *t)
 {
     return t->steps_run ? t->host_seconds / (double)t->steps_run : 0;
@@ -46,7 +51,7 @@ void training_tell_step(const struct training *t)
     uint64_t all = t->schedule.steps < t->steps_max ? t->schedule.steps : t->steps_max;
     uint64_t left = all > t->at.steps ? all - t->at.steps : 0;
 
-    if (t->q->quiet || time(NULL) == last)
+    if (option_quiet(t->q) || time(NULL) == last)
         return;
     last = time(NULL);
     fprintf(stderr,
@@ -62,7 +67,7 @@ void training_tell_epoch(const struct training *t, double epoch)
     struct train_row r = train_log_epoch(&t->log, epoch, 0);
     struct train_row test = train_log_epoch(&t->log, epoch, 1);
 
-    if (t->q->quiet)
+    if (option_quiet(t->q))
         return;
     fprintf(stderr, "%sepoch %.0f of %" PRIu64 ": loss %.4f, accuracy %.2f %%",
             isatty(STDERR_FILENO) ? "\r\033[K" : "", epoch, t->epochs, r.loss, 100 * r.accuracy);
@@ -318,11 +323,11 @@ enum emu_status training_report(struct training *t, FILE *f)
 {
     if (t->steps_run && !t->chip.skipped)
         train_bill_of(&t->passes, session_record(t->chip.system.session), &t->bill);
-    if (isatty(STDERR_FILENO) && !t->q->quiet)
+    if (isatty(STDERR_FILENO) && !option_quiet(t->q))
         fputs("\r\033[K", stderr);
-    if (t->q->json)
+    if (option_json(t->q))
         return print_json(t, f);
-    if (program_request(t->q)->report)
+    if (option_report(t->q))
         memory_facts_print(&t->chip.system.memory, f);
     print_text(t, f);
     return EMU_OK;

@@ -15,14 +15,24 @@
 #include "models/ask/network_choice.h"
 #include "models/ask/onnx_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(NUMBER, batch)
+OPTION_READ(NUMBER, classes)
+OPTION_READ(TEXT, weights)
+OPTION_READ(NUMBER, seed)
+OPTION_READ(WORD, format)
+OPTION_READ(WORD, rounding)
+OPTION_READ(WORD, init)
+
 enum { BATCH = 32 };
 
 const char *train_format_text(const struct request *q)
 {
-    return model_request(q)->format == F32_F32   ? "f32"
-           : model_request(q)->format == F16_F32 ? "16.32: f16 with f32 states"
-           : model_request(q)->rounding          ? "16.16: f16, states rounded to the nearest"
-                                                 : "16.16: f16, states rounded stochastically";
+    return option_format(q) == F32_F32   ? "f32"
+           : option_format(q) == F16_F32 ? "16.32: f16 with f32 states"
+           : option_rounding(q)          ? "16.16: f16, states rounded to the nearest"
+                                         : "16.16: f16, states rounded stochastically";
 }
 
 /* ---- passes ---- */
@@ -92,7 +102,7 @@ static void draw_param(const struct net *n, uint32_t i, struct param *p, uint64_
 enum train_init train_init_of(const struct request *q, const struct net *n)
 {
     if (request_has(q, OPTION_init))
-        return model_request(q)->init ? INIT_TRUNCATED : INIT_NORMAL;
+        return option_init(q) ? INIT_TRUNCATED : INIT_NORMAL;
     return n->norm == NORM_BATCH ? INIT_NORMAL : INIT_TRUNCATED;
 }
 
@@ -112,10 +122,10 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
     TRY(net_new(q->what, &choice.net, &s->net));
     TRY(weights_new(s->net, &s->weights));
     s->graph = s->net->graph;
-    if (model_request(q)->weights)
-        TRY(weights_read(s->weights, s->net, model_request(q)->weights, request_notes(q)));
+    if (option_weights(q))
+        TRY(weights_read(s->weights, s->net, option_weights(q), request_notes(q)));
     else
-        train_source_seed(s, request_has(q, OPTION_seed) ? model_request(q)->seed : 1,
+        train_source_seed(s, request_has(q, OPTION_seed) ? option_seed(q) : 1,
                           train_init_of(q, s->net));
     weights_attach(s->weights, s->net);
     s->shape.recipe = picture_recipe_of(s->net, s->weights->names);
@@ -126,16 +136,15 @@ static enum emu_status open_name(const struct request *q, uint32_t batch, uint32
 
 static enum emu_status open_file(const struct request *q, uint32_t batch, struct train_source *s)
 {
-    struct model_request with_batch =
-        *model_request(q); /* the file's own batch is left open, or stands in it */
+    struct request with_batch = *q; /* the file's own batch is left open, or stands in it */
 
     if (request_has(q, OPTION_init))
         return FAIL(USAGE, "--init: %s has weights of its own", q->what);
-    with_batch.batch = batch;
-    TRY(onnx_request_read(&with_batch.q, 1, &s->replaced, &s->model));
+    with_batch.value[OPTION_NUMBER_batch].number = batch;
+    TRY(onnx_request_read(&with_batch, 1, &s->replaced, &s->model));
     s->graph = s->model->graph;
     if (s->graph->nodes_wrong) {
-        model_print_problems(s->graph, q->json, request_answers(q));
+        model_print_problems(s->graph, option_json(q), request_answers(q));
         return op_graph_refused(s->graph, "");
     }
     return op_graph_tidy(s->graph);
@@ -176,8 +185,8 @@ static enum emu_status shape_of(const struct op_graph *g, struct train_shape *t)
 enum emu_status train_source_open(const struct request *q, const struct dataset *data,
                                   struct train_source *out)
 {
-    uint32_t batch = model_request(q)->batch ? (uint32_t)model_request(q)->batch : BATCH;
-    uint32_t classes = (uint32_t)model_request(q)->classes;
+    uint32_t batch = option_batch(q) ? (uint32_t)option_batch(q) : BATCH;
+    uint32_t classes = (uint32_t)option_classes(q);
     struct train_shape *t = &out->shape;
 
     if (!classes && data)
@@ -190,7 +199,7 @@ enum emu_status train_source_open(const struct request *q, const struct dataset 
         if (t->channels != 3)
             picture_recipe_gray(&t->recipe);
     }
-    return prepare(out->graph, model_request(q)->format == F32_F32, &out->precision);
+    return prepare(out->graph, option_format(q) == F32_F32, &out->precision);
 }
 
 enum emu_status train_graph_check(const struct request *q, const struct arch *a, const char *as,
@@ -199,7 +208,7 @@ enum emu_status train_graph_check(const struct request *q, const struct arch *a,
     TRY(op_lower_check(g));
     if (!g->nodes_wrong)
         return op_lower_check_machine(a, g);
-    model_print_problems(g, q->json, request_answers(q));
+    model_print_problems(g, option_json(q), request_answers(q));
     return FAIL(BAD_FILE, "%u of %u nodes cannot run %s", g->nodes_wrong, g->nodes, as);
 }
 

@@ -15,6 +15,31 @@
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(NUMBER, io_tiles)
+OPTION_READ(NUMBER, epochs)
+OPTION_READ(WORD, optimiser)
+OPTION_READ(REAL, rate)
+OPTION_READ(REAL, momentum)
+OPTION_READ(REAL, decay)
+OPTION_READ(WORD, schedule)
+OPTION_READ(NUMBER, accumulate)
+OPTION_READ(NUMBER, warmup)
+OPTION_READ(NUMBER, rate_steps)
+OPTION_READ(REAL, rate_factor)
+OPTION_READ(REAL, smoothing)
+OPTION_READ(WORD, format)
+OPTION_READ(WORD, rounding)
+OPTION_READ(TEXT, loss_scale)
+OPTION_READ(WORD, on_overflow)
+OPTION_READ(REAL, dropout)
+OPTION_READ(REAL, drop_connect)
+OPTION_READ(REAL, average)
+OPTION_READ(TEXT, gradients)
+OPTION_READ(TEXT, recompute)
+OPTION_READ(WORD, share_blocks)
+
 enum { EPOCHS = 5, LOSS_SCALE = 1024 };
 
 void training_free(struct training *t)
@@ -50,22 +75,21 @@ static enum emu_status read_optimiser(struct training *t)
     static const double rate[] = { 0.1, 0.001, 1, 0.001 };
     const struct request *q = t->q;
 
-    TRY(train_optimiser_of(op_update_method_name(model_request(q)->optimiser), &t->optimiser));
+    TRY(train_optimiser_of(op_update_method_name(option_optimiser(q)), &t->optimiser));
     if (request_has(q, OPTION_momentum))
-        t->optimiser.alpha = model_request(q)->momentum;
+        t->optimiser.alpha = option_momentum(q);
     if (request_has(q, OPTION_decay))
-        t->optimiser.decay = model_request(q)->decay;
+        t->optimiser.decay = option_decay(q);
     if (t->optimiser.alpha >= 1)
         return FAIL(USAGE, "--momentum: expected a number below 1, got %g", t->optimiser.alpha);
-    t->schedule.rate =
-        request_has(q, OPTION_rate) ? model_request(q)->rate : rate[model_request(q)->optimiser];
+    t->schedule.rate = request_has(q, OPTION_rate) ? option_rate(q) : rate[option_optimiser(q)];
     return EMU_OK;
 }
 
 /* "1024", "dynamic" or "dynamic:1024". */
 static enum emu_status read_loss_scale(struct training *t)
 {
-    const char *text = model_request(t->q)->loss_scale, *number = text;
+    const char *text = option_loss_scale(t->q), *number = text;
     static const char dynamic[] = "dynamic";
     char *end;
 
@@ -81,8 +105,8 @@ static enum emu_status read_loss_scale(struct training *t)
     if (number && (!*number || *end || !(t->loss_scale >= 1 && t->loss_scale <= LOSS_SCALE_MAX)))
         return FAIL(USAGE, "--loss-scale: expected 1 to %d, dynamic or dynamic:S, got %s",
                     LOSS_SCALE_MAX, text);
-    t->skips = request_has(t->q, OPTION_on_overflow) ? (int)model_request(t->q)->on_overflow
-                                                     : t->dynamic_scale;
+    t->skips =
+        request_has(t->q, OPTION_on_overflow) ? (int)option_on_overflow(t->q) : t->dynamic_scale;
     if (t->dynamic_scale && !t->skips)
         return FAIL(USAGE, "--on-overflow stop: a dynamic loss scale is found by skipping steps");
     return EMU_OK;
@@ -92,11 +116,11 @@ static enum emu_status read_format(struct training *t)
 {
     const struct request *q = t->q;
 
-    t->real = model_request(q)->format == F32_F32 ? ELEM_F32 : ELEM_F16;
-    t->states = model_request(q)->format != F16_F16 ? STATES_F32
-                : model_request(q)->rounding        ? STATES_F16_NEAREST
-                                                    : STATES_F16_STOCHASTIC;
-    if (request_has(q, OPTION_rounding) && model_request(q)->format != F16_F16)
+    t->real = option_format(q) == F32_F32 ? ELEM_F32 : ELEM_F16;
+    t->states = option_format(q) != F16_F16 ? STATES_F32
+                : option_rounding(q)        ? STATES_F16_NEAREST
+                                            : STATES_F16_STOCHASTIC;
+    if (request_has(q, OPTION_rounding) && option_format(q) != F16_F16)
         return FAIL(USAGE, "--rounding: only --format 16.16 rounds parameters");
     return EMU_OK;
 }
@@ -105,14 +129,12 @@ static enum emu_status read_shares(struct training *t)
 {
     const struct request *q = t->q;
 
-    t->optimiser.drop =
-        (struct train_dropout){ model_request(q)->dropout, model_request(q)->drop_connect };
-    if (model_request(q)->dropout >= 1 || model_request(q)->drop_connect >= 1 ||
-        model_request(q)->average >= 1)
+    t->optimiser.drop = (struct train_dropout){ option_dropout(q), option_drop_connect(q) };
+    if (option_dropout(q) >= 1 || option_drop_connect(q) >= 1 || option_average(q) >= 1)
         return FAIL(USAGE, "--%s: expected a number below 1",
-                    model_request(q)->dropout >= 1        ? "dropout"
-                    : model_request(q)->drop_connect >= 1 ? "drop-connect"
-                                                          : "average");
+                    option_dropout(q) >= 1        ? "dropout"
+                    : option_drop_connect(q) >= 1 ? "drop-connect"
+                                                  : "average");
     return EMU_OK;
 }
 
@@ -127,13 +149,13 @@ enum emu_status training_read_options(struct training *t)
     TRY(read_format(t));
     TRY(read_loss_scale(t));
     TRY(read_shares(t));
-    t->schedule.kind = kind[model_request(q)->schedule];
-    t->schedule.warmup = model_request(q)->warmup;
-    t->schedule.every = model_request(q)->rate_steps;
-    t->schedule.factor = request_has(q, OPTION_rate_factor) ? model_request(q)->rate_factor : 0.5;
-    t->epochs = model_request(q)->epochs ? model_request(q)->epochs : EPOCHS;
-    t->accumulate = model_request(q)->accumulate ? (uint32_t)model_request(q)->accumulate : 1;
-    t->smoothing = model_request(q)->smoothing;
+    t->schedule.kind = kind[option_schedule(q)];
+    t->schedule.warmup = option_warmup(q);
+    t->schedule.every = option_rate_steps(q);
+    t->schedule.factor = request_has(q, OPTION_rate_factor) ? option_rate_factor(q) : 0.5;
+    t->epochs = option_epochs(q) ? option_epochs(q) : EPOCHS;
+    t->accumulate = option_accumulate(q) ? (uint32_t)option_accumulate(q) : 1;
+    t->smoothing = option_smoothing(q);
     if (t->smoothing >= 1)
         return FAIL(USAGE, "--smoothing: expected a number below 1, got %g", t->smoothing);
     return EMU_OK;
@@ -179,8 +201,8 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
 
     o.program.lower.real = t->real;
     o.program.lower.states = t->states;
-    o.program.lower.share_blocks = model_request(t->q)->share_blocks ? SHARE_NONE : SHARE_EQUAL;
-    o.program.lower.gradients = model_request(t->q)->gradients != NULL && chip == &t->chip;
+    o.program.lower.share_blocks = option_share_blocks(t->q) ? SHARE_NONE : SHARE_EQUAL;
+    o.program.lower.gradients = option_gradients(t->q) != NULL && chip == &t->chip;
     if (chip == &t->chip) {
         o.program.lower.loop.link =
             (struct prefetch_options){ t->link.io_tiles, t->link.io_tiles != 0 };
@@ -192,7 +214,7 @@ static enum emu_status compile_one(struct training *t, struct op_graph *g,
     if (!t->tries && !request_profiles(t->q)) /* which need the compiler's own objects */
         o.kept_as = &t->kept_as;
     o.what = chip == &t->chip ? "a step of training" : "an evaluation of";
-    o.for_timing = t->q->engine && !t->image;
+    o.for_timing = option_engine(t->q) && !t->image;
     o.progress = &t->progress;
     t->chip_options = chip == &t->chip ? o : t->chip_options;
     TRY(train_chip_new(&t->arch, g, step, &o, chip));
@@ -217,13 +239,13 @@ static enum emu_status recompute(struct training *t, const char *names)
 /* Whether blocks are computed again only where the step does not fit otherwise. */
 static int recomputes_to_fit(const struct training *t)
 {
-    return !model_request(t->q)->recompute || !strcmp(model_request(t->q)->recompute, "auto");
+    return !option_recompute(t->q) || !strcmp(option_recompute(t->q), "auto");
 }
 
 /* The blocks that are asked for, or all. */
 static enum emu_status recompute_blocks(struct training *t)
 {
-    const char *names = recomputes_to_fit(t) ? "all" : model_request(t->q)->recompute;
+    const char *names = recomputes_to_fit(t) ? "all" : option_recompute(t->q);
 
     return strcmp(names, "none") ? recompute(t, names) : EMU_OK;
 }

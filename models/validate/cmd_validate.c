@@ -8,6 +8,10 @@
 #include "emu/job/run_file.h"
 #include "models/validate/validate.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, quiet)
+OPTION_READ(FLAG, json)
+
 enum evidence { SILICON, SHIPPED, MODEL, STATED };
 
 static const char *const evidence_name[] = { "silicon", "shipped", "model", "stated" };
@@ -132,11 +136,11 @@ static enum emu_status measure_all(struct validation *v, struct outcome *o)
 
 int cmd_validate(const struct request *q)
 {
-    struct validation v = { .q = q, .progress = progress_begin(q->quiet ? NULL : stderr) };
+    struct validation v = { .q = q, .progress = progress_begin(option_quiet(q) ? NULL : stderr) };
     struct outcome o[ROWS] = { 0 };
     enum emu_status s = measure_all(&v, o);
 
-    if (s == EMU_OK && q->json)
+    if (s == EMU_OK && option_json(q))
         s = print_json(o);
     else if (s == EMU_OK)
         print_table(o);

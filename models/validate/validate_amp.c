@@ -2,15 +2,18 @@
 #include "models/ask/model_request.h"
 #include "models/validate/validate.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, poplibs)
+
 static enum emu_status fit_of(struct validation *v, enum amp_kernel kernel, struct outcome *o)
 {
     struct amp_fit *fit = &v->fit[kernel];
 
-    if (kernel == AMP_POPLIBS && !model_request(v->q)->poplibs) {
+    if (kernel == AMP_POPLIBS && !option_poplibs(v->q)) {
         snprintf(o->skipped, sizeof(o->skipped), "needs PopLibs' sources: --poplibs DIR");
         return EMU_OK;
     }
-    return fit->made ? EMU_OK : amp_fit_make(kernel, model_request(v->q)->poplibs, fit);
+    return fit->made ? EMU_OK : amp_fit_make(kernel, option_poplibs(v->q), fit);
 }
 
 #define AMP_FIGURE(name, kernel, member)                                                           \

@@ -11,6 +11,9 @@
 #include "models/validate/validate.h"
 #include "programs/programs.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+
 /* ---- programs in assembly, on all tiles ---- */
 
 /* Every even tile sends a word to its neighbour, which looks for it at event 112. */
@@ -65,7 +68,7 @@ static enum emu_status run_text(const struct validation *v, const char *text,
     struct manifest *m = NULL;
     struct image *im = NULL;
     struct run *r = NULL;
-    unsigned threads = (unsigned)v->q->threads;
+    unsigned threads = (unsigned)option_threads(v->q);
     enum emu_status s = manifest_read_text(text, strlen(text), "validate", &o, &m);
 
     if (s == EMU_OK)
@@ -172,8 +175,8 @@ static enum emu_status build_loop(struct graph *g)
 
 static enum emu_status run_loop(const struct validation *v, struct graph *g, double *cycles)
 {
-    const struct session_options o = { .threads = (unsigned)v->q->threads };
-    const struct compile_options how = { .threads = (unsigned)v->q->threads };
+    const struct session_options o = { .threads = (unsigned)option_threads(v->q) };
+    const struct compile_options how = { .threads = (unsigned)option_threads(v->q) };
     struct compiled *c = NULL;
     struct session *s = NULL;
     enum emu_status st = graph_compile(g, &how, &c);

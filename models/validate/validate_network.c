@@ -14,9 +14,13 @@
 #include "models/weights/weights.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(FLAG, all)
+
 static enum emu_status skip_long(const struct validation *v, struct outcome *o, const char *takes)
 {
-    if (!model_request(v->q)->all)
+    if (!option_all(v->q))
         snprintf(o->skipped, sizeof(o->skipped), "takes %s: --all", takes);
     return EMU_OK;
 }
@@ -59,8 +63,8 @@ static enum emu_status run_session_of(const struct named_program *p, struct sess
 static enum emu_status run_graph(const struct validation *v, const struct named_program *p,
                                  struct graph *g, const uint64_t *value, double sum[2])
 {
-    const struct compile_options how = { .threads = (unsigned)v->q->threads };
-    const struct session_options o = { .threads = (unsigned)v->q->threads };
+    const struct compile_options how = { .threads = (unsigned)option_threads(v->q) };
+    const struct session_options o = { .threads = (unsigned)option_threads(v->q) };
     struct compiled *c = NULL;
     struct session *s = NULL;
     void *state = NULL;
@@ -120,7 +124,8 @@ static enum emu_status fits(const struct validation *v, const char *name, uint32
 {
     const struct net_options shape = { .batch = batch };
     const struct system_options o = { .program = { .lower.real = ELEM_F16,
-                                                   .compile.threads = (unsigned)v->q->threads,
+                                                   .compile.threads =
+                                                       (unsigned)option_threads(v->q),
                                                    .give_up = 1 },
                                       .folder = "" };
     struct system system = { .graph = NULL };

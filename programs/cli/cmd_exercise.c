@@ -14,6 +14,12 @@
 #include "programs/cli/lab_chart.h"
 #include "programs/lab/lesson/lesson.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, steps)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, chart)
+
 enum { PATH_BYTES = 128 };
 
 static const char *const words[] = { "exercise", "check", "solution", "source", NULL };
@@ -75,7 +81,7 @@ static json_t *exercise_json(const struct exercise *e, unsigned number)
 
 static enum emu_status list_all(const struct request *q)
 {
-    json_t *list = q->json ? json_array() : NULL;
+    json_t *list = option_json(q) ? json_array() : NULL;
 
     for (unsigned i = 0; exercise_at(i); i++) {
         if (list)
@@ -142,9 +148,9 @@ static enum emu_status show(const struct request *q, const struct exercise *e, u
     char title[80];
     json_t *o;
 
-    if (q->output)
-        TRY(write_task(e, q->output));
-    if (q->json) {
+    if (option_output(q))
+        TRY(write_task(e, option_output(q)));
+    if (option_json(q)) {
         o = exercise_json(e, number);
         run_print_json(o, stdout);
         json_decref(o);
@@ -152,9 +158,9 @@ static enum emu_status show(const struct request *q, const struct exercise *e, u
     }
     snprintf(title, sizeof(title), "Exercise %u, %s", number, e->title);
     lesson_print_text(title, e->task);
-    if (q->output)
-        printf("%s is the unfinished file; superstep lab check %u %s checks it\n", q->output,
-               number, q->output);
+    if (option_output(q))
+        printf("%s is the unfinished file; superstep lab check %u %s checks it\n", option_output(q),
+               number, option_output(q));
     else
         printf("superstep lab exercise %u -o my.S writes the unfinished file\n", number);
     return EMU_OK;
@@ -190,7 +196,7 @@ static enum emu_status look_at(void *ctx, const char *title, const struct run *r
     struct looking *l = ctx;
     uint32_t tiles = image_arch(r->im)->tiles;
 
-    if (l->q->steps) {
+    if (option_steps(l->q)) {
         printf("%s:\n", title);
         run_print_steps(r, NULL, stdout);
         TRY(run_print_bsp(r, NULL, stdout));
@@ -199,25 +205,25 @@ static enum emu_status look_at(void *ctx, const char *title, const struct run *r
     if (tiles <= l->tiles)
         return EMU_OK;
     l->tiles = tiles;
-    return l->q->chart ? lab_chart(l->q->chart, l->e->name, r, NULL, NULL) : EMU_OK;
+    return option_chart(l->q) ? lab_chart(option_chart(l->q), l->e->name, r, NULL, NULL) : EMU_OK;
 }
 
 static enum emu_status run_checks(const struct request *q, const struct exercise *e,
                                   const char *path, json_t **list, size_t *wrong)
 {
     struct looking l = { .q = q, .e = e };
-    const struct check_look look = { .at = look_at, .ctx = &l, .pairs = q->chart != NULL };
+    const struct check_look look = { .at = look_at, .ctx = &l, .pairs = option_chart(q) != NULL };
     const struct embedded_file *f;
 
-    if (q->steps && q->json)
+    if (option_steps(q) && option_json(q))
         return FAIL(USAGE, "--steps and --json exclude each other for `check`");
     TRY(embedded(e, "exercise", ".check.json", &f));
     if (access(path, R_OK))
         return FAIL(IO, "%s: cannot be read", path);
-    if (q->chart)
-        TRY(output_not_input(q->chart, path));
+    if (option_chart(q))
+        TRY(output_not_input(option_chart(q), path));
     TRY(check_list_run((const char *)f->data, f->bytes, e->name, path, stderr, &look, list, wrong));
-    if ((q->steps || q->chart) && !l.tiles)
+    if ((option_steps(q) || option_chart(q)) && !l.tiles)
         fprintf(stderr,
                 "superstep lab: %s runs on a single tile: there are no supersteps to show\n",
                 e->name);
@@ -232,7 +238,7 @@ static enum emu_status check(const struct request *q, const struct exercise *e, 
 
     TRY(run_checks(q, e, path, &list, &wrong));
     *code = wrong ? EXIT_FAULTED : EXIT_RAN;
-    if (q->json) {
+    if (option_json(q)) {
         o = json_pack("{s:i, s:s, s:s, s:O}", "exercise", (int)number, "name", e->name, "status",
                       wrong ? "wrong" : "ok", "checks", list);
         run_print_json(o, stdout);
@@ -256,7 +262,7 @@ static enum emu_status answer_text(const struct request *q)
     const struct exercise *e;
     unsigned number;
 
-    if (q->argument.count != 2 || q->output || q->json)
+    if (q->argument.count != 2 || option_output(q) || option_json(q))
         return FAIL(USAGE, "expected `superstep lab solution N` or `superstep lab source NAME`, "
                            "which print a text");
     if (!strcmp(arg[0], "source"))
@@ -273,13 +279,13 @@ static enum emu_status answer(const struct request *q, int *code)
     unsigned number;
 
     *code = EXIT_RAN;
-    if ((q->steps || q->chart) && strcmp(arg[0], "check"))
+    if ((option_steps(q) || option_chart(q)) && strcmp(arg[0], "check"))
         return FAIL(USAGE, "--%s is for programs and `check`, not for `%s`",
-                    q->steps ? "steps" : "chart", arg[0]);
+                    option_steps(q) ? "steps" : "chart", arg[0]);
     if (!strcmp(arg[0], "solution") || !strcmp(arg[0], "source"))
         return answer_text(q);
     if (!strcmp(arg[0], "check")) {
-        if (n != 3 || q->output)
+        if (n != 3 || option_output(q))
             return FAIL(USAGE, "expected an exercise and a file: superstep lab check N FILE.S");
         TRY(find(arg[1], &e, &number));
         return check(q, e, number, arg[2], code);
@@ -289,7 +295,7 @@ static enum emu_status answer(const struct request *q, int *code)
                     "one exercise at a time: '%s' is one too many; -o FILE.S writes its file",
                     arg[2]);
     if (n == 1)
-        return q->output ? FAIL(USAGE, "--output: of which exercise?") : list_all(q);
+        return option_output(q) ? FAIL(USAGE, "--output: of which exercise?") : list_all(q);
     TRY(find(arg[1], &e, &number));
     return show(q, e, number);
 }

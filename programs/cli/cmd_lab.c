@@ -12,6 +12,11 @@
 #include "programs/lab/lesson/lesson.h"
 #include "programs/programs.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, steps)
+OPTION_READ(TEXT, chart)
+
 static const char folder[] = "programs/lab/", suffix[] = ".bsp.json";
 
 /* One line of the table, or one object of the array. */
@@ -103,9 +108,9 @@ int lab_list(const struct request *q)
     enum emu_status s = list_programs(&list);
     size_t i;
 
-    if (s == EMU_OK && (q->steps || q->chart))
-        s = FAIL(USAGE, "--%s: of which program?", q->steps ? "steps" : "chart");
-    if (s == EMU_OK && q->json) {
+    if (s == EMU_OK && (option_steps(q) || option_chart(q)))
+        s = FAIL(USAGE, "--%s: of which program?", option_steps(q) ? "steps" : "chart");
+    if (s == EMU_OK && option_json(q)) {
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         printf("\n");
     } else if (s == EMU_OK) {

@@ -10,6 +10,13 @@
 #include "programs/cli/program_request.h"
 #include "programs/lab/lesson/lesson.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, steps)
+OPTION_READ(TEXT, tiles)
+OPTION_READ(TEXT, chart)
+
 enum { LESSON_VARIABLES = PROGRAM_MAX_PARAMS + 24, TEXT_COLUMNS = 100 };
 
 struct lesson_numbers {
@@ -201,7 +208,7 @@ static const struct lesson *lesson_for(const struct request *q, const json_t *re
 /* Whether the lesson is what is printed. */
 static int is_asked(const struct request *q)
 {
-    return !strcmp(q->command->name, "lab") && !q->steps && !q->tiles;
+    return !strcmp(q->command->name, "lab") && !option_steps(q) && !option_tiles(q);
 }
 
 /* With what the lesson predicts, where there is one. */
@@ -211,16 +218,16 @@ static enum emu_status draw(const struct request *q, const struct run *r, const 
 {
     struct chart_cost predicted, measured;
 
-    if (!q->chart)
+    if (!option_chart(q))
         return EMU_OK;
     if (!l)
-        return lab_chart(q->chart, q->what, r, NULL, NULL);
+        return lab_chart(option_chart(q), q->what, r, NULL, NULL);
     predicted =
         (struct chart_cost){ (double)all->w, m->g * (double)all->h, m->l * (double)all->steps };
     measured = (struct chart_cost){ (double)took->w, m->g * (double)took->h, 0 };
     measured.l = took->cycles - measured.w - measured.h;
     measured.l = measured.l > 0 ? measured.l : 0;
-    return lab_chart(q->chart, q->what, r, &predicted, &measured);
+    return lab_chart(option_chart(q), q->what, r, &predicted, &measured);
 }
 
 /* What the formulas of a lesson say of a run. */
@@ -230,7 +237,7 @@ static enum emu_status predict(const struct request *q, const struct run *r, con
 {
     struct lesson_numbers v = { .count = 0 };
 
-    TRY(bsp_cost_of(image_arch(r->im), (unsigned)q->threads, NULL, m));
+    TRY(bsp_cost_of(image_arch(r->im), (unsigned)option_threads(q), NULL, m));
     TRY(read_numbers(q, r, report, &v));
     for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
         TRY(cost_of(l, &l->cost[i], &v, m, &part[i]));
@@ -247,18 +254,18 @@ enum emu_status lesson_of_run(const struct request *q, const struct run *r, json
     struct bsp_cost m = { 0 };
 
     *printed = 0;
-    l = l && (is_asked(q) || q->chart) ? l : NULL;
+    l = l && (is_asked(q) || option_chart(q)) ? l : NULL;
     if (l)
         TRY(predict(q, r, report, l, &m, part, &all));
     took = measured(r);
     TRY(draw(q, r, l, &m, &all, &took));
     if (mistake_of_request(q)) {
-        *printed = !q->json;
+        *printed = !option_json(q);
         return mistake_answer(q, r, report);
     }
     if (!l || !is_asked(q))
         return EMU_OK;
-    if (q->json)
+    if (option_json(q))
         return add_json(report, l, &m, part, &all, &took) ? FAIL(NO_MEMORY, "a lesson") : EMU_OK;
     print_lesson(l, image_arch(r->im), report, &m, part, &all, &took);
     *printed = 1;

@@ -11,9 +11,13 @@
 #include "emu/emu.h"
 #include "programs/lab/lesson/lesson.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, steps)
+
 const struct mistake *mistake_of_request(const struct request *q)
 {
-    return strcmp(q->command->name, "lab") || q->steps ? NULL : mistake_find(q->what);
+    return strcmp(q->command->name, "lab") || option_steps(q) ? NULL : mistake_find(q->what);
 }
 
 /* "RACE: two workers ...; tile 0, w1 at 0x4c020 (work+0x8), mistake_race.S:19" of one report. */
@@ -78,7 +82,7 @@ enum emu_status mistake_answer(const struct request *q, const struct run *r, jso
 
     if (!text)
         return FAIL(NO_MEMORY, "a diagnosis");
-    if (q->json)
+    if (option_json(q))
         return json_object_set_new(report, "mistake",
                                    json_pack("{s:s, s:o, s:s, s:s}", "meant", m->meant, "said",
                                              text, "find", m->find, "mend", m->mend))

@@ -15,6 +15,17 @@
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, input)
+OPTION_READ(FLAG, json)
+OPTION_READ(FLAG, steps)
+OPTION_READ(TEXT, digests)
+OPTION_READ(TEXT, output)
+OPTION_READ(TEXT, chart)
+OPTION_READ(FLAG, report)
+OPTION_READ(FLAG, dump)
+OPTION_READ(FLAG, allow_oom)
+
 /* No program that people write runs so long, and a loop without an end comes there in minutes. */
 enum { ENDLESS_CYCLES = 1000000000 };
 
@@ -79,7 +90,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
           json_object_set(o, "answer", answer) ||
           json_object_set_new(o, "memory", compiled_report_json(c));
     st = bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
-    if (st == EMU_OK && q->json && q->steps)
+    if (st == EMU_OK && option_json(q) && option_steps(q))
         st = run_put_steps(run, NULL, o);
     if (st == EMU_OK)
         st = request_show(q, run, o, stdout);
@@ -89,16 +100,16 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
         json_decref(o);
         return st;
     }
-    if (q->json) {
+    if (option_json(q)) {
         run_print_json(o, stdout);
     } else {
         short_memory(json_object_get(o, "memory"));
-        if (q->steps)
+        if (option_steps(q))
             run_print_steps(run, NULL, stdout);
-        if (q->steps)
+        if (option_steps(q))
             st = run_print_bsp(run, NULL, stdout);
         run_print(o, stdout);
-        if (program_request(q)->report)
+        if (option_report(q))
             compiled_report(c, stdout);
     }
     json_decref(o);
@@ -187,7 +198,7 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
     o.record = (q->use & USE_RUN) != 0;
     o.digests = output_stream(files->digests);
     st = session_new(c, &o, &s);
-    if (st == EMU_OK && q->chart)
+    if (st == EMU_OK && option_chart(q))
         st = exchange_count_pairs(machine_exchange(session_run_image(s)->machine));
     if (st == EMU_OK)
         st = prepare(q, c, s, state, files);
@@ -206,15 +217,15 @@ static enum emu_status answer_shortage(const struct request *q, const struct com
                                        struct outputs *files, int *code)
 {
     const struct named_program *n = program(q);
-    const struct mistake *m = q->json ? NULL : mistake_of_request(q);
+    const struct mistake *m = option_json(q) ? NULL : mistake_of_request(q);
 
     if (m)
         mistake_print_before(m);
     TRY(program_out_of_memory(q, c, stdout, code));
     TRY(program_profile_unfit(q, c, NULL, NULL, &files->profile));
-    for (unsigned k = 0; k < n->params && !q->json; k++)
+    for (unsigned k = 0; k < n->params && !option_json(q); k++)
         printf("%s%s", k ? ", " : "Its parameters: ", n->param[k].name);
-    if (n->params && !q->json)
+    if (n->params && !option_json(q))
         printf(" (superstep run %s --help)\n", n->name);
     if (!m)
         return EMU_OK;
@@ -274,11 +285,10 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
     void *state = NULL;
     enum emu_status s;
 
-    if (!(q->use & USE_RUN) && !q->output && !program_request(q)->allow_oom &&
-        !program_request(q)->dump)
+    if (!(q->use & USE_RUN) && !option_output(q) && !option_allow_oom(q) && !option_dump(q))
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
     s = (is_file(q) ? graph_program_read : build_graph)(q, &g, &state);
-    if (s == EMU_OK && program_request(q)->dump) {
+    if (s == EMU_OK && option_dump(q)) {
         *code = EXIT_RAN;
         s = graph_write(g, stdout);
     } else if (s == EMU_OK) {
@@ -294,10 +304,10 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
 static enum emu_status answer_request(const struct request *q, int *code)
 {
     struct outputs files = { .image = NULL };
-    enum emu_status s = output_open(q->output, &files.image);
+    enum emu_status s = output_open(option_output(q), &files.image);
 
     if (s == EMU_OK)
-        s = output_open(q->digests, &files.digests);
+        s = output_open(option_digests(q), &files.digests);
     if (s == EMU_OK)
         s = profile_files_open(q, &files.profile);
     if (s == EMU_OK)

@@ -9,6 +9,10 @@
 #include "programs/compiler/graph/graph_words.h"
 #include "programs/programs.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(LIST, define)
+
 static const char head[] = GRAPH_FILE_WORD " ";
 enum { HEAD_BYTES = sizeof(head) - 1 };
 
@@ -40,7 +44,7 @@ static enum emu_status read_source(const struct request *q, const struct graph_s
 {
     struct arch a;
 
-    if (!q->machine)
+    if (!option_machine(q))
         TRY(graph_read_machine(source, &a));
     TRY(request_arch_from(q, &a));
     return graph_read(source, &a, &kernel_library, out);
@@ -55,8 +59,8 @@ enum emu_status graph_program_read(const struct request *q, struct graph **out, 
 
     *out = NULL;
     *state = NULL;
-    if (q->define.count)
-        return FAIL(USAGE, "-D %s: a graph file has no parameters", q->define.item[0]);
+    if (option_define(q)->count)
+        return FAIL(USAGE, "-D %s: a graph file has no parameters", option_define(q)->item[0]);
     if (!q->bytes)
         s = json_read_file(q->what, &text, &source.bytes);
     source.name = look_file_name(q);

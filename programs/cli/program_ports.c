@@ -9,6 +9,11 @@
 #include "programs/cli/program_options.h"
 #include "programs/compiler/graph/graph_words.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, input)
+OPTION_READ(FLAG, json)
+OPTION_READ(LIST, save)
+
 enum { SHOWN = 16, NAMES_BYTES = 300 };
 
 /* ---- names ---- */
@@ -126,7 +131,7 @@ static int is_named(const struct request *q, const struct graph *g, const char *
         struct graph_port p;
         const char *file;
 
-        if (find_port(g, q->input.item[i], 1, &p, &file) == EMU_OK && !strcmp(p.name, name))
+        if (find_port(g, option_input(q)->item[i], 1, &p, &file) == EMU_OK && !strcmp(p.name, name))
             return 1;
     }
     return 0;
@@ -142,7 +147,7 @@ static enum emu_status write_others(const struct request *q, struct session *s)
         void *zeros;
         enum emu_status st;
 
-        if (!p.is_written || p.is_read || is_named(q, g, p.name, q->input.count))
+        if (!p.is_written || p.is_read || is_named(q, g, p.name, option_input(q)->count))
             continue;
         if (is_stream(&p) && q->use & USE_RUN)
             return FAIL(USAGE, "stream %s has no numbers: --input %s=FILE.npy", p.name, p.name);
@@ -159,17 +164,18 @@ static enum emu_status write_others(const struct request *q, struct session *s)
 enum emu_status port_inputs_write(const struct request *q, struct session *s,
                                   struct port_inputs *in)
 {
-    in->fed = emu_alloc(q->input.count + 1, sizeof(*in->fed));
+    in->fed = emu_alloc(option_input(q)->count + 1, sizeof(*in->fed));
     if (!in->fed)
         return FAIL(NO_MEMORY, "inputs");
-    in->count = q->input.count;
-    for (size_t i = 0; i < q->input.count; i++) {
+    in->count = option_input(q)->count;
+    for (size_t i = 0; i < option_input(q)->count; i++) {
         struct graph_port p;
         const char *file;
 
-        TRY(find_port(session_graph(s), q->input.item[i], 1, &p, &file));
+        TRY(find_port(session_graph(s), option_input(q)->item[i], 1, &p, &file));
         if (is_named(q, session_graph(s), p.name, i))
-            return FAIL(USAGE, "--input %s: a second file for %s", q->input.item[i], p.name);
+            return FAIL(USAGE, "--input %s: a second file for %s", option_input(q)->item[i],
+                        p.name);
         TRY(give(s, &p, file, &in->fed[i]));
     }
     return write_others(q, s);
@@ -217,18 +223,18 @@ static unsigned port_shape(const struct graph *g, const struct graph_port *p, ui
 enum emu_status port_files_open(const struct request *q, struct port_files *f)
 {
     f->saves = 0;
-    f->save = emu_alloc(program_request(q)->save.count + 1, sizeof(struct output_file *));
+    f->save = emu_alloc(option_save(q)->count + 1, sizeof(struct output_file *));
     if (!f->save)
         return FAIL(NO_MEMORY, "outputs");
-    for (; f->saves < program_request(q)->save.count; f->saves++) {
-        const char *text = program_request(q)->save.item[f->saves], *equals = strrchr(text, '=');
+    for (; f->saves < option_save(q)->count; f->saves++) {
+        const char *text = option_save(q)->item[f->saves], *equals = strrchr(text, '=');
         const char *file = equals ? equals + 1 : text;
 
         TRY(output_not_input(file, q->what));
-        for (size_t i = 0; i < q->input.count; i++) {
-            const char *is = strrchr(q->input.item[i], '=');
+        for (size_t i = 0; i < option_input(q)->count; i++) {
+            const char *is = strrchr(option_input(q)->item[i], '=');
 
-            TRY(output_not_input(file, is ? is + 1 : q->input.item[i]));
+            TRY(output_not_input(file, is ? is + 1 : option_input(q)->item[i]));
         }
         TRY(output_open(file, &f->save[f->saves]));
     }
@@ -245,11 +251,11 @@ void port_files_close(struct port_files *f)
 
 enum emu_status port_files_check(const struct request *q, const struct graph *g)
 {
-    for (size_t i = 0; i < program_request(q)->save.count; i++) {
+    for (size_t i = 0; i < option_save(q)->count; i++) {
         struct graph_port p;
         const char *file;
 
-        TRY(find_port(g, program_request(q)->save.item[i], 0, &p, &file));
+        TRY(find_port(g, option_save(q)->item[i], 0, &p, &file));
     }
     return EMU_OK;
 }
@@ -265,7 +271,7 @@ enum emu_status port_files_write(const struct request *q, struct session *s, str
         enum emu_status st;
         FILE *out = output_stream(f->save[i]);
 
-        TRY(find_port(session_graph(s), program_request(q)->save.item[i], 0, &p, &file));
+        TRY(find_port(session_graph(s), option_save(q)->item[i], 0, &p, &file));
         st = read_port(s, &p, &data, &elements);
         if (st == EMU_OK) {
             unsigned rank = port_shape(session_graph(s), &p, elements, shape);
@@ -353,7 +359,7 @@ enum emu_status ports_answer(const struct request *q, struct session *s, json_t 
             continue;
         st = read_port(s, &p, &data, &elements);
         if (st == EMU_OK) {
-            v = (q->json ? port_json : port_text)(g, &p, data, elements);
+            v = (option_json(q) ? port_json : port_text)(g, &p, data, elements);
             if (!v || json_object_set_new(answer, p.name, v))
                 st = FAIL(NO_MEMORY, "the answer");
         }

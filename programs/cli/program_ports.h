@@ -11,8 +11,7 @@
 
 /* The files of --save, opened before the work; free with port_files_close, also after an error. */
 struct port_files {
-    struct output_file *
-        *save; /* owned: by program_request(q)->save; NULL: in its place, or not wanted */
+    struct output_file **save; /* owned: by option_save(q); NULL: in its place, or not wanted */
     size_t saves;
 };
 enum emu_status port_files_open(const struct request *q, struct port_files *f) EMU_MUST_CHECK;

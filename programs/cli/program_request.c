@@ -8,23 +8,35 @@
 #include "programs/cli/program_options.h"
 #include "programs/lab/lab.h"
 
+/* What is read of the command line. */
+OPTION_READ(NUMBER, threads)
+OPTION_READ(WORD, engine)
+OPTION_READ(FLAG, check)
+OPTION_READ(FLAG, plain)
+OPTION_READ(NUMBER, max_cycles)
+OPTION_READ(LIST, define)
+OPTION_READ(FLAG, json)
+OPTION_READ(WORD, exchange)
+OPTION_READ(FLAG, report)
+OPTION_READ(FLAG, allow_oom)
+
 struct compile_options compile_options_of(const struct request *q)
 {
     int lesson = !strcmp(q->command->name, "lab"); /* which shall be all that is seen */
 
-    return (struct compile_options){ .exchange = program_request(q)->exchange ? EXCHANGE_MEMORY
-                                                                              : EXCHANGE_CYCLES,
-                                     .threads = (unsigned)q->threads,
+    return (struct compile_options){ .exchange =
+                                         option_exchange(q) ? EXCHANGE_MEMORY : EXCHANGE_CYCLES,
+                                     .threads = (unsigned)option_threads(q),
                                      .progress = lesson ? NULL : request_progress(q) };
 }
 
 struct session_options session_options_of(const struct request *q)
 {
-    return (struct session_options){ .threads = (unsigned)q->threads,
-                                     .timing = q->engine != 0,
-                                     .plain = q->plain,
-                                     .check = q->check,
-                                     .max_cycles = q->max_cycles,
+    return (struct session_options){ .threads = (unsigned)option_threads(q),
+                                     .timing = option_engine(q) != 0,
+                                     .plain = option_plain(q),
+                                     .check = option_check(q),
+                                     .max_cycles = option_max_cycles(q),
                                      .record_exchanges = request_profiles(q),
                                      .host = { .keep_transfers = request_profiles(q) } };
 }
@@ -35,9 +47,8 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
 {
     json_t *o;
 
-    if (!q->json) {
-        (program_request(q)->report || compiled_fits(c) ? compiled_report : compiled_shortage)(c,
-                                                                                               f);
+    if (!option_json(q)) {
+        (option_report(q) || compiled_fits(c) ? compiled_report : compiled_shortage)(c, f);
         return EMU_OK;
     }
     o = compiled_report_json(c);
@@ -62,7 +73,7 @@ void program_note_unwritten(const struct request *q)
 enum emu_status program_out_of_memory(const struct request *q, const struct compiled *c, FILE *f,
                                       int *code)
 {
-    *code = program_request(q)->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    *code = option_allow_oom(q) ? EXIT_RAN : EXIT_FAULTED;
     program_note_unwritten(q);
     return program_print_memory(q, c, f);
 }
@@ -187,8 +198,8 @@ enum emu_status program_values(const struct request *q, uint64_t *value)
         value[k] = n->param[k].value;
     TRY(request_arch(q, "mk2", &a));
     lab_defaults(n, &a, value);
-    for (size_t i = 0; i < q->define.count; i++) {
-        const char *text = q->define.item[i];
+    for (size_t i = 0; i < option_define(q)->count; i++) {
+        const char *text = option_define(q)->item[i];
         size_t length = strcspn(text, "=");
         unsigned k = find_param(n, text, length);
 
@@ -258,14 +269,14 @@ static void print_param(const struct request *q, unsigned k, uint64_t value, con
 void program_print_parameters(const struct request *q, FILE *f)
 {
     const struct named_program *n = q->known;
-    struct program_request plain = *program_request(q); /* without -D: defaults */
+    struct request plain = *q; /* without -D: defaults */
     uint64_t value[PROGRAM_MAX_PARAMS];
     struct arch a = *arch_preset("mk2");
 
     if (!n->params)
         return;
-    plain.q.define.count = 0;
-    if (request_arch(q, "mk2", &a) != EMU_OK || program_values(&plain.q, value) != EMU_OK) {
+    plain.value[OPTION_LIST_define].list.count = 0;
+    if (request_arch(q, "mk2", &a) != EMU_OK || program_values(&plain, value) != EMU_OK) {
         for (unsigned k = 0; k < n->params; k++) /* the machine is refused later, with words */
             value[k] = n->param[k].value;
     }

@@ -13,6 +13,19 @@
 #include "emu/cli/request_store.h"
 #include "models/ask/model_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(TEXT, machine)
+OPTION_READ(NUMBER, threads)
+OPTION_READ(LIST, define)
+OPTION_READ(FLAG, steps)
+OPTION_READ(TEXT, tiles)
+OPTION_READ(NUMBER, batch)
+OPTION_READ(NUMBER, resolution)
+OPTION_READ(NUMBER, seed)
+OPTION_READ(PART, memory_proportion)
+OPTION_READ(LIST, image)
+OPTION_READ(WORD, input_type)
+
 static const struct command run = { .name = "run", .uses = USE_RUN, .others = USE_COMPILE };
 
 static struct request *request_for(use_set use)
@@ -51,9 +64,9 @@ static void numbers(void **state)
         refused(give(q, "batch", bad[i]), "is not a number from 1 to 4096");
     refused(give(q, "batch", "-1"), "--batch: '-1'");
     assert_int_equal(give(q, "batch", "0x10"), EMU_OK);
-    assert_int_equal(model_request(q)->batch, 16);
+    assert_int_equal(option_batch(q), 16);
     assert_int_equal(give(q, "seed", "18446744073709551615"), EMU_OK);
-    assert_true(model_request(q)->seed == UINT64_MAX && request_has(q, OPTION_seed));
+    assert_true(option_seed(q) == UINT64_MAX && request_has(q, OPTION_seed));
     assert_false(request_has(q, OPTION_resolution));
     request_free(q);
 }
@@ -67,17 +80,17 @@ static void kinds(void **state)
     refused(give(q, "memory-proportion", "1.01"), "above 0 and at most 1");
     refused(give(q, "memory-proportion", "nan"), "above 0 and at most 1");
     assert_int_equal(give(q, "memory-proportion", "0.5"), EMU_OK);
-    assert_true(model_request(q)->memory_proportion == 0.5);
+    assert_true(option_memory_proportion(q) == 0.5);
     refused(give(q, "input-type", "u"), "--input-type is u8, f16 or f32, not 'u'");
     refused(give(q, "exchange", ""), "--exchange is cycles or memory, not ''");
     assert_int_equal(give(q, "input-type", "f32"), EMU_OK);
-    assert_int_equal(model_request(q)->input_type, 2);
+    assert_int_equal(option_input_type(q), 2);
     assert_int_equal(give(q, "tiles", NULL), EMU_OK);
-    assert_string_equal(q->tiles, "");
+    assert_string_equal(option_tiles(q), "");
     for (size_t i = 0; i < 64; i++)
         assert_int_equal(give(q, "image", "a.jpg"), EMU_OK);
     refused(give(q, "image", "b.jpg"), "more than 64 --image options");
-    assert_int_equal(model_request(q)->image.count, 64);
+    assert_int_equal(option_image(q)->count, 64);
     request_free(q);
 }
 
@@ -177,10 +190,10 @@ static enum emu_status look_known(struct request *q, const struct option_list *c
 static int seen(const struct request *q)
 {
     assert_int_equal(q->argument.count, 1);
-    assert_int_equal(q->define.count, 2);
-    assert_string_equal(q->define.item[0], "m=4");
-    assert_string_equal(q->define.item[1], "steps=6");
-    assert_true(q->steps && q->threads == 3 && !q->machine);
+    assert_int_equal(option_define(q)->count, 2);
+    assert_string_equal(option_define(q)->item[0], "m=4");
+    assert_string_equal(option_define(q)->item[1], "steps=6");
+    assert_true(option_steps(q) && option_threads(q) == 3 && !option_machine(q));
     return 77;
 }
 

@@ -12,6 +12,10 @@
 #include "models/cli/commands_models.h"
 #include "models/sweep/sweep_point.h"
 
+/* What is read of the command line. */
+OPTION_READ(WORD, engine)
+OPTION_READ(TEXT, points)
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { POINTS_TRIED = 8 };
@@ -21,16 +25,14 @@ static struct request *begin_request(char *path)
 {
     const char *name[] = { "softmax" };
     const struct command *c = command_find(front_commands, "sweep");
-    struct model_request *m;
     struct request *q = request_new(c);
     enum emu_status s;
 
     EMU_ASSERT(c && q);
     s = c->look(q, &(struct option_list){ name, 1 });
     EMU_ASSERT(s == EMU_OK);
-    q->engine = 1;
-    m = (struct model_request *)q;
-    m->points = path;
+    q->value[OPTION_WORD_engine].word = 1;
+    q->value[OPTION_TEXT_points].text = path;
     return q;
 }
 

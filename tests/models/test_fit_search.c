@@ -10,6 +10,14 @@
 #include "models/ask/model_request.h"
 #include "models/run/fit_search.h"
 
+/* What is read of the command line. */
+OPTION_READ(FLAG, quiet)
+OPTION_READ(WORD, exchange)
+OPTION_READ(NUMBER, batch)
+OPTION_READ(PART, parameter_memory)
+OPTION_READ(NUMBER, try_for)
+OPTION_READ(WORD, precision)
+
 /* A network: bytes that it needs whatever its batch, for each input, and less for some options. */
 struct formula {
     uint64_t fixed, input, exchange, f16, parameters;
@@ -23,10 +31,10 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
     struct formula *f = ctx;
 
     f->asked++;
-    *need = f->fixed + f->input * (model_request(q)->batch ? model_request(q)->batch : 1) -
-            (program_request(q)->exchange ? f->exchange : 0) -
-            (model_request(q)->parameter_memory > 0 ? f->parameters : 0);
-    if (!model_request(q)->precision)
+    *need = f->fixed + f->input * (option_batch(q) ? option_batch(q) : 1) -
+            (option_exchange(q) ? f->exchange : 0) -
+            (option_parameter_memory(q) > 0 ? f->parameters : 0);
+    if (!option_precision(q))
         *need -= f->f16;
     *fits = *need <= a->mem_bytes;
     return EMU_OK;
@@ -35,22 +43,21 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
 /* What is found for a batch of a network in 640 KiB, elements of 16 KiB. */
 static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t seconds)
 {
-    unsigned char given[OPTION_COUNT] = { [OPTION_try_for] = 1 };
-    struct model_request q = {
-        .q = { .use = f->use ? f->use : THING_NETWORK, .given = given, .quiet = 1 },
-        .batch = batch,
-        .try_for = seconds,
-        .precision = f->f16 != 0
-    };
+    struct request q = { .use = f->use ? f->use : THING_NETWORK };
     struct arch a = *arch_preset("mk2");
     struct fit_findings found;
     int fits;
     struct fit_subject s = {
-        .q = &q.q, .arch = &a, .batch = (uint32_t)batch, .compile = need_of, .ctx = f
+        .q = &q, .arch = &a, .batch = (uint32_t)batch, .compile = need_of, .ctx = f
     };
 
+    q.given[OPTION_try_for] = 1;
+    q.value[OPTION_NUMBER_try_for].number = seconds;
+    q.value[OPTION_FLAG_quiet].flag = 1;
+    q.value[OPTION_NUMBER_batch].number = batch;
+    q.value[OPTION_WORD_precision].word = f->f16 != 0;
     assert_int_equal(arch_set(&a, "sram=640K"), EMU_OK);
-    assert_int_equal(need_of(f, &q.q, &a, &fits, &s.need_bytes), EMU_OK);
+    assert_int_equal(need_of(f, &q, &a, &fits, &s.need_bytes), EMU_OK);
     assert_false(fits);
     f->asked = 0;
     fit_search(&s, &found);

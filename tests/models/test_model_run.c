@@ -30,6 +30,8 @@
 #include "programs/compiler/report/count_text.h"
 #include "tests/fixtures/chip_fixture.h"
 
+OPTION_READ(FLAG, plan)
+
 enum { SIDE = 12, CLASSES = 10 };
 
 struct compiled_net {
@@ -348,9 +350,9 @@ static struct model_answer answer_of(struct compiled_net *r, const struct reques
 static void test_top(void **state)
 {
     struct compiled_net *r = *state;
-    const struct model_request asked = { .q = { .use = USE_RUN } };
+    const struct request asked = { .use = USE_RUN };
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &asked.q, &picture);
+    struct model_answer m = answer_of(r, &asked, &picture);
     const float scores[2 * CLASSES] = { 0, 0, 0, 0, 0, 0,    0, 0,    0,   0,
                                         0, 3, 0, 9, 3, 0.5f, 0, 0.5f, 0.5f };
     uint32_t top[MODEL_TOP];
@@ -373,10 +375,10 @@ static void test_json(void **state)
                                        "assumed",        "published" };
     static const char *const layer_key[] = { "name",     "op",   "cycles", "compute",
                                              "exchange", "sync", "macs",   "max_tile_bytes" };
-    const struct model_request asked = { .q = { .use = USE_RUN } };
+    const struct request asked = { .use = USE_RUN };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &asked.q, &picture);
+    struct model_answer m = answer_of(r, &asked, &picture);
     json_t *o = model_report_json(&m), *memory = json_object_get(o, "memory"), *layer;
     size_t i;
 
@@ -398,14 +400,15 @@ static void test_json(void **state)
 
 static void test_text(void **state)
 {
-    struct model_request asked = { .q = { .use = USE_RUN }, .plan = 1 };
+    struct request asked = { .use = USE_RUN };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &asked.q, &picture);
+    struct model_answer m = answer_of(r, &asked, &picture);
     char *text = NULL;
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
 
+    asked.value[OPTION_FLAG_plan].flag = 1;
     model_report(&m, f);
     fclose(f);
     assert_non_null(strstr(text, "Best classes of made"));
@@ -429,10 +432,10 @@ static double bar_height(const char *svg, const char *title)
 
 static void test_chart(void **state)
 {
-    const struct model_request asked = { .q = { .use = USE_RUN } };
+    const struct request asked = { .use = USE_RUN };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &asked.q, &picture);
+    struct model_answer m = answer_of(r, &asked, &picture);
     uint64_t stem = bill_of(r, "stem")->cycles, block = 0;
     char *svg = NULL, title[64];
     double ratio;
@@ -556,11 +559,11 @@ static void damage_entry(struct compiled_net *r, const struct model_answer *m, u
 /* A run from what was kept gives the same answer, on a machine with another clock, too. */
 static void test_entry(void **state)
 {
-    const struct model_request asked = { .q = { .use = USE_RUN }, .plan = 1 };
+    struct request asked = { .use = USE_RUN };
     const struct session_options o = { .record = 1 };
     struct compiled_net *r = *state;
     const char *picture = "made";
-    struct model_answer m = answer_of(r, &asked.q, &picture), other = m;
+    struct model_answer m = answer_of(r, &asked, &picture), other = m;
     struct op_tensor picture_numbers = picture_of(r->net->graph);
     struct session *session;
     uint64_t input_bytes;
@@ -571,6 +574,7 @@ static void test_entry(void **state)
     uint8_t *data = entry_of(r, &bytes);
     char *a, *b;
 
+    asked.value[OPTION_FLAG_plan].flag = 1;
     must(arch_set(&fast, "clock_mhz=2000"));
     must(net_entry_read(data, bytes, &fast, 0, &e));
     assert_string_equal(e.names, "timm");

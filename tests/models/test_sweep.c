@@ -24,6 +24,13 @@
 #include "models/sweep/sweep_file.h"
 #include "programs/cli/program_request.h"
 
+/* What is read of the command line. */
+OPTION_READ(LIST, set)
+OPTION_READ(WORD, engine)
+OPTION_READ(TEXT, output)
+OPTION_READ(NUMBER, batch)
+OPTION_READ(WORD, depthwise)
+
 static char folder[] = "/tmp/test_sweep_XXXXXX";
 static char path[sizeof(folder) + 16];
 
@@ -51,8 +58,8 @@ static struct request *request_make(const char *what, const char *const *option)
             fail_msg("no option %s", option[0]);
         must(request_store(q, o, option[1]));
     }
-    q->engine = 1;
-    q->output = path;
+    q->value[OPTION_WORD_engine].word = 1;
+    q->value[OPTION_TEXT_output].text = path;
     return q;
 }
 
@@ -129,11 +136,11 @@ static void test_point(void **state)
     (void)state;
     must(sweep_of("efficientnet-b0", option, &q, &s));
     must(sweep_point_new(&s, 3, &p));
-    assert_int_equal(p.model.batch, 3);
-    assert_int_equal(p.model.depthwise, 1);
+    assert_int_equal(option_batch(&p.model), 3);
+    assert_int_equal(option_depthwise(&p.model), 1);
     assert_int_equal(p.arch.mem_bytes, 262144);
     assert_int_equal(p.arch.clock_mhz, 1000);
-    assert_int_equal(q->set.count, 1); /* the sweep's own is as it was */
+    assert_int_equal(option_set(q)->count, 1); /* the sweep's own is as it was */
     sweep_point_free(&s, &p);
     sweep_drop(q, &s);
 }
@@ -445,7 +452,7 @@ static void test_one_question(void **state)
     assert_string_equal(text, "tiles=1472 n=96");
     for (uint32_t i = 0; i < 4; i++) {
         must(sweep_point_new(&s, i, &p));
-        must(program_values(&p.model.q, value));
+        must(program_values(&p.model, value));
         assert_int_equal(value[0], 1024);
         assert_int_equal(value[1], i % 2 ? 96 : 64);
         assert_int_equal(value[2], 48);
@@ -457,7 +464,7 @@ static void test_one_question(void **state)
     assert_true(base[0] < 1024);
     for (uint32_t i = 0; i < 2; i++) {
         must(sweep_point_new(&s, i, &p));
-        must(program_values(&p.model.q, value));
+        must(program_values(&p.model, value));
         assert_memory_equal(value, base, 3 * sizeof(*value));
         sweep_point_free(&s, &p);
     }

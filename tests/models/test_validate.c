@@ -13,12 +13,15 @@
 #include "models/ask/model_request.h"
 #include "models/validate/validate.h"
 
+OPTION_READ(NUMBER, threads)
+
 static double measured(measure_figure *measure)
 {
-    struct model_request m = { .q = { .threads = 2 } };
-    struct validation v = { .q = &m.q };
+    struct request m = { .use = USE_VALIDATE };
+    struct validation v = { .q = &m };
     struct outcome o = { 0 };
 
+    m.value[OPTION_NUMBER_threads].number = 2;
     assert_int_equal(measure(&v, &o), EMU_OK);
     assert_string_equal(o.skipped, "");
     return o.value;
@@ -54,8 +57,8 @@ static void test_skipped(void **state)
 {
     measure_figure *const needy[] = { amp_poplibs_slope, layers_all, batch_b4, training };
     static const char *const needs[] = { "--poplibs DIR", "--all", "--all", "pipelines" };
-    struct model_request m = { .q = { .threads = 0 } };
-    struct validation v = { .q = &m.q };
+    struct request m = { .use = USE_VALIDATE };
+    struct validation v = { .q = &m };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(needy); i++) {
