@@ -101,10 +101,11 @@ struct request {
 /* A source says with OPTION_READ(kind, x) that it reads the option of the row OPTION(x, kind, ...),
  * whichever floor has it, and has its value as option_x(q), its number as OPTION_x. A row that is
  * not there, or is of another kind, does not link. So a row compiles only the tables
- * (models/cli/front_options.c). */
+ * (models/cli/front_options.c). Some need the number alone, hence `unused`. */
 #define OPTION_READ(kind, field)                                                                   \
     extern const unsigned OPTION_##field, OPTION_##kind##_##field;                                 \
-    static inline OPTION_TYPE_##kind option_##field(const struct request *q)                       \
+    __attribute__((unused)) static inline OPTION_TYPE_##kind option_##field(                       \
+        const struct request *q)                                                                   \
     {                                                                                              \
         return OPTION_OF_##kind(q, OPTION_##kind##_##field);                                       \
     }
