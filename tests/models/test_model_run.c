@@ -610,8 +610,9 @@ static int vary(struct arch *a, size_t field)
     const uint64_t value[] = { now + 4, now + 1, now / 2, now * 2 };
     char text[100];
 
-    if (d->type == ARCH_TYPE_text) {
-        snprintf(text, sizeof(text), "%s=other", d->name);
+    if (d->type == ARCH_TYPE_text || d->type == ARCH_TYPE_rails) {
+        snprintf(text, sizeof(text), "%s=%s", d->name,
+                 d->type == ARCH_TYPE_text ? "other" : "mesh");
         return arch_set(a, text) == EMU_OK;
     }
     for (size_t i = 0; i < EMU_COUNT_OF(value); i++) {
