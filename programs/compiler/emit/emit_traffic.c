@@ -237,8 +237,8 @@ static int by_sender(const void *a, const void *b)
 /* Sorts the pairs of a tile and adds up those of one sender. */
 static void add_up(struct traffic_scratch *r, size_t first)
 {
-    struct exchange_pair *p = r->pair.at + first;
     size_t n = r->pair.count - first, kept = 0;
+    struct exchange_pair *p = n ? r->pair.at + first : NULL;
     int sorted = 1;
 
     for (size_t i = 1; i < n; i++)

@@ -497,7 +497,7 @@ uint32_t view_reshape(struct graph *g, uint32_t view, unsigned rank, const uint3
     struct draft d;
     uint32_t made;
 
-    if (v.rank == rank && !memcmp(v.shape, shape, rank * sizeof(*shape)))
+    if (v.rank == rank && (!rank || !memcmp(v.shape, shape, rank * sizeof(*shape))))
         return view;
     if (v.kind == VIEW_RESHAPE)
         return view_reshape(g, v.part[0], rank, shape);
@@ -505,7 +505,8 @@ uint32_t view_reshape(struct graph *g, uint32_t view, unsigned rank, const uint3
         return made;
     draft_of(g, view, &d);
     d.v.rank = (uint8_t)rank;
-    memcpy(d.shape, shape, rank * sizeof(*shape));
+    if (rank) /* else shape may be NULL */
+        memcpy(d.shape, shape, rank * sizeof(*shape));
     if (v.kind != VIEW_BLOCK || (v.elements && !reshape_strides(&v, rank, shape, d.stride))) {
         d.v.kind = VIEW_RESHAPE;
         d.v.parts = 1;
