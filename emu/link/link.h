@@ -42,13 +42,6 @@ struct link_numbers {
 /* Those of a machine (docs/timing.md 9). */
 struct link_numbers link_numbers_of(const struct arch *a);
 
-/* The payload rate of `links` links of mbytes_per_s (1,000,000 bytes) each way, of which
- * payload_permille is payload, in cycles of clock_mhz. */
-link_rate link_rate_of(uint32_t links, uint32_t mbytes_per_s, uint32_t payload_permille,
-                       uint32_t clock_mhz);
-/* The cycles of ns, rounded up. */
-uint32_t link_cycles_of(uint32_t ns, uint32_t clock_mhz);
-
 /* What a packet passes: all links of one place in one direction, or a bundle of tiles. */
 enum link_kind {
     LINK_PAIR,

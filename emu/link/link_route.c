@@ -7,21 +7,12 @@
 /* The quotient of two products that do not fit 64 bits. */
 __extension__ typedef unsigned __int128 wide;
 
-link_rate link_rate_of(uint32_t links, uint32_t mbytes_per_s, uint32_t payload_permille,
-                       uint32_t clock_mhz)
+/* The payload rate of links of mbytes_per_s (1,000,000 bytes) each way. */
+static link_rate rate_of(const struct arch *a, uint32_t links, uint32_t mbytes_per_s)
 {
-    return (link_rate)(((wide)links * mbytes_per_s * payload_permille << LINK_RATE_SHIFT) /
-                       ((wide)1000 * clock_mhz));
-}
+    wide payload = (wide)links * mbytes_per_s * arch_link_payload_permille(a);
 
-uint32_t link_cycles_of(uint32_t ns, uint32_t clock_mhz)
-{
-    return (uint32_t)(((uint64_t)ns * clock_mhz + 999) / 1000);
-}
-
-static link_rate machine_rate(const struct arch *a, uint32_t links, uint32_t mbytes_per_s)
-{
-    return link_rate_of(links, mbytes_per_s, arch_link_payload_permille(a), a->clock_mhz);
+    return (link_rate)((payload << LINK_RATE_SHIFT) / ((wide)1000 * a->clock_mhz));
 }
 
 struct link_numbers link_numbers_of(const struct arch *a)
@@ -34,15 +25,15 @@ struct link_numbers link_numbers_of(const struct arch *a)
                               .tiles = a->tiles,
                               .bundles = arch_link_bundles(a) };
 
-    n.pair = machine_rate(a, arch_links_pair(a), mbytes);
-    n.cross = machine_rate(a, arch_links_cross(a), mbytes);
-    n.up = machine_rate(a, arch_links_up(a), mbytes);
-    n.down = machine_rate(a, arch_links_down(a), mbytes);
-    n.gateway = machine_rate(a, arch_gateway_links(a), arch_gateway_mbytes_per_s(a));
+    n.pair = rate_of(a, arch_links_pair(a), mbytes);
+    n.cross = rate_of(a, arch_links_cross(a), mbytes);
+    n.up = rate_of(a, arch_links_up(a), mbytes);
+    n.down = rate_of(a, arch_links_down(a), mbytes);
+    n.gateway = rate_of(a, arch_gateway_links(a), arch_gateway_mbytes_per_s(a));
     n.bundle = ((link_rate)arch_exchange_bytes(a) << LINK_RATE_SHIFT) * words /
                (words + arch_link_header_words(a));
-    n.latency = link_cycles_of(arch_link_latency_ns(a), a->clock_mhz);
-    n.gateway_latency = link_cycles_of(arch_gateway_latency_ns(a), a->clock_mhz);
+    n.latency = (uint32_t)arch_cycles_from_ns(a, arch_link_latency_ns(a));
+    n.gateway_latency = (uint32_t)arch_cycles_from_ns(a, arch_gateway_latency_ns(a));
     return n;
 }
 
