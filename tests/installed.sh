@@ -49,7 +49,8 @@ fi
 # Both libraries export what the headers declare, and nothing else.
 echo '#include <superstep.h>' | ${CC:-cc} $(pkg-config --cflags superstep) -E -x c - |
     awk -v root="$to/usr/include" -f models/api/declared_names.awk | sort >"$to/declared"
-grep -qx graph_compile "$to/declared" || bad "no declarations in superstep.h"
+grep -qx ss_graph_compile "$to/declared" || bad "no declarations in superstep.h"
+! grep -v "^ss_" "$to/declared" || bad "names of superstep.h that do not begin with ss_"
 nm -D --defined-only "$to/usr/lib/libsuperstep.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$to/shared"
 nm -g --defined-only "$to/usr/lib/libsuperstep.a" | awk 'NF == 3 { print $3 }' | sort >"$to/static"
 for library in shared static; do

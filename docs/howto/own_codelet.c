@@ -27,37 +27,37 @@ static void add_cube(struct graph *g, const char *file)
         "cube", &file, 1, CODELET_MULTI, field, 3, 0, meaning_of_cube
     };
 
-    graph_add_codelet(g, &cube);
+    ss_graph_add_codelet(g, &cube);
 }
 
 static struct tensor vector_of(struct graph *g, const char *name)
 {
     const uint32_t n = N;
-    struct tensor t = graph_variable(g, ELEM_U32, 1, &n, name);
+    struct tensor t = ss_graph_variable(g, ELEM_U32, 1, &n, name);
 
-    graph_map_linear(g, t, 1, 8, 0, graph_arch(g)->tiles);
-    graph_keep(g, t);
+    ss_graph_map_linear(g, t, 1, 8, 0, ss_graph_arch(g)->tiles);
+    ss_graph_keep(g, t);
     return t;
 }
 
 /* A vertex on each tile, for the elements that lie there. */
 static void cube_of(struct graph *g, struct tensor x, struct tensor y)
 {
-    const uint32_t set = graph_compute_set(g, "cubes");
+    const uint32_t set = ss_graph_compute_set(g, "cubes");
     struct tile_run *run = NULL;
     size_t runs = 0;
 
-    if (graph_tile_runs(g, x, &run, &runs) != EMU_OK)
+    if (ss_graph_tile_runs(g, x, &run, &runs) != EMU_OK)
         return;
     for (size_t i = 0; i < runs; i++) {
         const uint32_t begin = (uint32_t)run[i].begin, end = (uint32_t)run[i].end;
-        const uint32_t v = graph_vertex(g, set, "cube", run[i].tile);
+        const uint32_t v = ss_graph_vertex(g, set, "cube", run[i].tile);
 
-        vertex_connect(g, v, "x", tensor_slice(g, x, 0, begin, end));
-        vertex_connect(g, v, "y", tensor_slice(g, y, 0, begin, end));
+        ss_vertex_connect(g, v, "x", ss_tensor_slice(g, x, 0, begin, end));
+        ss_vertex_connect(g, v, "y", ss_tensor_slice(g, y, 0, begin, end));
     }
-    emu_free(run);
-    graph_set_program(g, program_execute(g, set));
+    ss_free(run);
+    ss_graph_set_program(g, ss_program_execute(g, set));
 }
 
 /* On the machine. */
@@ -66,19 +66,19 @@ static enum emu_status run(struct graph *g, struct tensor tx, const uint32_t *x,
 {
     struct compiled *c = NULL;
     struct session *s = NULL;
-    enum emu_status st = graph_compile(g, NULL, &c);
+    enum emu_status st = ss_graph_compile(g, NULL, &c);
 
     if (st == EMU_OK)
-        st = session_new(c, NULL, &s);
+        st = ss_session_new(c, NULL, &s);
     if (st == EMU_OK)
-        st = session_write(s, tx, x);
+        st = ss_session_write(s, tx, x);
     if (st == EMU_OK)
-        st = session_run(s);
+        st = ss_session_run(s);
     if (st == EMU_OK)
-        st = session_read(s, ty, y);
-    *cycles = st == EMU_OK ? session_cycles(s) : 0;
-    session_free(s);
-    compiled_free(c);
+        st = ss_session_read(s, ty, y);
+    *cycles = st == EMU_OK ? ss_session_cycles(s) : 0;
+    ss_session_free(s);
+    ss_compiled_free(c);
     return st;
 }
 
@@ -87,15 +87,15 @@ static enum emu_status interpret(struct graph *g, struct tensor tx, const uint32
                                  struct tensor ty, uint32_t *y)
 {
     struct interpreter *p = NULL;
-    enum emu_status st = interpreter_new(g, &p);
+    enum emu_status st = ss_interpreter_new(g, &p);
 
     if (st == EMU_OK)
-        st = interpreter_write(p, tx, x);
+        st = ss_interpreter_write(p, tx, x);
     if (st == EMU_OK)
-        st = interpreter_run(p, 100);
+        st = ss_interpreter_run(p, 100);
     if (st == EMU_OK)
-        st = interpreter_read(p, ty, y);
-    interpreter_free(p);
+        st = ss_interpreter_read(p, ty, y);
+    ss_interpreter_free(p);
     return st;
 }
 
@@ -130,11 +130,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: own_codelet FILE\n");
         return 1;
     }
-    st = graph_new(arch_preset("toy16"), &kernel_library, &g);
+    st = ss_graph_new(ss_arch_preset("toy16"), &ss_kernel_library, &g);
     if (st == EMU_OK)
         st = compare(g, argv[1]);
     if (st != EMU_OK)
-        fprintf(stderr, "%s\n", emu_error());
-    graph_free(g);
+        fprintf(stderr, "%s\n", ss_error());
+    ss_graph_free(g);
     return st != EMU_OK;
 }

@@ -5,7 +5,7 @@
 
 static int failed(struct ss_network *n)
 {
-    fprintf(stderr, "%s\n", emu_error());
+    fprintf(stderr, "%s\n", ss_error());
     ss_network_close(n);
     return 1;
 }

@@ -4,14 +4,14 @@
 static enum emu_status build(struct graph *g, const uint64_t *value, void **state)
 {
     const uint32_t n = (uint32_t)value[0];
-    const struct program steps = program_sequence(g);
-    const struct tensor x = graph_variable(g, ELEM_F32, 1, &n, "x");
+    const struct program steps = ss_program_sequence(g);
+    const struct tensor x = ss_graph_variable(g, ELEM_F32, 1, &n, "x");
 
     (void)state;
-    graph_map_linear(g, x, 2, 8, 0, graph_arch(g)->tiles);
-    op_fill(g, steps, x, 1, "ones");
-    graph_keep(g, op_binary(g, steps, BINARY_ADD, x, x, "twice"));
-    graph_set_program(g, steps);
+    ss_graph_map_linear(g, x, 2, 8, 0, ss_graph_arch(g)->tiles);
+    ss_op_fill(g, steps, x, 1, "ones");
+    ss_graph_keep(g, ss_op_binary(g, steps, BINARY_ADD, x, x, "twice"));
+    ss_graph_set_program(g, steps);
     return EMU_OK;
 }
 
@@ -22,5 +22,5 @@ int main(int argc, char **argv)
         .name = "own_program", .text = "twice a vector", .param = &n, .params = 1, .build = build
     };
 
-    return program_main(argc, argv, &own);
+    return ss_program_main(argc, argv, &own);
 }

@@ -7,7 +7,7 @@
 
 #include "emu/base/nearest.h"
 
-/* Of arch_title(), each at most 50 bytes: a field's name and a number. */
+/* Of ss_arch_title(), each at most 50 bytes: a field's name and a number. */
 enum { TITLE_FIELDS = 3 };
 enum { MARK_H = 'H', MARK_M = 'M', MARK_A = 'A' };
 enum column { COLUMN_mk1, COLUMN_mk2, COLUMN_bow, COLUMN_c600, COLUMN_toy };
@@ -137,7 +137,7 @@ static const struct {
     [ARCH_TYPE_rails] = { rail_names, ARCH_RAIL_COUNT },
 };
 
-const struct arch *arch_preset(const char *name)
+const struct arch *ss_arch_preset(const char *name)
 {
     for (size_t i = 0; name && i < EMU_COUNT_OF(presets); i++)
         if (strcmp(presets[i].name, name) == 0)
@@ -145,27 +145,27 @@ const struct arch *arch_preset(const char *name)
     return NULL;
 }
 
-size_t arch_preset_count(void)
+size_t ss_arch_preset_count(void)
 {
     return EMU_COUNT_OF(presets);
 }
 
-const char *arch_preset_name(size_t i)
+const char *ss_arch_preset_name(size_t i)
 {
     return i < EMU_COUNT_OF(presets) ? presets[i].name : NULL;
 }
 
-size_t arch_field_count(void)
+size_t ss_arch_field_count(void)
 {
     return ARCH_FIELD_COUNT;
 }
 
-const struct arch_field *arch_field_at(size_t i)
+const struct arch_field *ss_arch_field_at(size_t i)
 {
     return i < ARCH_FIELD_COUNT ? &fields[i] : NULL;
 }
 
-const struct arch_field *arch_field_find(const char *name)
+const struct arch_field *ss_arch_field_find(const char *name)
 {
     for (size_t i = 0; name && i < ARCH_FIELD_COUNT; i++)
         if (strcmp(fields[i].name, name) == 0)
@@ -187,7 +187,7 @@ int arch_type_is_written(enum arch_type type)
     return type == ARCH_TYPE_text || words_of(type, &words) != NULL;
 }
 
-const char *arch_field_nearest(const char *name)
+const char *ss_arch_field_nearest(const char *name)
 {
     size_t length = name ? strlen(name) : 0, best = SIZE_MAX;
     const char *nearest = NULL;
@@ -209,7 +209,7 @@ const char *arch_field_nearest(const char *name)
 
 void arch_suggest(const char *unknown, char *out, size_t bytes)
 {
-    const char *nearest = arch_field_nearest(unknown);
+    const char *nearest = ss_arch_field_nearest(unknown);
 
     out[0] = '\0';
     if (nearest)
@@ -221,7 +221,7 @@ static const void *field_pointer(const struct arch *a, size_t i)
     return (const char *)a + fields[i].offset;
 }
 
-uint64_t arch_field_number(const struct arch *a, size_t i)
+uint64_t ss_arch_field_number(const struct arch *a, size_t i)
 {
     uint64_t v64 = 0;
     uint32_t v32 = 0;
@@ -235,9 +235,9 @@ uint64_t arch_field_number(const struct arch *a, size_t i)
     return v64 + v32;
 }
 
-void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
+void ss_arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
 {
-    uint64_t v = arch_field_number(a, i);
+    uint64_t v = ss_arch_field_number(a, i);
     uint32_t words;
 
     if (!a || i >= ARCH_FIELD_COUNT) {
@@ -267,10 +267,10 @@ static int field_same(const struct arch *a, const struct arch *b, size_t i)
 {
     if (fields[i].type == ARCH_TYPE_text)
         return strcmp(field_pointer(a, i), field_pointer(b, i)) == 0;
-    return arch_field_number(a, i) == arch_field_number(b, i);
+    return ss_arch_field_number(a, i) == ss_arch_field_number(b, i);
 }
 
-int arch_equal(const struct arch *a, const struct arch *b)
+int ss_arch_equal(const struct arch *a, const struct arch *b)
 {
     if (!a || !b || strcmp(a->base, b->base) != 0)
         return a == b;
@@ -280,7 +280,7 @@ int arch_equal(const struct arch *a, const struct arch *b)
     return 1;
 }
 
-int arch_compiles_equal(const struct arch *a, const struct arch *b)
+int ss_arch_compiles_equal(const struct arch *a, const struct arch *b)
 {
     if (!a || !b)
         return a == b;
@@ -290,9 +290,9 @@ int arch_compiles_equal(const struct arch *a, const struct arch *b)
     return 1;
 }
 
-char arch_field_mark(const struct arch *a, size_t i)
+char ss_arch_field_mark(const struct arch *a, size_t i)
 {
-    const struct arch *base = a ? arch_preset(a->base) : NULL;
+    const struct arch *base = a ? ss_arch_preset(a->base) : NULL;
     size_t column = base ? (size_t)(base - presets) : COLUMN_toy;
 
     if (!a || i >= ARCH_FIELD_COUNT)
@@ -311,14 +311,14 @@ char arch_field_mark(const struct arch *a, size_t i)
 
 int arch_field_changed(const struct arch *a, size_t i)
 {
-    const struct arch *base = arch_preset(a->base);
+    const struct arch *base = ss_arch_preset(a->base);
 
     return base && !field_same(a, base, i);
 }
 
-struct arch_title arch_title(const struct arch *a)
+struct arch_title ss_arch_title(const struct arch *a)
 {
-    const struct arch *base = a ? arch_preset(a->base) : NULL;
+    const struct arch *base = a ? ss_arch_preset(a->base) : NULL;
     struct arch_title t;
     char value[ARCH_TEXT_MAX];
     unsigned changed = 0;
@@ -330,7 +330,7 @@ struct arch_title arch_title(const struct arch *a)
         if (fields[i].type == ARCH_TYPE_text || !arch_field_changed(a, i) ||
             changed++ >= TITLE_FIELDS)
             continue;
-        arch_field_text(a, i, value, sizeof(value));
+        ss_arch_field_text(a, i, value, sizeof(value));
         n += (size_t)snprintf(t.at + n, sizeof(t.at) - n, "%s%s=%s", changed > 1 ? ", " : " with ",
                               fields[i].name, value);
     }
@@ -482,7 +482,7 @@ static enum emu_status set_sram(struct arch *a, const char *text)
     return EMU_OK;
 }
 
-enum emu_status arch_set(struct arch *a, const char *field_equals_value)
+enum emu_status ss_arch_set(struct arch *a, const char *field_equals_value)
 {
     const char *equals = field_equals_value ? strchr(field_equals_value, '=') : NULL, *value;
     char name[ARCH_TEXT_MAX], hint[ARCH_TEXT_MAX + 32], expected[160];
@@ -492,8 +492,9 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value)
     int bad;
 
     if (!a)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     if (!equals)
         return FAIL(BAD_MACHINE, "--set '%.80s': expected field=value",
                     field_equals_value ? field_equals_value : "");
@@ -505,7 +506,7 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value)
     value = equals + 1;
     if (!strcmp(name, "sram"))
         return set_sram(a, value);
-    f = arch_field_find(name);
+    f = ss_arch_field_find(name);
     if (!f) {
         arch_suggest(name, hint, sizeof(hint));
         return FAIL(BAD_MACHINE, "--set: unknown field '%s'%s", name, hint);
@@ -538,23 +539,23 @@ static void print_field(const struct arch *a, const struct arch *base, size_t i,
 {
     char value[ARCH_TEXT_MAX], was[ARCH_TEXT_MAX];
 
-    arch_field_text(a, i, value, sizeof(value));
+    ss_arch_field_text(a, i, value, sizeof(value));
     fprintf(out, "%-24s  %-17s  %-12s  %c  %s%s [%s]", fields[i].name, value, fields[i].unit,
-            arch_field_mark(a, i), fields[i].doc, limit_of(&fields[i]), fields[i].source);
+            ss_arch_field_mark(a, i), fields[i].doc, limit_of(&fields[i]), fields[i].source);
     if (arch_field_changed(a, i)) {
-        arch_field_text(base, i, was, sizeof(was));
+        ss_arch_field_text(base, i, was, sizeof(was));
         fprintf(out, " (%s: %s)", base->name, was);
     }
     fputc('\n', out);
 }
 
-void arch_print(const struct arch *a, FILE *f)
+void ss_arch_print(const struct arch *a, FILE *f)
 {
     const struct arch *base;
 
     if (!a)
         return;
-    base = arch_preset(a->base);
+    base = ss_arch_preset(a->base);
     fprintf(f, "%-24s  %-17s  %-12s  -  the preset this machine was made from\n", "base", a->base,
             "-");
 #define GROUP(title) fputs("# " title "\n", f);
@@ -563,13 +564,13 @@ void arch_print(const struct arch *a, FILE *f)
 #include "emu/arch/arch_fields.def"
 #undef FIELD
     fputs("# Derived, one chip\n", f);
-    fprintf(f, "# %-22s  %-17" PRIu64 "  op/s\n", "f16_ops_per_s", arch_f16_ops_per_s(a));
-    fprintf(f, "# %-22s  %-17" PRIu64 "  op/s\n", "f32_ops_per_s", arch_f32_ops_per_s(a));
-    fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "mem_bytes_per_s", arch_mem_bytes_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  op/s\n", "f16_ops_per_s", ss_arch_f16_ops_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  op/s\n", "f32_ops_per_s", ss_arch_f32_ops_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "mem_bytes_per_s", ss_arch_mem_bytes_per_s(a));
     fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "exchange_bytes_per_s",
-            arch_exchange_bytes_per_s(a));
+            ss_arch_exchange_bytes_per_s(a));
     fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s, all links, both ways\n", "link_bytes_per_s",
-            arch_link_bytes_per_s(a));
+            ss_arch_link_bytes_per_s(a));
     fputs(
         "# Marks: H read in vendor code, vendor page or hardware log; M marketing, third party or "
         "derived; A assumed, or set here\n",
@@ -581,32 +582,32 @@ static uint64_t per_second(const struct arch *a, uint64_t per_tile_and_cycle)
     return (uint64_t)a->tiles * a->clock_mhz * 1000000u * per_tile_and_cycle;
 }
 
-uint32_t arch_loader_base(const struct arch *a)
+uint32_t ss_arch_loader_base(const struct arch *a)
 {
     return a->mem_base + arch_loader_head_bytes(a);
 }
 
-uint64_t arch_f16_ops_per_s(const struct arch *a)
+uint64_t ss_arch_f16_ops_per_s(const struct arch *a)
 {
     return a ? per_second(a, 2u * arch_f16_macs_f16(a)) : 0;
 }
 
-uint64_t arch_f32_ops_per_s(const struct arch *a)
+uint64_t ss_arch_f32_ops_per_s(const struct arch *a)
 {
     return a ? per_second(a, 2u * arch_f32_macs(a)) : 0;
 }
 
-uint64_t arch_mem_bytes_per_s(const struct arch *a)
+uint64_t ss_arch_mem_bytes_per_s(const struct arch *a)
 {
     return a ? per_second(a, arch_mem_peak_bytes(a)) : 0;
 }
 
-uint64_t arch_exchange_bytes_per_s(const struct arch *a)
+uint64_t ss_arch_exchange_bytes_per_s(const struct arch *a)
 {
     return a ? per_second(a, arch_exchange_bytes(a)) : 0;
 }
 
-uint64_t arch_link_bytes_per_s(const struct arch *a)
+uint64_t ss_arch_link_bytes_per_s(const struct arch *a)
 {
     uint64_t links = 0;
 
@@ -616,7 +617,7 @@ uint64_t arch_link_bytes_per_s(const struct arch *a)
     return a ? 2 * links * arch_link_mbytes_per_s(a) * 1000000 : 0;
 }
 
-uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns)
+uint64_t ss_arch_cycles_from_ns(const struct arch *a, uint64_t ns)
 {
     if (!a)
         return 0;
@@ -624,7 +625,7 @@ uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns)
 }
 
 /* bytes / (rate MB/s) seconds x clock MHz: the millions cancel. */
-uint64_t arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s)
+uint64_t ss_arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s)
 {
     uint64_t whole, rest;
 

@@ -82,23 +82,23 @@ struct arch_field {
     uint64_t min, max;
 };
 
-/* Built-in machines, in the order mk1, mk2, bow, c600, toy4, toy16, toy64. arch_preset gives NULL
- * for an unknown name. */
-const struct arch *arch_preset(const char *name);
-size_t arch_preset_count(void);
-const char *arch_preset_name(size_t i); /* i < arch_preset_count() */
+/* Built-in machines, in the order mk1, mk2, bow, c600, toy4, toy16, toy64. ss_arch_preset gives
+ * NULL for an unknown name. */
+const struct arch *ss_arch_preset(const char *name);
+size_t ss_arch_preset_count(void);
+const char *ss_arch_preset_name(size_t i); /* i < ss_arch_preset_count() */
 
-size_t arch_field_count(void);
-const struct arch_field *arch_field_at(size_t i);           /* i < arch_field_count(), file order */
-const struct arch_field *arch_field_find(const char *name); /* NULL if unknown */
-const char *arch_field_nearest(const char *name);           /* a field spelled like it, or NULL */
-uint64_t arch_field_number(const struct arch *a, size_t i); /* value of a field; 0 for texts */
-void arch_field_text(const struct arch *a, size_t i, char *out,
-                     size_t bytes); /* as --set would read it */
+size_t ss_arch_field_count(void);
+const struct arch_field *ss_arch_field_at(size_t i); /* i < ss_arch_field_count(), file order */
+const struct arch_field *ss_arch_field_find(const char *name); /* NULL if unknown */
+const char *ss_arch_field_nearest(const char *name); /* a field spelled like it, or NULL */
+uint64_t ss_arch_field_number(const struct arch *a, size_t i); /* value of a field; 0 for texts */
+void ss_arch_field_text(const struct arch *a, size_t i, char *out,
+                        size_t bytes); /* as --set would read it */
 
 /* Certainty of a value in force: 'H', 'M' or 'A' as recorded for the preset; 'A' where it differs
  * from the preset. */
-char arch_field_mark(const struct arch *a, size_t i);
+char ss_arch_field_mark(const struct arch *a, size_t i);
 
 /* What reports call a machine: "mk2", or where values differ from the preset that it was made from
  * "mk2 with tiles=128, sync_chip_cycles=60"; after three of them how many more do. A machine file
@@ -107,70 +107,71 @@ enum { ARCH_TITLE_MAX = 256 };
 struct arch_title {
     char at[ARCH_TITLE_MAX];
 };
-struct arch_title arch_title(const struct arch *a);
+struct arch_title ss_arch_title(const struct arch *a);
 
 /* The same for programs: "field=value", as --set reads it, of every value that differs from the
  * preset. A new array of jansson; NULL when out of memory. */
-struct json_t *arch_changes(const struct arch *a);
+struct json_t *ss_arch_changes(const struct arch *a);
 
 /* Reads a machine file.
  *
  * out     written only on EMU_OK
  * Errors  EMU_IO           the file cannot be read
  *         EMU_BAD_FILE     syntax, duplicate or unknown key, wrong type, value out of range,
- *                          impossible combination; emu_error() is "file: field: expected ...",
+ *                          impossible combination; ss_error() is "file: field: expected ...",
  *                          of a syntax error "file:line:column: ..."
  *         EMU_NO_MEMORY
  */
-enum emu_status arch_load_file(const char *path, struct arch *out) EMU_MUST_CHECK;
+enum emu_status ss_arch_load_file(const char *path, struct arch *out) EMU_MUST_CHECK;
 
 /* The same from n bytes of text; file names it in messages. */
-enum emu_status arch_load_text(const char *text, size_t n, const char *file,
-                               struct arch *out) EMU_MUST_CHECK;
+enum emu_status ss_arch_load_text(const char *text, size_t n, const char *file,
+                                  struct arch *out) EMU_MUST_CHECK;
 
 /* What --machine takes: the name of a preset, else a machine file. */
-enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *out) EMU_MUST_CHECK;
+enum emu_status ss_arch_from_name_or_file(const char *name_or_path,
+                                          struct arch *out) EMU_MUST_CHECK;
 
 /* Sets one field from text: "tiles=736", "mem_base=0x4c000", "mem_bytes=960Ki" (also Mi, Gi; K, M
  * and G are the same), "exchange_kind=flat". "sram=256K" sets mem_bytes, and region0_bytes so that
  * its share of the memory stays, as far as interleaved elements allow.
  *
  * Setting more tiles than the rows hold makes the rows longer, and moves the host and null sources
- * after the physical tiles. Only the limits of the field itself are checked: call arch_check()
- * after the last arch_set(). Errors: EMU_BAD_MACHINE; a is then unchanged. */
-enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUST_CHECK;
+ * after the physical tiles. Only the limits of the field itself are checked: call ss_arch_check()
+ * after the last ss_arch_set(). Errors: EMU_BAD_MACHINE; a is then unchanged. */
+enum emu_status ss_arch_set(struct arch *a, const char *field_equals_value) EMU_MUST_CHECK;
 
-/* Returns EMU_BAD_MACHINE for values out of range and impossible combinations; emu_error() names
+/* Returns EMU_BAD_MACHINE for values out of range and impossible combinations; ss_error() names
  * the field, the reason and, where there are some nearby, the nearest values that are possible. */
-enum emu_status arch_check(const struct arch *a) EMU_MUST_CHECK;
+enum emu_status ss_arch_check(const struct arch *a) EMU_MUST_CHECK;
 
 /* Address of the first byte that the loader of programs fills: compiled code begins there. */
-uint32_t arch_loader_base(const struct arch *a);
+uint32_t ss_arch_loader_base(const struct arch *a);
 
 /* Whether all fields and the base are equal. */
-int arch_equal(const struct arch *a, const struct arch *b);
+int ss_arch_equal(const struct arch *a, const struct arch *b);
 /* Whether all fields that compiling reads are equal: then both run the same images. */
-int arch_compiles_equal(const struct arch *a, const struct arch *b);
+int ss_arch_compiles_equal(const struct arch *a, const struct arch *b);
 
 /* Writes one line per field: name, value, unit, mark, meaning [source]; "(mk2: 1472)" where it
  * differs from the preset. Headings and derived figures start with '#'. */
-void arch_print(const struct arch *a, FILE *f);
+void ss_arch_print(const struct arch *a, FILE *f);
 
-/* The machine as a JSON machine file with every field; reading it gives an arch_equal machine.
- * Owned by the caller, free it with emu_free(); NULL when out of memory. */
-char *arch_to_json(const struct arch *a);
+/* The machine as a JSON machine file with every field; reading it gives an ss_arch_equal machine.
+ * Owned by the caller, free it with ss_free(); NULL when out of memory. */
+char *ss_arch_to_json(const struct arch *a);
 
 /* Derived peaks of one chip, per second. A multiply-add counts as two operations. */
-uint64_t arch_f16_ops_per_s(const struct arch *a); /* f16 partial sums */
-uint64_t arch_f32_ops_per_s(const struct arch *a);
-uint64_t arch_mem_bytes_per_s(const struct arch *a);      /* loads and stores of all tiles */
-uint64_t arch_exchange_bytes_per_s(const struct arch *a); /* received by all tiles */
-uint64_t arch_link_bytes_per_s(const struct arch *a);     /* all links of a chip, both ways */
+uint64_t ss_arch_f16_ops_per_s(const struct arch *a); /* f16 partial sums */
+uint64_t ss_arch_f32_ops_per_s(const struct arch *a);
+uint64_t ss_arch_mem_bytes_per_s(const struct arch *a);      /* loads and stores of all tiles */
+uint64_t ss_arch_exchange_bytes_per_s(const struct arch *a); /* received by all tiles */
+uint64_t ss_arch_link_bytes_per_s(const struct arch *a);     /* all links of a chip, both ways */
 
 /* Tile cycles of a duration, and of bytes at a rate in MB/s (at least 1), rounded up. Exact below
  * 2^50 ns or bytes. */
-uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns);
-uint64_t arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s);
+uint64_t ss_arch_cycles_from_ns(const struct arch *a, uint64_t ns);
+uint64_t ss_arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s);
 
 SUPERSTEP_API_END
 

@@ -33,21 +33,21 @@ static int find_limit(const struct arch *a, struct arch_problem *p)
 {
     char value[ARCH_TEXT_MAX], expected[160];
 
-    if (!arch_preset(a->base)) {
+    if (!ss_arch_preset(a->base)) {
         p->field = p->other = ARCH_FIELD_name;
         snprintf(p->why, sizeof(p->why), "base '%.40s' is not a built-in machine", a->base);
         return 1;
     }
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        const struct arch_field *f = arch_field_at(i);
-        uint64_t v = arch_field_number(a, i);
+        const struct arch_field *f = ss_arch_field_at(i);
+        uint64_t v = ss_arch_field_number(a, i);
 
         if (f->type == ARCH_TYPE_text)
             v = strlen((const char *)a + f->offset);
         if (v >= f->min && v <= f->max)
             continue;
         arch_field_expected(i, expected, sizeof(expected));
-        arch_field_text(a, i, value, sizeof(value));
+        ss_arch_field_text(a, i, value, sizeof(value));
         return problem(p, (enum arch_field_id)i, (enum arch_field_id)i, "expected %s, got %s",
                        expected, value);
     }
@@ -205,7 +205,7 @@ static int is_possible(const struct arch *a, size_t field, uint64_t value)
 /* The nearest possible value on one side of what the field has. */
 static int find_near(const struct arch *a, size_t field, int up, uint64_t *out)
 {
-    uint64_t now = arch_field_number(a, field), page = now / NEAR_PAGE * NEAR_PAGE;
+    uint64_t now = ss_arch_field_number(a, field), page = now / NEAR_PAGE * NEAR_PAGE;
 
     for (uint64_t step = 1; step <= NEAR_STEPS; step++) {
         *out = up ? now + step : now - step;
@@ -228,16 +228,16 @@ static int add_nearest(const struct arch *a, size_t field, struct arch_problem *
     uint64_t value[2];
     int found[2];
 
-    if (arch_type_is_written(arch_field_at(field)->type))
+    if (arch_type_is_written(ss_arch_field_at(field)->type))
         return 0;
     for (int up = 0; up < 2; up++)
         found[up] = find_near(a, field, up, &value[up]);
     if (found[0] && found[1])
         snprintf(p->why + n, sizeof(p->why) - n, "; nearest: %s %" PRIu64 " or %" PRIu64,
-                 arch_field_at(field)->name, value[0], value[1]);
+                 ss_arch_field_at(field)->name, value[0], value[1]);
     else if (found[0] || found[1])
         snprintf(p->why + n, sizeof(p->why) - n, "; nearest: %s %" PRIu64,
-                 arch_field_at(field)->name, value[found[1]]);
+                 ss_arch_field_at(field)->name, value[found[1]]);
     return found[0] || found[1];
 }
 
@@ -250,15 +250,16 @@ int arch_find_problem(const struct arch *a, struct arch_problem *p)
     return 1;
 }
 
-enum emu_status arch_check(const struct arch *a)
+enum emu_status ss_arch_check(const struct arch *a)
 {
     struct arch_problem p;
 
     if (!a)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     if (arch_find_problem(a, &p))
-        return FAIL(BAD_MACHINE, "machine %s: %s: %s", a->name, arch_field_at(p.field)->name,
+        return FAIL(BAD_MACHINE, "machine %s: %s: %s", a->name, ss_arch_field_at(p.field)->name,
                     p.why);
     return EMU_OK;
 }

@@ -10,7 +10,7 @@
 
 static int store_json(struct arch *a, size_t field, const json_t *v)
 {
-    enum arch_type type = arch_field_at(field)->type;
+    enum arch_type type = ss_arch_field_at(field)->type;
     uint64_t number;
 
     if (arch_type_is_written(type))
@@ -42,7 +42,7 @@ static int is_former(const char *key)
 static enum emu_status read_field(const struct json_reader *r, const char *key, const json_t *value)
 {
     const struct json_path at = { NULL, key, 0 };
-    const struct arch_field *f = arch_field_find(key);
+    const struct arch_field *f = ss_arch_field_find(key);
     char hint[ARCH_TEXT_MAX + 32], expected[160];
 
     if (!f && is_former(key))
@@ -51,9 +51,9 @@ static enum emu_status read_field(const struct json_reader *r, const char *key, 
         arch_suggest(key, hint, sizeof(hint));
         return json_wrong(r, NULL, NULL, "unknown field '%.80s'%s", key, hint);
     }
-    if (store_json(r->ctx, (size_t)(f - arch_field_at(0)), value) == 0)
+    if (store_json(r->ctx, (size_t)(f - ss_arch_field_at(0)), value) == 0)
         return EMU_OK;
-    arch_field_expected((size_t)(f - arch_field_at(0)), expected, sizeof(expected));
+    arch_field_expected((size_t)(f - ss_arch_field_at(0)), expected, sizeof(expected));
     return json_wrong(r, &at, value, "expected %s", expected);
 }
 
@@ -62,15 +62,16 @@ static void list_presets(char *out, size_t bytes)
     size_t at = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < arch_preset_count() && at < bytes; i++)
-        at += (size_t)snprintf(out + at, bytes - at, "%s%s", i ? ", " : "", arch_preset_name(i));
+    for (size_t i = 0; i < ss_arch_preset_count() && at < bytes; i++)
+        at += (size_t)snprintf(out + at, bytes - at, "%s%s", i ? ", " : "", ss_arch_preset_name(i));
 }
 
 static enum emu_status read_base(const struct json_reader *r, const json_t *root)
 {
     const struct json_path at = { NULL, "base", 0 };
     const json_t *base = json_object_get(root, "base");
-    const struct arch *preset = json_is_string(base) ? arch_preset(json_string_value(base)) : NULL;
+    const struct arch *preset =
+        json_is_string(base) ? ss_arch_preset(json_string_value(base)) : NULL;
     char names[160];
 
     if (preset) {
@@ -87,7 +88,7 @@ static enum emu_status check_combination(const struct json_reader *r)
 
     if (!arch_find_problem(r->ctx, &p))
         return EMU_OK;
-    const struct json_path at = { NULL, arch_field_at(p.field)->name, 0 };
+    const struct json_path at = { NULL, ss_arch_field_at(p.field)->name, 0 };
     return json_wrong(r, &at, NULL, "%s", p.why);
 }
 
@@ -113,7 +114,7 @@ static enum emu_status read_object(const struct json_reader *r, const json_t *ro
     return check_combination(r);
 }
 
-enum emu_status arch_load_text(const char *text, size_t n, const char *file, struct arch *out)
+enum emu_status ss_arch_load_text(const char *text, size_t n, const char *file, struct arch *out)
 {
     struct arch a;
     const struct json_reader r = { file, &a };
@@ -128,21 +129,21 @@ enum emu_status arch_load_text(const char *text, size_t n, const char *file, str
     return s;
 }
 
-enum emu_status arch_load_file(const char *path, struct arch *out)
+enum emu_status ss_arch_load_file(const char *path, struct arch *out)
 {
     char *text;
     size_t n;
     enum emu_status s = json_read_file(path, &text, &n);
 
     if (s == EMU_OK)
-        s = arch_load_text(text, n, path, out);
-    emu_free(text);
+        s = ss_arch_load_text(text, n, path, out);
+    ss_free(text);
     return s;
 }
 
-enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *out)
+enum emu_status ss_arch_from_name_or_file(const char *name_or_path, struct arch *out)
 {
-    const struct arch *preset = arch_preset(name_or_path);
+    const struct arch *preset = ss_arch_preset(name_or_path);
     char names[160];
     FILE *f;
 
@@ -160,22 +161,22 @@ enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *ou
     }
     if (f)
         fclose(f);
-    return arch_load_file(name_or_path, out);
+    return ss_arch_load_file(name_or_path, out);
 }
 
 static int append(json_t *root, const struct arch *a, size_t i)
 {
-    const struct arch_field *f = arch_field_at(i);
+    const struct arch_field *f = ss_arch_field_at(i);
     char text[ARCH_TEXT_MAX];
 
     if (f->type == ARCH_TYPE_u32 || f->type == ARCH_TYPE_u64)
         return json_object_set_new(root, f->name,
-                                   json_integer((json_int_t)arch_field_number(a, i)));
-    arch_field_text(a, i, text, sizeof(text));
+                                   json_integer((json_int_t)ss_arch_field_number(a, i)));
+    ss_arch_field_text(a, i, text, sizeof(text));
     return json_object_set_new(root, f->name, json_string(text));
 }
 
-char *arch_to_json(const struct arch *a)
+char *ss_arch_to_json(const struct arch *a)
 {
     json_t *root = a ? json_object() : NULL;
     char *dumped = NULL, *text = NULL;
@@ -192,7 +193,7 @@ char *arch_to_json(const struct arch *a)
     return text;
 }
 
-json_t *arch_changes(const struct arch *a)
+json_t *ss_arch_changes(const struct arch *a)
 {
     json_t *list = a ? json_array() : NULL;
     char value[ARCH_TEXT_MAX];
@@ -201,8 +202,8 @@ json_t *arch_changes(const struct arch *a)
     for (size_t i = 0; i < ARCH_FIELD_COUNT && !bad; i++) {
         if (i == ARCH_FIELD_name || !arch_field_changed(a, i))
             continue;
-        arch_field_text(a, i, value, sizeof(value));
-        bad = json_array_append_new(list, json_sprintf("%s=%s", arch_field_at(i)->name, value));
+        ss_arch_field_text(a, i, value, sizeof(value));
+        bad = json_array_append_new(list, json_sprintf("%s=%s", ss_arch_field_at(i)->name, value));
     }
     if (!bad)
         return list;

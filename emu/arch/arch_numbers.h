@@ -9,7 +9,8 @@
 
 SUPERSTEP_API_BEGIN
 
-/* All fields, members too, in the order of the table: what arch_field_at() and others count by. */
+/* All fields, members too, in the order of the table: what ss_arch_field_at() and others count by.
+ */
 enum arch_field_id {
 #define FIELD(name, type, unit, min, max, stage, mark, source, doc) ARCH_FIELD_##name,
 #include "emu/arch/arch_fields.def"

@@ -133,7 +133,7 @@ int asm_is_object(const void *data, size_t len);
 
 /* Runs only the C preprocessor (with options.raw nothing), on the file at `path` or, if text is not
  * NULL, on len bytes of text that `path` stands for. A file that is an object comes back as it is.
- * *out is zero-terminated and owned by the caller, free it with emu_free(). Use it for a source
+ * *out is zero-terminated and owned by the caller, free it with ss_free(). Use it for a source
  * that is assembled many times: preprocess it once, then give the text to units with
  * options.preprocessed. Errors: as asm_unit_add_file. */
 enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
@@ -145,7 +145,7 @@ enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const 
 enum emu_status asm_unit_link(struct asm_unit *u, const struct asm_layout *layout) EMU_MUST_CHECK;
 
 /* Makes one relocatable ELF object of all files of a unit, which need not be linked. Free *out with
- * emu_free(). Errors: EMU_BAD_ASM with a diagnostic where no relocation can stand for a value;
+ * ss_free(). Errors: EMU_BAD_ASM with a diagnostic where no relocation can stand for a value;
  * EMU_NO_MEMORY. */
 enum emu_status asm_unit_object(struct asm_unit *u, uint8_t **out, size_t *bytes) EMU_MUST_CHECK;
 

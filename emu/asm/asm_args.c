@@ -73,7 +73,7 @@ int args_params(struct as *as, struct macro *m)
     else
         ok = unit_no_memory(as->u);
     args_end(&a);
-    emu_free(param);
+    ss_free(param);
     return ok;
 }
 
@@ -94,7 +94,7 @@ int args_begin(struct as *as, struct args *a)
 
 void args_end(struct args *a)
 {
-    emu_free(a->text);
+    ss_free(a->text);
     a->text = NULL;
 }
 

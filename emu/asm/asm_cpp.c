@@ -285,7 +285,7 @@ static enum emu_status cpp_finish(struct asm_unit *u, const char *path, int code
         headers_forget(headers, messages, &n);
         diag_lines(u, messages, n);
     }
-    emu_free(messages);
+    ss_free(messages);
     TRY(st);
     if (code && u->errors == errors)
         unit_diag(u, ASM_ERROR, (struct loc){ path, 0, 0 }, "cpp failed with status %d", code);
@@ -374,6 +374,6 @@ enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, 
     } else {
         s = mark_text(path, given, out, len);
     }
-    emu_free(read);
+    ss_free(read);
     return s;
 }

@@ -242,6 +242,6 @@ int data_incbin(struct as *as, struct loc at, int argument)
 
         ok = section_emit(as, text + skip, (uint64_t)count < n ? (size_t)count : n, ITEM_DATA, at);
     }
-    emu_free(text);
+    ss_free(text);
     return ok;
 }

@@ -478,7 +478,7 @@ static int do_include(struct as *as, struct loc at, int argument)
     if (!directive_file(as, at, &name, &text, &len) || !lex_expect_end(as))
         return 0;
     if (len > as->u->options.expansion_bytes - as->expanded) {
-        emu_free(text);
+        ss_free(text);
         return as_error(as, at, "the included files are too long");
     }
     as->expanded += len;

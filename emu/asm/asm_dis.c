@@ -320,8 +320,8 @@ enum emu_status asm_disassemble(const struct asm_image *image, FILE *f)
             print_section(&l, i);
     }
     for (size_t i = 0; l.marks && i < n; i++)
-        emu_free(l.marks[i]);
-    emu_free(l.marks);
+        ss_free(l.marks[i]);
+    ss_free(l.marks);
     if (!ok)
         return FAIL(NO_MEMORY, "disassembling");
     if (fflush(f) || ferror(f))

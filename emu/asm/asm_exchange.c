@@ -483,7 +483,7 @@ static int emit_sequence(struct as *as, struct exchange_line **line, struct time
     list_messages(as, line, send, receive);
     st = exchange_sequence(&o, send, b->sends, receive, b->receives, &sequence, &culprit);
     if (st == EMU_BAD_EXCHANGE)
-        as_error(as, find_culprit(b, line, send, receive, culprit), "%s", emu_error());
+        as_error(as, find_culprit(b, line, send, receive, culprit), "%s", ss_error());
     else
         ok = st == EMU_OK || unit_no_memory(as->u);
     for (size_t i = 0; ok && i < sequence.count; i++)
@@ -502,9 +502,9 @@ static int emit_block(struct as *as, struct loc at)
     int ok = line && send && receive ? emit_sequence(as, line, send, receive, at)
                                      : unit_no_memory(as->u);
 
-    emu_free(line);
-    emu_free(send);
-    emu_free(receive);
+    ss_free(line);
+    ss_free(send);
+    ss_free(receive);
     return ok;
 }
 
@@ -512,7 +512,7 @@ static int emit_block(struct as *as, struct loc at)
 void exchange_drop_block(struct as *as)
 {
     if (as->exchange)
-        emu_free(as->exchange->base);
+        ss_free(as->exchange->base);
     as->exchange = NULL;
 }
 

@@ -378,17 +378,17 @@ enum emu_status asm_image_read_text(const char *name, const char *text, size_t l
 void asm_image_free(struct asm_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
-        emu_free((void *)image->section[i].name);
-        emu_free((void *)image->section[i].file);
-        emu_free((void *)image->section[i].bytes);
-        emu_free((void *)image->section[i].lines);
+        ss_free((void *)image->section[i].name);
+        ss_free((void *)image->section[i].file);
+        ss_free((void *)image->section[i].bytes);
+        ss_free((void *)image->section[i].lines);
     }
     for (size_t i = 0; i < image->symbol_count; i++) {
-        emu_free((void *)image->symbol[i].name);
-        emu_free((void *)image->symbol[i].file);
+        ss_free((void *)image->symbol[i].name);
+        ss_free((void *)image->symbol[i].file);
     }
-    emu_free((void *)image->machine);
-    emu_free(image->section);
-    emu_free(image->symbol);
+    ss_free((void *)image->machine);
+    ss_free(image->section);
+    ss_free(image->symbol);
     memset(image, 0, sizeof(*image));
 }

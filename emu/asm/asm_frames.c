@@ -94,5 +94,5 @@ void frames_end(struct as *as)
         for (struct named *n = t->bucket[i]; n; n = n->next)
             frame_sizes_give(&as->frame_sizes, (struct symbol *)n);
     }
-    emu_free(as->frame_sizes.at);
+    ss_free(as->frame_sizes.at);
 }

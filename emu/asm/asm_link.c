@@ -265,7 +265,7 @@ static int check_source(struct link *l, const struct source *f)
         }
     }
     report_undefined(l, undefined, n);
-    emu_free(undefined);
+    ss_free(undefined);
     return 1;
 }
 
@@ -504,9 +504,9 @@ static int make_image(struct link *l)
     size_t sections, lines, symbols, at = 0;
 
     count(l, &sections, &lines, &symbols);
-    emu_free(u->image.section);
-    emu_free(u->image.symbol);
-    emu_free(u->line);
+    ss_free(u->image.section);
+    ss_free(u->image.symbol);
+    ss_free(u->line);
     memset(&u->image, 0, sizeof(u->image));
     u->image.machine = u->arch.name;
     u->image.section = emu_alloc(sections, sizeof(*u->image.section));

@@ -11,7 +11,7 @@
 int frame_push(struct as *as, const struct frame *f)
 {
     if (as->frames == MAX_FRAMES) {
-        emu_free(f->owned);
+        ss_free(f->owned);
         as->stop = 1;
         return as_error(as, f->called, "macros, repeats or includes are nested more than %d deep",
                         MAX_FRAMES);
@@ -24,7 +24,7 @@ int frame_push(struct as *as, const struct frame *f)
 
 static void frame_pop(struct as *as)
 {
-    emu_free(as->top->owned);
+    ss_free(as->top->owned);
     as->top->owned = NULL;
     as->top = &as->frame[--as->frames - 1];
 }
@@ -38,7 +38,7 @@ static int repeat_next(struct as *as)
 
     if (r->next == r->values)
         return 0;
-    emu_free(f->owned);
+    ss_free(f->owned);
     f->owned = NULL;
     if (!args_substitute(as, r->body, &r->param, r->value ? &r->value[r->next] : NULL,
                          r->value ? 1 : 0, &f->owned, &n))
@@ -191,11 +191,11 @@ int macro_invoke(struct as *as, struct macro *m, struct loc at)
         if (ok)
             ok = frame_push(as, &f);
         else
-            emu_free(f.owned);
+            ss_free(f.owned);
     }
     args_end(&a);
-    emu_free(value);
-    emu_free(given);
+    ss_free(value);
+    ss_free(given);
     return ok;
 }
 
@@ -227,7 +227,7 @@ static int repeat_values(struct as *as, struct repeat *r)
     if (r->value && r->values)
         memcpy(r->value, value, r->values * sizeof(*value));
     args_end(&a);
-    emu_free(value);
+    ss_free(value);
     return ok && r->value;
 }
 

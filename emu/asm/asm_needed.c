@@ -111,7 +111,7 @@ int needed_sections(struct asm_unit *u, const struct asm_layout *layout)
     forget(u);
     for (const struct section *s = u->section; s; s = s->next)
         n++;
-    emu_free(u->order);
+    ss_free(u->order);
     u->order = emu_alloc(n, sizeof(struct section *));
     if (!u->order)
         return unit_no_memory(u);

@@ -112,7 +112,7 @@ enum emu_status asm_stack_bytes(const struct asm_image *image, const struct asm_
     w.bytes = emu_alloc(image->symbol_count, sizeof(*w.bytes));
     s = w.state && w.bytes ? need(&w, function, bytes)
                            : FAIL(NO_MEMORY, "the functions of %zu symbols", image->symbol_count);
-    emu_free(w.state);
-    emu_free(w.bytes);
+    ss_free(w.state);
+    ss_free(w.bytes);
     return s;
 }

@@ -58,7 +58,7 @@ static void arena_free(struct asm_unit *u)
     while (u->arena) {
         struct arena_block *next = u->arena->next;
 
-        emu_free(u->arena);
+        ss_free(u->arena);
         u->arena = next;
     }
 }
@@ -118,7 +118,7 @@ int table_remove(struct table *t, struct span name)
 
 void table_free(struct table *t)
 {
-    emu_free(t->bucket);
+    ss_free(t->bucket);
     memset(t, 0, sizeof(*t));
 }
 
@@ -138,7 +138,7 @@ static int table_grow(struct table *t)
             bucket[n->hash & (buckets - 1)] = n;
         }
     }
-    emu_free(t->bucket);
+    ss_free(t->bucket);
     t->bucket = bucket;
     t->buckets = buckets;
     return 1;
@@ -318,7 +318,7 @@ enum emu_status asm_unit_new(const struct asm_options *options, struct asm_unit 
     if (!u)
         return FAIL(NO_MEMORY, "a unit");
     u->options = options ? *options : defaults;
-    u->arch = u->options.arch ? *u->options.arch : *arch_preset("mk2");
+    u->arch = u->options.arch ? *u->options.arch : *ss_arch_preset("mk2");
     if (!u->options.expansion_bytes)
         u->options.expansion_bytes = DEFAULT_EXPANSION_BYTES;
     u->source_end = &u->source;
@@ -338,21 +338,21 @@ void asm_unit_free(struct asm_unit *u)
         table_free(&s->numbered);
     }
     for (struct section *s = u->section; s; s = s->next) {
-        emu_free(s->bytes);
-        emu_free(s->item);
-        emu_free(s->fixup);
+        ss_free(s->bytes);
+        ss_free(s->item);
+        ss_free(s->fixup);
     }
     table_free(&u->names);
     table_free(&u->globals);
     table_free(&u->groups);
     table_free(&u->member_symbols);
-    emu_free(u->order);
-    emu_free(u->diag);
-    emu_free(u->image.section);
-    emu_free(u->image.symbol);
-    emu_free(u->line);
+    ss_free(u->order);
+    ss_free(u->diag);
+    ss_free(u->image.section);
+    ss_free(u->image.symbol);
+    ss_free(u->line);
     arena_free(u);
-    emu_free(u);
+    ss_free(u);
 }
 
 const struct asm_image *asm_unit_image(const struct asm_unit *u)
@@ -399,12 +399,12 @@ static enum emu_status unit_assemble(struct asm_unit *u, const char *name, struc
         exchange_drop_block(as);
         frames_end(as);
         while (as->frames)
-            emu_free(as->frame[--as->frames].owned);
+            ss_free(as->frame[--as->frames].owned);
         table_free(&as->macros);
     } else {
         unit_no_memory(u);
     }
-    emu_free(as);
+    ss_free(as);
     return unit_status(u);
 }
 
@@ -420,7 +420,7 @@ enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const ch
     st = cpp_run(u, name, span_of(text, len), &made, &n);
     if (st == EMU_OK)
         st = unit_assemble(u, name, span_of(made, n), 1);
-    emu_free(made);
+    ss_free(made);
     return st;
 }
 
@@ -456,7 +456,7 @@ static enum emu_status add_source(struct asm_unit *u, const char *path, struct s
     st = cpp_run(u, path, span_of(NULL, 0), &made, &n);
     if (st == EMU_OK)
         st = unit_assemble(u, path, span_of(made, n), 1);
-    emu_free(made);
+    ss_free(made);
     return st;
 }
 
@@ -470,7 +470,7 @@ enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path)
     if (st == EMU_OK)
         st = asm_is_object(data, n) ? asm_unit_add_object(u, path, data, n)
                                     : add_source(u, path, span_of(data, n));
-    emu_free(data);
+    ss_free(data);
     return st;
 }
 
@@ -481,7 +481,7 @@ enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const 
         TRY(file_read(path, out, out_len));
         if (u->options.raw || asm_is_object(*out, *out_len))
             return EMU_OK;
-        emu_free(*out);
+        ss_free(*out);
     }
     if (!u->options.raw)
         return cpp_run(u, path, span_of(text, len), out, out_len);

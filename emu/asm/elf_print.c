@@ -135,7 +135,7 @@ static int print_section(struct printer *p, const struct section *s)
     else if (!s->nobits)
         print_bytes(p, s, 0);
     print_labels(p, s, UINT32_MAX);
-    emu_free(p->fixup);
+    ss_free(p->fixup);
     return 1;
 }
 
@@ -208,7 +208,7 @@ static int print_source(struct asm_unit *u, const struct source *source, FILE *f
     }
     if (ok)
         print_symbols(f, source);
-    emu_free(p.label);
+    ss_free(p.label);
     return ok || unit_no_memory(u);
 }
 

@@ -246,6 +246,6 @@ int elf_read_stack_sizes(struct elf_file *f)
         if (f->symbol[k].symbol)
             frame_sizes_give(&sizes, f->symbol[k].symbol);
     }
-    emu_free(sizes.at);
+    ss_free(sizes.at);
     return ok;
 }

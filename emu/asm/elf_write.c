@@ -406,7 +406,7 @@ static void add_section_relocations(struct elf_writer *w, struct section *s)
 
     settle(w, &table, s);
     add_relocations(w, s->n.name, (uint32_t)s->image_index, &table);
-    emu_free(table.at);
+    ss_free(table.at);
     if (w->u->no_memory || s->nobits)
         return;
     h = (Elf32_Shdr *)(void *)w->header.at + s->image_index;
@@ -431,7 +431,7 @@ static void add_lines(struct elf_writer *w, const struct section *s)
     }
     if (lines.n)
         add_section(w, ELF_LINES_NAME, h, lines.at, lines.n);
-    emu_free(lines.at);
+    ss_free(lines.at);
 }
 
 static void add_stack_size(struct elf_writer *w, const struct symbol *s, struct bytes *records,
@@ -469,8 +469,8 @@ static void add_stack_sizes(struct elf_writer *w, const struct section *s)
     if (records.n)
         add_relocations(w, STACK_SIZES, add_section(w, STACK_SIZES, h, records.at, records.n),
                         &table);
-    emu_free(records.at);
-    emu_free(table.at);
+    ss_free(records.at);
+    ss_free(table.at);
 }
 
 /* ---- the file ---- */
@@ -559,13 +559,13 @@ enum emu_status asm_unit_object(struct asm_unit *u, uint8_t **out, size_t *bytes
     TRY(unit_status(u));
     write_all(&w);
     s = unit_status(u);
-    emu_free(w.header.at);
-    emu_free(w.symbol.at);
-    emu_free(w.string.at);
+    ss_free(w.header.at);
+    ss_free(w.symbol.at);
+    ss_free(w.string.at);
     table_free(&w.strings);
     table_free(&w.globals);
     if (s != EMU_OK) {
-        emu_free(w.file.at);
+        ss_free(w.file.at);
         return s;
     }
     *out = (uint8_t *)w.file.at;

@@ -37,7 +37,7 @@ static enum emu_status assemble(struct asm_unit *u, const char *out, char **sour
         TRY(asm_unit_add_file(u, source[i]));
     TRY(asm_unit_object(u, &data, &bytes));
     s = write_object(out, data, bytes);
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     if (u)
         asm_diag_print(u, stderr);
     if (s != EMU_OK)
-        fprintf(stderr, "embed_kernels: %s\n", emu_error());
+        fprintf(stderr, "embed_kernels: %s\n", ss_error());
     asm_unit_free(u);
     return s != EMU_OK;
 }

@@ -50,7 +50,7 @@ static enum emu_status replace_source(const char *manifest, json_t *program,
     json_object_del(program, "defines");
     if (s == EMU_OK && json_object_set_new(program, "asm", json_stringn(text, bytes)))
         s = FAIL(NO_MEMORY, "%s", manifest);
-    emu_free(text);
+    ss_free(text);
     return s;
 }
 
@@ -72,8 +72,8 @@ static enum emu_status embed_program(const char *manifest, json_t *program)
                                                   .define_count = defines,
                                                   .any_machine = 1 });
     for (size_t i = 0; i < defines; i++)
-        emu_free(define[i]);
-    emu_free(define);
+        ss_free(define[i]);
+    ss_free(define);
     return s;
 }
 
@@ -97,7 +97,7 @@ static enum emu_status embed(const char *out, const char *manifest)
 
     if (s == EMU_OK)
         s = json_read_text(text, bytes, manifest, &root);
-    emu_free(text);
+    ss_free(text);
     if (s == EMU_OK)
         s = embed_programs(out, manifest, root);
     json_decref(root);
@@ -112,6 +112,6 @@ int main(int argc, char **argv)
     }
     if (embed(argv[1], argv[2]) == EMU_OK)
         return 0;
-    fprintf(stderr, "embed_manifest: %s\n", emu_error());
+    fprintf(stderr, "embed_manifest: %s\n", ss_error());
     return 1;
 }

@@ -59,7 +59,7 @@ void *emu_realloc(void *p, size_t count, size_t size)
     return q;
 }
 
-void emu_free(void *p)
+void ss_free(void *p)
 {
     if (!p)
         return;

@@ -11,10 +11,10 @@
 #include "emu/base/fail.h"
 #include "emu/base/free.h"
 
-/* count x size zeroed bytes, or NULL (also when the product overflows). Free with emu_free. */
+/* count x size zeroed bytes, or NULL (also when the product overflows). Free with ss_free. */
 void *emu_alloc(size_t count, size_t size);
 
-/* The same at an address that is a multiple of align, a power of two. Free with emu_free; not for
+/* The same at an address that is a multiple of align, a power of two. Free with ss_free; not for
  * emu_realloc. */
 void *emu_alloc_aligned(size_t count, size_t size, size_t align);
 

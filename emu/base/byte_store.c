@@ -7,7 +7,7 @@
 
 void byte_store_free(struct byte_store *b)
 {
-    emu_free(b->data);
+    ss_free(b->data);
     *b = (struct byte_store){ .data = NULL };
 }
 

@@ -205,7 +205,7 @@ int disk_cache_read(const struct disk_cache *c, struct hash128 key, const char *
 
 void disk_cache_entry_free(struct disk_cache_entry *e)
 {
-    emu_free(e->file);
+    ss_free(e->file);
     memset(e, 0, sizeof(*e));
 }
 
@@ -350,7 +350,7 @@ static void make_room(const struct disk_cache *c)
             unlink(path);
         }
     }
-    emu_free(item);
+    ss_free(item);
 }
 
 /* ---- writing ---- */

@@ -87,7 +87,7 @@ struct disk_cache_item {
     struct timespec used; /* when it was written or read last */
 };
 
-/* All entries, the one that was used last first. *out is owned by the caller (emu_free), and NULL
+/* All entries, the one that was used last first. *out is owned by the caller (ss_free), and NULL
  * without entries. EMU_NO_MEMORY. */
 enum emu_status disk_cache_list(const struct disk_cache *c, struct disk_cache_item **out,
                                 size_t *n) EMU_MUST_CHECK;

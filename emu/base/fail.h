@@ -10,7 +10,7 @@
 #include "emu/base/status.h"
 
 /* return FAIL(BAD_FILE, "%s:%d: expected a number", path, line); */
-#define FAIL(code, ...) emu_fail(EMU_##code, __VA_ARGS__)
+#define FAIL(code, ...) ss_fail(EMU_##code, __VA_ARGS__)
 
 /* Forwards any status but EMU_OK to the caller. */
 #define TRY(expr)                                                                                  \

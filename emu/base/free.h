@@ -6,7 +6,7 @@
 
 SUPERSTEP_API_BEGIN
 
-void emu_free(void *p); /* NULL allowed */
+void ss_free(void *p); /* NULL allowed */
 
 SUPERSTEP_API_END
 

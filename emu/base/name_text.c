@@ -10,7 +10,7 @@ static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 void text_free(struct text_line *t)
 {
-    emu_free(t->at);
+    ss_free(t->at);
     memset(t, 0, sizeof(*t));
 }
 

@@ -141,7 +141,7 @@ enum emu_status npy_find(const void *data, size_t bytes, const char *name, struc
     f->bytes = bytes;
     f->name = name;
     s = read_file(f, out);
-    emu_free(f);
+    ss_free(f);
     return s;
 }
 

@@ -196,7 +196,7 @@ static enum emu_status open_beside(struct output_file *o, const struct stat *old
     output_handle_signals();
     fd = create_beside(o, bytes);
     if (fd < 0) {
-        emu_free(o->temporary);
+        ss_free(o->temporary);
         o->temporary = NULL;
     } else if (old && fchmod(fd, old->st_mode & 0777)) {
         /* the file system has no permissions */
@@ -271,10 +271,10 @@ static void end(struct output_file *o)
     if (o->temporary)
         unlink(o->temporary);
     leave(o->slot);
-    emu_free(o->temporary);
-    emu_free(o->target);
-    emu_free(o->path);
-    emu_free(o);
+    ss_free(o->temporary);
+    ss_free(o->target);
+    ss_free(o->path);
+    ss_free(o);
 }
 
 void output_discard(struct output_file *o)
@@ -307,7 +307,7 @@ enum emu_status output_commit(struct output_file *o)
         } else {
             leave(o->slot);
             o->slot = -1;
-            emu_free(o->temporary);
+            ss_free(o->temporary);
             o->temporary = NULL;
         }
     }

@@ -35,7 +35,7 @@ int output_fd(const struct output_file *o);
  * Errors: EMU_IO, also for what could not be written before. */
 enum emu_status output_commit(struct output_file *o) EMU_MUST_CHECK;
 
-/* Removes what was written and frees o; emu_error() stays. */
+/* Removes what was written and frees o; ss_error() stays. */
 void output_discard(struct output_file *o);
 
 /* Commits when s is EMU_OK, else discards; returns s, or why the commit failed. */

@@ -20,22 +20,22 @@ static const char *const status_texts[] = {
 
 static _Thread_local char last_error[1024];
 
-const char *emu_status_name(enum emu_status s)
+const char *ss_status_name(enum emu_status s)
 {
     return (unsigned)s < EMU_STATUS_COUNT ? status_names[s] : "?";
 }
 
-const char *emu_status_text(enum emu_status s)
+const char *ss_status_text(enum emu_status s)
 {
     return (unsigned)s < EMU_STATUS_COUNT ? status_texts[s] : "?";
 }
 
-const char *emu_error(void)
+const char *ss_error(void)
 {
     return last_error;
 }
 
-enum emu_status emu_fail(enum emu_status s, const char *fmt, ...)
+enum emu_status ss_fail(enum emu_status s, const char *fmt, ...)
 {
     char why[1024]; /* the arguments may point into last_error */
     va_list ap;

@@ -17,14 +17,14 @@ enum emu_status {
 #define EMU_MUST_CHECK        __attribute__((warn_unused_result))
 #define EMU_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-const char *emu_status_name(enum emu_status s); /* "BAD_FILE" */
-const char *emu_status_text(enum emu_status s); /* "a file does not say what it should" */
+const char *ss_status_name(enum emu_status s); /* "BAD_FILE" */
+const char *ss_status_text(enum emu_status s); /* "a file does not say what it should" */
 
 /* The message of the last error on this thread. Valid until the next error on it. */
-const char *emu_error(void);
+const char *ss_error(void);
 
-/* Stores the message for emu_error() and returns s. */
-enum emu_status emu_fail(enum emu_status s, const char *fmt, ...) EMU_PRINTF(2, 3);
+/* Stores the message for ss_error() and returns s. */
+enum emu_status ss_fail(enum emu_status s, const char *fmt, ...) EMU_PRINTF(2, 3);
 
 SUPERSTEP_API_END
 

@@ -35,7 +35,7 @@ enum emu_status code_cache_new(const struct arch *arch, unsigned threads, struct
     if (c)
         c->words = emu_alloc_aligned(threads * CODE_WORDS, sizeof(*c->words), sizeof(*c->words));
     if (!c || !c->words) {
-        emu_free(c);
+        ss_free(c);
         return FAIL(NO_MEMORY, "a code cache for %u threads", threads);
     }
     c->arch = arch;
@@ -52,12 +52,12 @@ void code_cache_free(struct code_cache *c)
     for (size_t i = 0; i < CODE_BUCKETS; i++) {
         for (struct code_entry *e = c->bucket[i], *next; e; e = next) {
             next = e->next;
-            emu_free(e);
+            ss_free(e);
         }
     }
     pthread_mutex_destroy(&c->lock);
-    emu_free(c->words);
-    emu_free(c);
+    ss_free(c->words);
+    ss_free(c);
 }
 
 size_t code_cache_pages(struct code_cache *c)

@@ -143,6 +143,6 @@ enum machine_stop machine_deadlock(const struct machine *m)
 
     for (size_t i = 0; i < n; i++)
         bytes += print_wait(&wait[i], text + bytes, sizeof(text) - bytes);
-    emu_fail(EMU_FAULT, "deadlock: %s", n ? text + 2 : "no tile is in use");
+    ss_fail(EMU_FAULT, "deadlock: %s", n ? text + 2 : "no tile is in use");
     return MACHINE_DEADLOCK;
 }

@@ -67,10 +67,10 @@ void digests_free(struct digests *d)
 {
     if (!d)
         return;
-    emu_free(d->page);
-    emu_free(d->tile);
-    emu_free(d->gather);
-    emu_free(d);
+    ss_free(d->page);
+    ss_free(d->tile);
+    ss_free(d->gather);
+    ss_free(d);
 }
 
 struct hash128 digest_tile(struct digests *d, uint32_t tile, struct tile *t)

@@ -83,27 +83,27 @@ void machine_free(struct machine *m)
             tile_check_free(&m->tile[i]);
         tile_free(&m->tile[i]);
         if (m->place) {
-            emu_free(m->place[i].arrival);
-            emu_free(m->place[i].packet);
+            ss_free(m->place[i].arrival);
+            ss_free(m->place[i].packet);
         }
         if (m->site)
-            emu_free(m->site[i]);
+            ss_free(m->site[i]);
     }
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
-        emu_free(m->group[g].tile);
-    emu_free(m->tile);
-    emu_free(m->barrel);
-    emu_free(m->place);
-    emu_free(m->site);
-    emu_free(m->member);
-    emu_free(m->runnable);
-    emu_free(m->step);
-    emu_free(m->all_tiles);
+        ss_free(m->group[g].tile);
+    ss_free(m->tile);
+    ss_free(m->barrel);
+    ss_free(m->place);
+    ss_free(m->site);
+    ss_free(m->member);
+    ss_free(m->runnable);
+    ss_free(m->step);
+    ss_free(m->all_tiles);
     digests_free(m->own_digests);
     code_cache_free(m->cache);
     exchange_free(m->exchange);
     emu_unreserve(m->mem, m->mem_bytes);
-    emu_free(m);
+    ss_free(m);
 }
 
 const struct arch *machine_arch(const struct machine *m)

@@ -63,9 +63,9 @@ enum machine_stop {
     MACHINE_HOST,  /* every used tile waits in a host sync: the run is over unless the host releases
                       them */
     MACHINE_FAULT, /* machine_fault() says which */
-    MACHINE_DEADLOCK, /* tiles wait for each other for ever; emu_error() says for what */
+    MACHINE_DEADLOCK, /* tiles wait for each other for ever; ss_error() says for what */
     MACHINE_LIMIT,    /* max_cycle */
-    MACHINE_ERROR     /* out of memory or a failing host; emu_error() */
+    MACHINE_ERROR     /* out of memory or a failing host; ss_error() */
 };
 
 struct machine_fault {

@@ -121,7 +121,7 @@ static inline void sync_set_consensus(struct tile *t, uint32_t consensus)
     t->ssr = (t->ssr & ~(uint32_t)SSR_GC) | (consensus ? SSR_GC : 0);
 }
 
-/* deadlock.c: emu_error() says who waits for what. Returns MACHINE_DEADLOCK. */
+/* deadlock.c: ss_error() says who waits for what. Returns MACHINE_DEADLOCK. */
 enum machine_stop machine_deadlock(const struct machine *m);
 
 /* machine.c */

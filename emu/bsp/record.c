@@ -69,16 +69,16 @@ enum emu_status record_new(uint32_t tiles, const struct record_options *o, struc
 
 static void entry_free(struct record_entry *e)
 {
-    emu_free(e->cost);
-    emu_free(e->tile);
-    emu_free(e->index);
+    ss_free(e->cost);
+    ss_free(e->tile);
+    ss_free(e->index);
 }
 
 static void exchange_entry_free(struct exchange_entry *e)
 {
-    emu_free(e->pair);
-    emu_free(e->list);
-    emu_free(e->messages);
+    ss_free(e->pair);
+    ss_free(e->list);
+    ss_free(e->messages);
 }
 
 void record_free(struct record *r)
@@ -89,13 +89,13 @@ void record_free(struct record *r)
         entry_free(&r->entry[i]);
     for (size_t i = 0; i < r->exchanges; i++)
         exchange_entry_free(&r->exchange[i]);
-    emu_free(r->exchange);
-    emu_free(r->known);
-    emu_free(r->entry);
-    emu_free(r->bucket);
-    emu_free(r->cost);
-    emu_free(r->index);
-    emu_free(r);
+    ss_free(r->exchange);
+    ss_free(r->known);
+    ss_free(r->entry);
+    ss_free(r->bucket);
+    ss_free(r->cost);
+    ss_free(r->index);
+    ss_free(r);
 }
 
 /* Number of a cost among those seen in this superstep; adds it when new. */
@@ -263,7 +263,7 @@ static enum emu_status grow_known(struct record *r)
 
     if (!known)
         return FAIL(NO_MEMORY, "exchanges of the record");
-    emu_free(r->known);
+    ss_free(r->known);
     r->known = known;
     r->knowns = n;
     for (size_t i = 0; i < r->exchanges; i++)

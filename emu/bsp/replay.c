@@ -84,19 +84,19 @@ void replay_free(struct replay *r)
     if (!r)
         return;
     for (uint32_t i = 0; r->tile && i < r->tiles; i++) {
-        emu_free(r->tile[i].site);
-        emu_free(r->tile[i].launch);
+        ss_free(r->tile[i].site);
+        ss_free(r->tile[i].launch);
     }
     for (size_t i = 0; i < r->keys; i++) {
-        emu_free(r->known[i].work);
+        ss_free(r->known[i].work);
         for (unsigned slot = 0; slot < TILE_WORKERS; slot++)
-            emu_free(r->known[i].call[slot]);
+            ss_free(r->known[i].call[slot]);
     }
-    emu_free(r->tile);
-    emu_free(r->key);
-    emu_free(r->known);
-    emu_free(r->slot);
-    emu_free(r);
+    ss_free(r->tile);
+    ss_free(r->key);
+    ss_free(r->known);
+    ss_free(r->slot);
+    ss_free(r);
 }
 
 /* The slot of a key, or the free one in which it belongs. Keys are hashes already. */
@@ -128,10 +128,10 @@ static enum emu_status reserve_keys(struct replay *r, size_t n)
     known = emu_realloc(r->known, cap, sizeof(*r->known));
     r->known = known ? known : r->known;
     if (!slot || !key || !known || cap >= NO_KEY) {
-        emu_free(slot);
+        ss_free(slot);
         return FAIL(NO_MEMORY, "%zu timing keys", cap);
     }
-    emu_free(r->slot);
+    ss_free(r->slot);
     r->slot = slot;
     r->slots = slots;
     r->key_cap = cap;
@@ -236,7 +236,7 @@ static void publish(struct replay_tile *t)
         memcpy(w->launch, t->launch, bytes);
     if (!__atomic_compare_exchange_n(&t->all->known[t->key].work, &none, w, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        emu_free(w);
+        ss_free(w);
     t->measured++;
 }
 
@@ -352,6 +352,6 @@ void replay_return(struct replay_tile *t, const struct barrel *b, int quiet)
     }
     if (!__atomic_compare_exchange_n(place_of_call(t, t->at_cycle), &none, c, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        emu_free(c);
+        ss_free(c);
     replay_end(t, b);
 }

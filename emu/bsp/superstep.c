@@ -373,7 +373,7 @@ static enum emu_status forward_requests(struct machine *m, uint32_t n)
     s = forward_list(m, list, count);
     for (uint32_t i = 0; i < n; i++)
         exchange_take_requests(m->exchange, m->runnable[i]);
-    emu_free(list);
+    ss_free(list);
     return s;
 }
 

@@ -157,7 +157,7 @@ static json_t *section_json(const struct asm_image *image, const struct asm_sect
     o = json_pack("{s:o, s:o, s:I, s:I, s:o, s:s}", "name", json_text(s->name), "file",
                   json_text(s->file), "address", (json_int_t)s->addr, "bytes", (json_int_t)s->size,
                   "code", code, "data", hex);
-    emu_free(hex);
+    ss_free(hex);
     return o;
 }
 
@@ -188,7 +188,7 @@ static enum emu_status list_json(const struct asm_image *image)
         json_decref(o);
         return FAIL(NO_MEMORY, "the listing");
     }
-    run_print_json(o, stdout);
+    ss_run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }
@@ -203,7 +203,7 @@ static enum emu_status write_object(struct asm_unit *u, FILE *out)
 
     TRY(asm_unit_object(u, &data, &bytes));
     failed = fwrite(data, 1, bytes, out) != bytes;
-    emu_free(data);
+    ss_free(data);
     return failed ? FAIL(IO, "writing an object: %s", strerror(errno)) : EMU_OK;
 }
 

@@ -111,7 +111,7 @@ static enum emu_status print_json(const struct disk_cache *c, const struct disk_
                   "limit_bytes", (json_int_t)c->limit, "entries", list);
     if (!o)
         return FAIL(NO_MEMORY, "the list");
-    run_print_json(o, stdout);
+    ss_run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }
@@ -124,7 +124,7 @@ static enum emu_status clear(const struct disk_cache *c)
 
     TRY(disk_cache_list(c, &item, &n));
     bytes = sum_of(item, n);
-    emu_free(item);
+    ss_free(item);
     left = disk_cache_clear(c);
     if (left)
         return FAIL(IO, "%s: %zu files could not be removed", c->folder, left);
@@ -144,7 +144,7 @@ static enum emu_status show(const struct request *q, const struct disk_cache *c)
         s = print_json(c, item, n);
     else if (s == EMU_OK)
         print_list(c, item, n);
-    emu_free(item);
+    ss_free(item);
     return s;
 }
 

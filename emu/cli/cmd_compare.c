@@ -28,7 +28,7 @@ static enum emu_status compare(const struct request *q, struct profile *a, struc
     if (!option_json(q))
         return profile_compare(a, b, stdout);
     TRY(profile_compare_json(a, b, &o));
-    run_print_json(o, stdout);
+    ss_run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }

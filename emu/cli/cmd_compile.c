@@ -20,7 +20,7 @@ static void print(const struct image *im, const char *path)
             bytes += image_segment_at(im, t->first_segment + k)->bytes;
     }
     printf("image %s\nmachine %s\ntiles_used %zu\nstreams %zu\nbytes %" PRIu64 "\n", path,
-           image_arch(im)->name, image_tile_count(im), image_stream_count(im), bytes);
+           ss_image_arch(im)->name, image_tile_count(im), image_stream_count(im), bytes);
 }
 
 static enum emu_status compile(const struct request *q)
@@ -36,14 +36,14 @@ static enum emu_status compile(const struct request *q)
     TRY(manifest_of_request(q, &m));
     s = output_open(option_output(q), &out);
     if (s == EMU_OK)
-        s = manifest_build(m, (unsigned)option_threads(q), stderr, &im);
+        s = ss_manifest_build(m, (unsigned)option_threads(q), stderr, &im);
     if (s == EMU_OK)
         s = image_write_to(im, out);
     s = output_end(out, s);
     if (s == EMU_OK)
         print(im, option_output(q));
-    image_free(im);
-    manifest_free(m);
+    ss_image_free(im);
+    ss_manifest_free(m);
     return s;
 }
 

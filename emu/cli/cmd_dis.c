@@ -46,7 +46,7 @@ static enum emu_status print_unit(const char *path, const char *text, size_t byt
 /* The bytes of a tile as the program begins. Owned by the caller. */
 static enum emu_status tile_bytes(const struct image *im, const struct image_tile *t, uint8_t **out)
 {
-    const struct arch *a = image_arch(im);
+    const struct arch *a = ss_image_arch(im);
 
     *out = emu_alloc(a->mem_bytes, 1);
     if (!*out)
@@ -70,7 +70,7 @@ static int is_code(const char *category)
 static void print_code(const struct image *im, uint32_t tile, const uint8_t *mem,
                        const struct image_range *r)
 {
-    uint32_t base = image_arch(im)->mem_base, at = r->addr & ~3u;
+    uint32_t base = ss_image_arch(im)->mem_base, at = r->addr & ~3u;
 
     while (at + 4 <= r->addr + r->bytes) {
         uint32_t word[2] = { 0, 0 };
@@ -116,7 +116,7 @@ static enum emu_status print_tile(const struct image *im, uint32_t tile)
         if (is_code(image_text(im, r[i].category)))
             print_code(im, tile, mem, &r[i]);
     }
-    emu_free(mem);
+    ss_free(mem);
     return s;
 }
 
@@ -125,9 +125,9 @@ static enum emu_status print_image(const struct request *q)
     struct image *im;
     enum emu_status s;
 
-    TRY(image_read(q->what, &im));
+    TRY(ss_image_read(q->what, &im));
     s = print_tile(im, (uint32_t)option_tile(q));
-    image_free(im);
+    ss_image_free(im);
     return s;
 }
 
@@ -141,7 +141,7 @@ static enum emu_status run(const char *path)
     if (st == EMU_OK)
         st = asm_is_object(data, bytes) ? print_object(path, data, bytes)
                                         : print_unit(path, data, bytes);
-    emu_free(data);
+    ss_free(data);
     return st;
 }
 

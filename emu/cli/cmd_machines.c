@@ -19,8 +19,9 @@ static void print_summary(const struct arch *a)
     printf("%-6s %-18s tiles %4u  clock_mhz %4u  tile_kib %3u  f16_tflops %7.3f  f32_tflops %6.3f  "
            "memory_tb_s %6.3f  exchange_tb_s %6.3f\n",
            a->name, a->title, a->tiles, a->clock_mhz, a->mem_bytes / 1024,
-           (double)arch_f16_ops_per_s(a) / 1e12, (double)arch_f32_ops_per_s(a) / 1e12,
-           (double)arch_mem_bytes_per_s(a) / 1e12, (double)arch_exchange_bytes_per_s(a) / 1e12);
+           (double)ss_arch_f16_ops_per_s(a) / 1e12, (double)ss_arch_f32_ops_per_s(a) / 1e12,
+           (double)ss_arch_mem_bytes_per_s(a) / 1e12,
+           (double)ss_arch_exchange_bytes_per_s(a) / 1e12);
 }
 
 static enum emu_status print_machine(const struct arch *a, int json)
@@ -28,14 +29,14 @@ static enum emu_status print_machine(const struct arch *a, int json)
     char *text;
 
     if (!json) {
-        arch_print(a, stdout);
+        ss_arch_print(a, stdout);
         return EMU_OK;
     }
-    text = arch_to_json(a);
+    text = ss_arch_to_json(a);
     if (!text)
         return FAIL(NO_MEMORY, "writing machine %s as JSON", a->name);
     fputs(text, stdout);
-    emu_free(text);
+    ss_free(text);
     return EMU_OK;
 }
 
@@ -43,15 +44,15 @@ static enum emu_status print_presets(int json)
 {
     if (json)
         fputs("[\n", stdout);
-    for (size_t i = 0; i < arch_preset_count(); i++) {
-        const struct arch *a = arch_preset(arch_preset_name(i));
+    for (size_t i = 0; i < ss_arch_preset_count(); i++) {
+        const struct arch *a = ss_arch_preset(ss_arch_preset_name(i));
 
         if (!json) {
             print_summary(a);
             continue;
         }
         TRY(print_machine(a, 1));
-        fputs(i + 1 < arch_preset_count() ? ",\n" : "\n]\n", stdout);
+        fputs(i + 1 < ss_arch_preset_count() ? ",\n" : "\n]\n", stdout);
     }
     return EMU_OK;
 }

@@ -21,7 +21,7 @@ static enum emu_status print_json(struct profile *p)
     json_t *o;
 
     TRY((profile_is_sweep(p) ? sweep_report_json : profile_report_json)(p, &o));
-    run_print_json(o, stdout);
+    ss_run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }

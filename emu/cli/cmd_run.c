@@ -52,7 +52,7 @@ static enum emu_status connect_stream(const struct request *q, struct run *run, 
     if (!equals || end != equals || id >= HOST_MAX_STREAMS)
         return FAIL(USAGE, "'%s' is not ID=FILE", text);
     return request_steps(q) ? run_stream_in_memory(run, (uint32_t)id, equals + 1, 0)
-                            : run_stream_file(run, (uint32_t)id, equals + 1, 0);
+                            : ss_run_stream_file(run, (uint32_t)id, equals + 1, 0);
 }
 
 static enum emu_status write_inputs(const struct request *q, struct run *run)
@@ -64,7 +64,7 @@ static enum emu_status write_inputs(const struct request *q, struct run *run)
         if (!equals || (size_t)(equals - text) >= sizeof(name))
             return FAIL(USAGE, "--input '%s' is not NAME=FILE", text);
         snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-        TRY(run_input_file(run, name, equals + 1));
+        TRY(ss_run_input_file(run, name, equals + 1));
     }
     return EMU_OK;
 }
@@ -80,7 +80,7 @@ static enum emu_status connect_streams(const struct request *q, struct run *run)
         const struct image_stream *s = image_stream_at(im, i);
 
         if (s->direction == STREAM_TO_HOST && !host_record(run->host, s->id))
-            TRY(run_stream_file(run, s->id, NULL, 0));
+            TRY(ss_run_stream_file(run, s->id, NULL, 0));
     }
     return EMU_OK;
 }
@@ -109,23 +109,24 @@ static enum emu_status print_answer(const struct request *q, const struct run *r
 {
     TRY(request_put_steps(q, run, option_json(q) ? report : NULL, stdout));
     if (option_json(q))
-        run_print_json(report, stdout);
+        ss_run_print_json(report, stdout);
     else
-        run_print(report, stdout);
+        ss_run_print(report, stdout);
     return EMU_OK;
 }
 
 static enum emu_status answer(const struct file_run *x, const char *status,
                               const json_t *differences, uint64_t unmet, uint64_t checked)
 {
-    json_t *report = run_report(x->run, status, differences, unmet, checked);
+    json_t *report = ss_run_report(x->run, status, differences, unmet, checked);
     enum emu_status s = report ? EMU_OK : FAIL(NO_MEMORY, "the answer");
     int printed = 0;
 
     if (s == EMU_OK && x->m && x->m->parameters &&
         json_object_set_new(report, "parameters", manifest_parameters_json(x->m)))
         s = FAIL(NO_MEMORY, "the answer");
-    if (s == EMU_OK && !x->m && x->hooks && x->run->stop == MACHINE_HOST && run_has_values(x->run))
+    if (s == EMU_OK && !x->m && x->hooks && x->run->stop == MACHINE_HOST &&
+        ss_run_has_values(x->run))
         s = x->hooks->after(x->q, x->run, report);
     if (s == EMU_OK)
         s = request_show(x->q, x->run, report, stdout);
@@ -157,17 +158,17 @@ static enum emu_status execute(struct file_run *x, int *code)
         TRY(m ? run_manifest_streams_in_memory(run, m) : connect_streams(x->q, run));
         return step_session(x->q, run, NULL, code);
     }
-    TRY(m ? run_manifest_streams(run, m) : connect_streams(x->q, run));
+    TRY(m ? ss_run_manifest_streams(run, m) : connect_streams(x->q, run));
     if (option_chart(x->q))
         TRY(exchange_count_pairs(machine_exchange(run->machine)));
     TRY(request_trace_begin(x->q, run, &trace));
     execute_meter_begin(&x->meter, x->q, 0);
-    s = run_execute(run);
+    s = ss_run_execute(run);
     progress_meter_end(&x->meter);
     request_trace_end(trace);
     TRY(s);
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
-        TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
+        TRY(ss_run_check(run, m, own_machine, &differences, &unmet, &checked));
     status = status_of(run, m, unmet);
     *code = !strncmp(status, "ok", 2)  ? EXIT_RAN
             : !strcmp(status, "limit") ? EXIT_PARTIAL
@@ -175,7 +176,7 @@ static enum emu_status execute(struct file_run *x, int *code)
     s = answer(x, status, differences, unmet, checked);
     json_decref(differences);
     if (s == EMU_OK)
-        s = run_commit(run);
+        s = ss_run_commit(run);
     return s == EMU_OK ? request_profile(x->q, run, NULL, &x->profile) : s;
 }
 
@@ -204,10 +205,10 @@ static enum emu_status run_it(struct file_run *x, const struct image *im, FILE *
 
     s = profile_files_open(q, &x->profile);
     if (s == EMU_OK)
-        s = run_new(im, &o, &x->run);
+        s = ss_run_new(im, &o, &x->run);
     if (s == EMU_OK)
         s = execute(x, code);
-    run_free(x->run);
+    ss_run_free(x->run);
     profile_files_close(&x->profile);
     return s;
 }
@@ -215,9 +216,9 @@ static enum emu_status run_it(struct file_run *x, const struct image *im, FILE *
 static enum emu_status read_image(const struct request *q, struct image **out)
 {
     if (q->bytes)
-        return (option_engine(q) ? image_read_bytes_for_timing : image_read_bytes)(
+        return (option_engine(q) ? ss_image_read_bytes_for_timing : ss_image_read_bytes)(
             q->bytes, q->byte_count, look_file_name(q), out);
-    return (option_engine(q) ? image_read_for_timing : image_read)(q->what, out);
+    return (option_engine(q) ? ss_image_read_for_timing : ss_image_read)(q->what, out);
 }
 
 static enum emu_status run_image_file(const struct request *q, const struct image_hooks *hooks,
@@ -229,7 +230,7 @@ static enum emu_status run_image_file(const struct request *q, const struct imag
 
     TRY(read_image(q, &im));
     s = run_it(&x, im, digests, code);
-    image_free(im);
+    ss_image_free(im);
     return s;
 }
 
@@ -243,11 +244,11 @@ static enum emu_status run_manifest_file(const struct request *q, const struct i
 
     TRY(manifest_of_request(q, &m));
     x.m = m;
-    s = manifest_build(m, (unsigned)option_threads(q), stderr, &im);
+    s = ss_manifest_build(m, (unsigned)option_threads(q), stderr, &im);
     if (s == EMU_OK)
         s = run_it(&x, im, digests, code);
-    image_free(im);
-    manifest_free(m);
+    ss_image_free(im);
+    ss_manifest_free(m);
     return s;
 }
 
@@ -268,7 +269,7 @@ static enum emu_status with_digests(const struct request *q, const struct image_
 /* A source of an exercise, or of a manifest, that is run by itself. */
 static void note_lone_source(const struct request *q)
 {
-    if (q->use & THING_SOURCE && strstr(emu_error(), "undefined symbol"))
+    if (q->use & THING_SOURCE && strstr(ss_error(), "undefined symbol"))
         fprintf(stderr,
                 "superstep run: a source that is run by itself knows no memories and parameters: a "
                 "manifest has them (docs/lab.md 2), those of an exercise `superstep lab check N "

@@ -38,7 +38,7 @@ static enum emu_status read_source(const struct request *q, const char *path,
     TRY(request_arch(q, "mk2", &a));
     s = tile_source_case(&a, path, option_raw(q), &text);
     if (s == EMU_OK)
-        s = manifest_read_text(text, strlen(text), path, o, out);
+        s = ss_manifest_read_text(text, strlen(text), path, o, out);
     free(text); /* allocated by json_dumps() */
     return s;
 }
@@ -56,8 +56,8 @@ static enum emu_status read_case(const struct request *q, struct manifest **out)
                     path ? "one case at a time" : "which case? superstep tile FILE.json");
     if (is_source(path))
         return read_source(q, path, &o, out);
-    return q->bytes ? manifest_read_text(q->bytes, q->byte_count, look_file_name(q), &o, out)
-                    : manifest_read(path, &o, out);
+    return q->bytes ? ss_manifest_read_text(q->bytes, q->byte_count, look_file_name(q), &o, out)
+                    : ss_manifest_read(path, &o, out);
 }
 
 static enum emu_status run_and_print(struct case_run *r, int as_json, enum case_status *verdict)
@@ -99,7 +99,7 @@ static enum emu_status answer(const struct request *q, enum case_status *verdict
     if (s == EMU_OK)
         s = run_and_print(r, option_json(q), verdict);
     case_run_free(r);
-    manifest_free(m);
+    ss_manifest_free(m);
     return s;
 }
 

@@ -209,7 +209,7 @@ static void finish(struct command_line *c, struct argp_state *state)
         q->use = command->uses;
     if (c->error == EMU_OK &&
         (request_check(q) != EMU_OK || (c->called && request_check_called(q) != EMU_OK)))
-        complain(c, state, "%s", emu_error());
+        complain(c, state, "%s", ss_error());
 }
 
 static const struct option_row *row_of(const struct command_line *c, int key)
@@ -256,7 +256,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (key <= 0 || key >= KEY_ROW + (int)c->rows || !row_of(c, key))
             return ARGP_ERR_UNKNOWN;
         if (request_store(c->q, row_of(c, key), arg) != EMU_OK)
-            complain(c, state, "%s", emu_error());
+            complain(c, state, "%s", ss_error());
         return failed(c);
     }
 }
@@ -377,7 +377,7 @@ static enum emu_status look(struct request *q, int argc, char **argv)
     s = list_candidates(q, argc, argv, &candidates);
     if (s == EMU_OK)
         s = q->command->look(q, &candidates);
-    emu_free(candidates.item);
+    ss_free(candidates.item);
     return s;
 }
 
@@ -470,10 +470,10 @@ static enum emu_status prepare(struct command_line *c, int argc, char **argv)
 static void free_line(struct command_line *c)
 {
     for (int i = 0; i < c->argc; i++)
-        emu_free(c->argv[i]);
-    emu_free(c->argv);
-    emu_free(c->option);
-    emu_free(c->title);
+        ss_free(c->argv[i]);
+    ss_free(c->argv);
+    ss_free(c->option);
+    ss_free(c->title);
     request_free(c->q);
 }
 
@@ -532,5 +532,5 @@ void command_call_free(struct command_line *c)
     if (!c)
         return;
     free_line(c);
-    emu_free(c);
+    ss_free(c);
 }

@@ -12,7 +12,7 @@
 struct image_hooks {
     /* Writes into tile memory, before the run. */
     enum emu_status (*before)(const struct request *q, struct run *r);
-    /* Adds to the answer (run_report()), after a run that came to its end. */
+    /* Adds to the answer (ss_run_report()), after a run that came to its end. */
     enum emu_status (*after)(const struct request *q, struct run *r, json_t *answer);
     /* Adds to the answer of any run, and may print it instead: then *printed is 1. NULL: nothing.
      */

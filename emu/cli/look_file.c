@@ -119,7 +119,7 @@ static enum emu_status tell_case(const struct request *q, use_set *thing)
     if (manifest_is_case(root))
         *thing = USE_CASE;
     json_decref(root);
-    emu_free(text);
+    ss_free(text);
     return EMU_OK;
 }
 

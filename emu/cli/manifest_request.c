@@ -20,8 +20,8 @@ static enum emu_status read_any(const struct request *q, const struct manifest_o
 
     if (is_source(q))
         return manifest_for_source(name, q->bytes, o, out);
-    return q->bytes ? manifest_read_text(q->bytes, q->byte_count, name, o, out)
-                    : manifest_read(path, o, out);
+    return q->bytes ? ss_manifest_read_text(q->bytes, q->byte_count, name, o, out)
+                    : ss_manifest_read(path, o, out);
 }
 
 enum emu_status manifest_of_request(const struct request *q, struct manifest **out)
@@ -38,7 +38,7 @@ enum emu_status manifest_of_request(const struct request *q, struct manifest **o
     s = request_check_arch(&(*out)->arch);
     if (s == EMU_OK)
         return EMU_OK;
-    manifest_free(*out);
+    ss_manifest_free(*out);
     *out = NULL;
     return s;
 }

@@ -32,7 +32,7 @@ int request_has(const struct request *q, unsigned option)
 int request_failed(const struct request *q, const char *subject)
 {
     fprintf(stderr, "superstep %s: %s%s%s\n", q->command->name, subject ? subject : "",
-            subject ? ": " : "", emu_error());
+            subject ? ": " : "", ss_error());
     return EXIT_BAD;
 }
 
@@ -234,11 +234,11 @@ void request_free(struct request *q)
 
         if (o->kind != KIND_LIST)
             continue;
-        emu_free(list->item);
+        ss_free(list->item);
         list->item = NULL;
     }
-    emu_free(q->argument.item);
-    emu_free(q->path);
-    emu_free(q->bytes);
-    emu_free(q);
+    ss_free(q->argument.item);
+    ss_free(q->path);
+    ss_free(q->bytes);
+    ss_free(q);
 }

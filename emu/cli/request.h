@@ -125,7 +125,7 @@ FILE *request_progress(const struct request *q);
 /* Whether the option was given. */
 int request_has(const struct request *q, unsigned option);
 
-/* Writes "superstep COMMAND: " and emu_error() to stderr; with a subject "superstep COMMAND:
+/* Writes "superstep COMMAND: " and ss_error() to stderr; with a subject "superstep COMMAND:
  * SUBJECT: ". Returns EXIT_BAD. */
 int request_failed(const struct request *q, const char *subject);
 

@@ -32,7 +32,7 @@ static enum emu_status read_tiles(const struct request *q, const struct image *i
     if (!option_tiles(q))
         return EMU_OK;
     return tile_list_read_text("--tiles", option_tiles(q)[0] ? option_tiles(q) : "all",
-                               image_arch(im), out);
+                               ss_image_arch(im), out);
 }
 
 enum emu_status request_put_steps(const struct request *q, const struct run *r, json_t *answer,
@@ -73,7 +73,7 @@ static enum emu_status read_show(const struct image *im, const char *text, struc
         colon = NULL;
     if (tile_place_read(im, copy, image_tile_count(im) ? image_tile_at(im, 0)->tile : 0, NULL, p) !=
         EMU_OK)
-        return FAIL(USAGE, "--show %s: %s", text, emu_error());
+        return FAIL(USAGE, "--show %s: %s", text, ss_error());
     if (!colon)
         *type = p->type;
     return EMU_OK;
@@ -128,7 +128,7 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
     for (char *w = strtok_r(copy, ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
         uint64_t n;
 
-        if (!strncmp(w, "tile=", 5) && request_number(w + 5, 0, image_arch(im)->tiles - 1, &n)) {
+        if (!strncmp(w, "tile=", 5) && request_number(w + 5, 0, ss_image_arch(im)->tiles - 1, &n)) {
             out->tile = (uint32_t)n;
             has_tile = 1;
         } else if (!strncmp(w, "superstep=", 10) &&
@@ -136,7 +136,7 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
             out->has_superstep = 1;
         } else {
             return FAIL(USAGE, "--trace: '%.60s' is not tile=N, with N below %u, or superstep=N", w,
-                        image_arch(im)->tiles);
+                        ss_image_arch(im)->tiles);
         }
     }
     if (!has_tile)
@@ -181,7 +181,7 @@ enum emu_status request_trace_begin(const struct request *q, struct run *r, stru
     if (s == EMU_OK)
         *out = l;
     else
-        emu_free(l);
+        ss_free(l);
     return s;
 }
 
@@ -191,7 +191,7 @@ void request_trace_end(struct look_trace *t)
         return;
     observe_flush(t->observed);
     observe_end(t->observed);
-    emu_free(t);
+    ss_free(t);
 }
 
 enum emu_status request_look_check(const struct request *q, const struct image *im)
@@ -215,13 +215,13 @@ enum emu_status request_look_check(const struct request *q, const struct image *
 static void print_findings(struct run *r, FILE *f)
 {
     static const char *const list[] = { "checks", "check_unheard", "check_clashes" };
-    json_t *o = run_report(r, "check", NULL, 0, 0);
+    json_t *o = ss_run_report(r, "check", NULL, 0, 0);
 
     for (size_t i = 0; i < EMU_COUNT_OF(list); i++) {
         json_t *found = json_object_get(o, list[i]);
 
         if (json_array_size(found))
-            run_print(found, f);
+            ss_run_print(found, f);
     }
     json_decref(o);
 }

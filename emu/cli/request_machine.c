@@ -14,13 +14,13 @@ OPTION_READ(LIST, set)
 static enum emu_status set_fields(const struct request *q, struct arch *a)
 {
     for (size_t i = 0; i < option_set(q)->count; i++)
-        TRY(arch_set(a, option_set(q)->item[i]));
-    return arch_check(a);
+        TRY(ss_arch_set(a, option_set(q)->item[i]));
+    return ss_arch_check(a);
 }
 
 enum emu_status request_machine(const struct request *q, const char *fallback, struct arch *out)
 {
-    TRY(arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
+    TRY(ss_arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
     return set_fields(q, out);
 }
 
@@ -40,7 +40,7 @@ static void warn_of_unread(const struct request *q)
         const struct arch_field *f;
 
         snprintf(name, sizeof(name), "%.*s", (int)n, text);
-        f = arch_field_find(name);
+        f = ss_arch_field_find(name);
         if (f && f->stage == ARCH_STAGE_N && f->type != ARCH_TYPE_text)
             fprintf(request_notes(q), "superstep %s: warning: --set %s: no run reads it (%s)\n",
                     q->command->name, name, f->doc);
@@ -50,7 +50,7 @@ static void warn_of_unread(const struct request *q)
 enum emu_status request_arch_from(const struct request *q, struct arch *a)
 {
     if (option_machine(q))
-        TRY(arch_from_name_or_file(option_machine(q), a));
+        TRY(ss_arch_from_name_or_file(option_machine(q), a));
     TRY(set_fields(q, a));
     warn_of_unread(q);
     return request_check_arch(a);
@@ -58,6 +58,6 @@ enum emu_status request_arch_from(const struct request *q, struct arch *a)
 
 enum emu_status request_arch(const struct request *q, const char *fallback, struct arch *out)
 {
-    TRY(arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
+    TRY(ss_arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
     return request_arch_from(q, out);
 }

@@ -117,7 +117,7 @@ static enum emu_status add_bsp(struct profile *p, const struct request *q, const
     const char *cache = x && x->cache ? x->cache : option_cache(q);
     struct bsp_cost c;
 
-    TRY(bsp_cost_of(image_arch(r->im), (unsigned)option_threads(q), cache, &c));
+    TRY(bsp_cost_of(ss_image_arch(r->im), (unsigned)option_threads(q), cache, &c));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_g"), PROFILE_R(c.g));
     PROFILE_ROW(p, "meta", PROFILE_T("bsp_l"), PROFILE_R(c.l));
     return EMU_OK;

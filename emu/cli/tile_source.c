@@ -89,6 +89,6 @@ enum emu_status tile_source_case(const struct arch *a, const char *path, int raw
         json_decref(o);
         s = *text ? EMU_OK : FAIL(NO_MEMORY, "%s", path);
     }
-    emu_free(source);
+    ss_free(source);
     return s;
 }

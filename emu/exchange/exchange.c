@@ -81,11 +81,11 @@ static void free_log(struct exchange *x, uint32_t tile)
     struct exchange_log *log = &x->log[tile];
 
     exchange_take_requests(x, tile);
-    emu_free(log->send);
-    emu_free(log->mux);
-    emu_free(log->pic);
-    emu_free(log->fetch);
-    emu_free(log->request);
+    ss_free(log->send);
+    ss_free(log->mux);
+    ss_free(log->pic);
+    ss_free(log->fetch);
+    ss_free(log->request);
 }
 
 void exchange_free(struct exchange *x)
@@ -96,20 +96,20 @@ void exchange_free(struct exchange *x)
         free_log(x, i);
     exchange_cache_clear(x);
     exchange_resolvers_free(x);
-    emu_free(x->log);
-    emu_free(x->log_key);
-    emu_free(x->unheard);
-    emu_free(x->pairs);
-    emu_free(x->clashes.clash);
-    emu_free(x->physical);
-    emu_free(x->lag);
-    emu_free(x->end);
-    emu_free(x->logical);
-    emu_free(x->staging);
-    emu_free(x->part_tiles);
-    emu_free(x->traffic);
-    emu_free(x->traffic_messages);
-    emu_free(x);
+    ss_free(x->log);
+    ss_free(x->log_key);
+    ss_free(x->unheard);
+    ss_free(x->pairs);
+    ss_free(x->clashes.clash);
+    ss_free(x->physical);
+    ss_free(x->lag);
+    ss_free(x->end);
+    ss_free(x->logical);
+    ss_free(x->staging);
+    ss_free(x->part_tiles);
+    ss_free(x->traffic);
+    ss_free(x->traffic_messages);
+    ss_free(x);
 }
 
 struct exchange_log *exchange_log_of(struct exchange *x, uint32_t tile)
@@ -227,7 +227,7 @@ struct exchange_counts exchange_counts(const struct exchange *x)
     return x->counts;
 }
 
-/* Puts the fault found by resolving into the tile and into emu_error(). */
+/* Puts the fault found by resolving into the tile and into ss_error(). */
 static enum emu_status report(struct exchange *x, struct tile *t, const struct exchange_fault *f)
 {
     int first = t->fault.kind == FAULT_NONE;

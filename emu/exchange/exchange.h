@@ -218,7 +218,7 @@ enum fault exchange_end(struct exchange *x, struct tile *t, uint64_t cycle);
  * out     set on EMU_OK only
  *
  * Errors  EMU_FAULT      recorded in the receiving tile (the sender, if it sends a word that has
- *                        been replaced); lowest tile, then lowest event. emu_error() is the
+ *                        been replaced); lowest tile, then lowest event. ss_error() is the
  *                        sentence of exchange_fault_print()
  *         EMU_NO_MEMORY
  * Cost    O(intervals log sends); a phase seen before is found by the hash of its logs

@@ -63,7 +63,7 @@ void exchange_cache_clear(struct exchange *x)
             struct exchange_cached *c = x->bucket[i];
 
             x->bucket[i] = c->next;
-            emu_free(c);
+            ss_free(c);
         }
     }
     x->counts.cache_bytes = 0;

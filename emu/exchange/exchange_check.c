@@ -387,11 +387,11 @@ enum emu_status exchange_check(const struct exchange *x, struct tile *const *til
     for (uint32_t i = 0; s.wire && i < x->tiles; i++) {
         if (notes && status == EMU_OK && fault->kind == EXCHANGE_FAULT_NONE)
             count_unheard(s.a, &s.wire[i], there, &notes->unheard[i]);
-        emu_free(s.wire[i].word);
-        emu_free(s.wire[i].heard);
+        ss_free(s.wire[i].word);
+        ss_free(s.wire[i].heard);
     }
-    emu_free(s.wire);
-    emu_free(s.arrival);
-    emu_free(there);
+    ss_free(s.wire);
+    ss_free(s.arrival);
+    ss_free(there);
     return status;
 }

@@ -229,7 +229,7 @@ void exchange_take_requests(struct exchange *x, uint32_t tile)
     struct exchange_log *log = exchange_log_of(x, tile);
 
     for (size_t i = 0; i < log->requests; i++)
-        emu_free(log->request[i].data);
+        ss_free(log->request[i].data);
     log->requests = 0;
 }
 

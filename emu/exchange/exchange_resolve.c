@@ -60,21 +60,21 @@ void exchange_resolvers_free(struct exchange *x)
     for (unsigned i = 0; x->resolver && i < x->options.threads; i++) {
         struct exchange_resolver *r = &x->resolver[i];
 
-        emu_free(r->copy);
-        emu_free(r->pair);
-        emu_free(r->arrive);
-        emu_free(r->received);
-        emu_free(r->order);
-        emu_free(r->merge);
+        ss_free(r->copy);
+        ss_free(r->pair);
+        ss_free(r->arrive);
+        ss_free(r->received);
+        ss_free(r->order);
+        ss_free(r->merge);
     }
-    emu_free(x->resolver);
-    emu_free(x->figures.copies);
-    emu_free(x->figures.end_event);
-    emu_free(x->figures.words_in);
-    emu_free(x->figures.words_out);
-    emu_free(x->figures.pointer);
-    emu_free(x->figures.messages_in);
-    emu_free(x->figures.messages_out);
+    ss_free(x->resolver);
+    ss_free(x->figures.copies);
+    ss_free(x->figures.end_event);
+    ss_free(x->figures.words_in);
+    ss_free(x->figures.words_out);
+    ss_free(x->figures.pointer);
+    ss_free(x->figures.messages_in);
+    ss_free(x->figures.messages_out);
 }
 
 /* --- faults --- */

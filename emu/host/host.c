@@ -16,13 +16,13 @@ static void stream_free(struct host_stream *s)
     if (!s)
         return;
     for (; s->waiting.count; host_queue_pop(&s->waiting))
-        emu_free(host_queue_first(&s->waiting)->data);
-    emu_free(s->waiting.event);
+        ss_free(host_queue_first(&s->waiting)->data);
+    ss_free(s->waiting.event);
     host_source_close(&s->source);
     host_sink_close(&s->sink);
-    emu_free(s->done);
-    emu_free(s->transfer);
-    emu_free(s);
+    ss_free(s->done);
+    ss_free(s->transfer);
+    ss_free(s);
 }
 
 static enum emu_status stream_new(struct host *h, uint32_t id, uint32_t depth, int to_host,
@@ -41,7 +41,7 @@ static enum emu_status stream_new(struct host *h, uint32_t id, uint32_t depth, i
     if (s)
         s->done = emu_alloc(depth, sizeof(*s->done));
     if (!s || !s->done) {
-        emu_free(s);
+        ss_free(s);
         return FAIL(NO_MEMORY, "stream %u", id);
     }
     s->id = id;
@@ -150,8 +150,8 @@ const struct host_stream_record *host_record(const struct host *h, uint32_t id)
 
     if (!s)
         return NULL;
-    s->record.busy_cycles = arch_cycles_for_bytes(&h->arch, s->record.bytes, rate);
-    busy = arch_cycles_for_bytes(&h->arch, s->complete_bytes, rate);
+    s->record.busy_cycles = ss_arch_cycles_for_bytes(&h->arch, s->record.bytes, rate);
+    busy = ss_arch_cycles_for_bytes(&h->arch, s->complete_bytes, rate);
     s->record.starved_cycles = s->open_cycles > busy ? s->open_cycles - busy : 0;
     return &s->record;
 }
@@ -169,14 +169,14 @@ const struct host_transfer *host_transfers(const struct host *h, uint32_t id, si
 static void link_init(struct host_link *l, const struct host *h, uint32_t rank)
 {
     const struct arch *a = &h->arch;
-    uint64_t latency = arch_cycles_from_ns(a, arch_host_latency_ns(a));
+    uint64_t latency = ss_arch_cycles_from_ns(a, arch_host_latency_ns(a));
 
     l->rank = rank;
     l->rate = arch_host_link_mbytes_per_s(a);
     l->clock = a->clock_mhz;
     l->packet_bytes = arch_host_packet_bytes(a);
     l->arrival_cycles = latency - latency / 2;
-    l->jitter_cycles = arch_cycles_from_ns(a, h->options.jitter_ns);
+    l->jitter_cycles = ss_arch_cycles_from_ns(a, h->options.jitter_ns);
     l->seed = h->options.seed;
 }
 
@@ -197,7 +197,7 @@ enum emu_status host_new(const struct arch *arch, const struct host_options *o, 
     if (o)
         h->options = *o;
     h->request_cycles =
-        arch_host_route_cycles(arch) + arch_cycles_from_ns(arch, arch_host_latency_ns(arch)) / 2;
+        arch_host_route_cycles(arch) + ss_arch_cycles_from_ns(arch, arch_host_latency_ns(arch)) / 2;
     link_init(&h->link[HOST_DOWN], h, HOST_DOWN);
     link_init(&h->link[HOST_UP], h, HOST_UP);
     *out = h;
@@ -212,10 +212,10 @@ void host_free(struct host *h)
         stream_free(h->stream[i]);
     host_link_free(&h->link[HOST_DOWN]);
     host_link_free(&h->link[HOST_UP]);
-    emu_free(h->arrivals.event);
-    emu_free(h->stream);
-    emu_free(h->packet);
-    emu_free(h);
+    ss_free(h->arrivals.event);
+    ss_free(h->stream);
+    ss_free(h->packet);
+    ss_free(h);
 }
 
 uint64_t host_latency_cycles(const struct host *h)
@@ -273,7 +273,7 @@ enum emu_status host_request(void *ctx, uint32_t tile, uint64_t cycle, const uin
     }
     status = host_link_request(&h->link[t.to_host ? HOST_UP : HOST_DOWN], &e);
     if (status != EMU_OK)
-        emu_free(e.data);
+        ss_free(e.data);
     return status;
 }
 
@@ -329,7 +329,7 @@ void host_attach(struct host *h, struct machine *m)
                                        .advance = host_advance,
                                        .next = host_next };
 
-    EMU_ASSERT(arch_equal(&h->arch, machine_arch(m)));
+    EMU_ASSERT(ss_arch_equal(&h->arch, machine_arch(m)));
     machine_set_host(m, &plug);
 }
 

@@ -62,7 +62,7 @@ void host_free(struct host *h);
  * depth   1 .. HOST_MAX_DEPTH transfers in flight, from acceptance by the host to the last arrival
  * data    borrowed. Transfers take their bytes from it in the order in which they were issued
  *         (equal cycles: lower tile first). After its end it starts over when repeat is set, else
- *         the run fails with EMU_FAULT; emu_error() names stream, tile and cycle.
+ *         the run fails with EMU_FAULT; ss_error() names stream, tile and cycle.
  * Errors  EMU_USAGE: id or depth; EMU_NO_MEMORY */
 enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t depth,
                                         const void *data, uint64_t bytes,

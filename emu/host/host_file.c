@@ -73,7 +73,7 @@ void host_source_close(struct host_source *s)
 {
     if (s->file)
         fclose(s->file);
-    emu_free(s->path);
+    ss_free(s->path);
 }
 
 /* --- sinks --- */
@@ -135,5 +135,5 @@ enum emu_status host_sink_commit(struct host_sink *s)
 void host_sink_close(struct host_sink *s)
 {
     output_discard(s->file);
-    emu_free(s->data);
+    ss_free(s->data);
 }

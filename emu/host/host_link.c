@@ -57,7 +57,7 @@ static enum emu_status take_bytes(struct host_event *e)
         return EMU_OK;
     s = host_sink_write(&e->stream->sink, e->data, e->bytes,
                         &(struct host_moment){ e->issued, e->cycle, e->tile });
-    emu_free(e->data);
+    ss_free(e->data);
     e->data = NULL;
     return s;
 }
@@ -224,13 +224,13 @@ enum emu_status host_link_drain(struct host_link *l)
     qsort(list, n, sizeof(struct host_event *), compare_events);
     for (size_t i = 0; i < n && s == EMU_OK; i++)
         s = take_bytes(list[i]);
-    emu_free(list);
+    ss_free(list);
     return s;
 }
 
 void host_link_free(struct host_link *l)
 {
     for (size_t i = 0; i < l->ahead.count; i++)
-        emu_free(l->ahead.event[i].data);
-    emu_free(l->ahead.event);
+        ss_free(l->ahead.event[i].data);
+    ss_free(l->ahead.event);
 }

@@ -40,7 +40,7 @@ static enum emu_status restore_heap(struct host_heap *h, struct byte_store *from
     size_t count;
 
     for (size_t i = 0; i < h->count; i++)
-        emu_free(h->event[i].data);
+        ss_free(h->event[i].data);
     h->count = 0;
     for (byte_take(from, &count, sizeof(count)); h->count < count; h->count++) {
         TRY(emu_grow((void **)&h->event, h->count, &h->cap, sizeof(*h->event)));
@@ -61,7 +61,7 @@ static enum emu_status restore_queue(struct host_queue *q, struct byte_store *fr
     size_t count;
 
     for (; q->count; host_queue_pop(q))
-        emu_free(host_queue_first(q)->data);
+        ss_free(host_queue_first(q)->data);
     byte_take(from, &count, sizeof(count));
     for (size_t i = 0; i < count; i++) {
         struct host_event e;

@@ -566,8 +566,8 @@ enum emu_status exchange_sequence(const struct sequence_options *o, struct timed
     if (receives)
         qsort(receive, receives, sizeof(*receive), receive_order);
     s = build(&p, culprit);
-    emu_free(p.mux);
-    emu_free(p.pic);
+    ss_free(p.mux);
+    ss_free(p.pic);
     if (s != EMU_OK)
         exchange_sequence_free(out);
     return s;
@@ -575,6 +575,6 @@ enum emu_status exchange_sequence(const struct sequence_options *o, struct timed
 
 void exchange_sequence_free(struct exchange_sequence *p)
 {
-    emu_free(p->code);
+    ss_free(p->code);
     *p = (struct exchange_sequence){ .code = NULL };
 }

@@ -83,7 +83,7 @@ struct exchange_sequence {
  *                 get an index into the sorted sends
  *
  * Errors          EMU_BAD_EXCHANGE   messages overlap, begin too early or have no words;
- *                                    emu_error() says which events
+ *                                    ss_error() says which events
  *                 EMU_NO_MEMORY
  *
  * Cost            O(n log n) */

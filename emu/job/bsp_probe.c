@@ -72,8 +72,8 @@ static struct machine_sets *sets_of(const struct arch *a)
     char value[ARCH_TEXT_MAX];
 
     for (size_t i = 0; s && i < ARCH_FIELD_COUNT; i++) {
-        arch_field_text(a, i, value, sizeof(value));
-        snprintf(s->text[i], SET_TEXT, "%s=%s", arch_field_at(i)->name, value);
+        ss_arch_field_text(a, i, value, sizeof(value));
+        snprintf(s->text[i], SET_TEXT, "%s=%s", ss_arch_field_at(i)->name, value);
         s->item[i] = s->text[i];
     }
     return s;
@@ -87,8 +87,8 @@ static void fit(const struct record *r, struct bsp_cost *out)
 {
     double n = 0, h = 0, y = 0, hh = 0, hy = 0;
 
-    for (size_t i = 1; i + 1 < bill_step_count(r); i++) {
-        struct bill b = bill_of_step(r, i);
+    for (size_t i = 1; i + 1 < ss_bill_step_count(r); i++) {
+        struct bill b = ss_bill_of_step(r, i);
         double x = (double)b.h_words, cycles = (double)(b.total - b.host - b.largest_compute);
 
         n += 1;
@@ -107,13 +107,13 @@ static enum emu_status run_it(const struct image *im, unsigned threads, struct b
     struct run *r;
     enum emu_status s;
 
-    TRY(run_new(im, &o, &r));
-    s = run_execute(r);
-    if (s == EMU_OK && !run_ended(r))
+    TRY(ss_run_new(im, &o, &r));
+    s = ss_run_execute(r);
+    if (s == EMU_OK && !ss_run_ended(r))
         s = FAIL(FAULT, "the probe of g and l does not end");
     if (s == EMU_OK)
         fit(r->record, out);
-    run_free(r);
+    ss_run_free(r);
     return s;
 }
 
@@ -124,12 +124,12 @@ static enum emu_status build_and_run(const struct manifest_options *mo, const ch
     struct manifest *m;
     enum emu_status s;
 
-    TRY(manifest_read_text(text, bytes, "the probe of g and l", mo, &m));
-    s = manifest_build(m, threads, stderr, &im);
+    TRY(ss_manifest_read_text(text, bytes, "the probe of g and l", mo, &m));
+    s = ss_manifest_build(m, threads, stderr, &im);
     if (s == EMU_OK)
         s = run_it(im, threads, out);
-    image_free(im);
-    manifest_free(m);
+    ss_image_free(im);
+    ss_manifest_free(m);
     return s;
 }
 
@@ -157,7 +157,7 @@ enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cos
     enum emu_status s =
         sets && text ? build_and_run(&o, text, bytes, threads, out) : FAIL(NO_MEMORY, "a probe");
 
-    emu_free(sets);
+    ss_free(sets);
     free(text); /* allocated by open_memstream() */
     return s;
 }
@@ -175,12 +175,12 @@ static int key_of(const struct arch *a, struct hash128 *key)
     struct machine_sets *sets = sets_of(a);
 
     if (!sets || !disk_cache_program(&both.program)) {
-        emu_free(sets);
+        ss_free(sets);
         return 0;
     }
     both.fields = hash128(sets->text, sizeof(sets->text));
     *key = hash128(&both, sizeof(both));
-    emu_free(sets);
+    ss_free(sets);
     return 1;
 }
 

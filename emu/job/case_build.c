@@ -165,8 +165,8 @@ void case_run_free(struct case_run *r)
         code_cache_free(r->cache);
     asm_unit_free(r->unit);
     case_layout_free(&r->layout);
-    emu_free(r->mem);
-    emu_free(r);
+    ss_free(r->mem);
+    ss_free(r);
 }
 
 int case_symbol(const struct case_run *r, const char *name, size_t len, uint32_t *address)

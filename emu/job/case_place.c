@@ -93,7 +93,7 @@ enum emu_status case_layout_fit(struct case_layout *l, enum case_where where, ui
 
 void case_layout_free(struct case_layout *l)
 {
-    emu_free(l->used);
+    ss_free(l->used);
     l->used = NULL;
     l->count = l->cap = 0;
 }

@@ -124,7 +124,7 @@ static enum emu_status load_values(struct case_run *r, const struct manifest_mem
     s = case_values(r, &m->init, m->place.name, data);
     if (s == EMU_OK)
         EMU_ASSERT(tile_write(&r->tile, address, data, bytes));
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 

@@ -58,8 +58,8 @@ void case_before_free(struct case_before *b)
 {
     if (!b)
         return;
-    emu_free(b->mem);
-    emu_free(b);
+    ss_free(b->mem);
+    ss_free(b);
 }
 
 /* "asm:4", with what stands before it; nothing where no line is known. */

@@ -61,8 +61,8 @@ int case_type_find(const char *name, enum case_type *out)
 
 void case_data_free(struct case_data *d)
 {
-    emu_free(d->data);
-    emu_free(d->reloc);
+    ss_free(d->data);
+    ss_free(d->reloc);
     memset(d, 0, sizeof(*d));
 }
 

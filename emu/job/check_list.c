@@ -80,7 +80,7 @@ static void unheard_text(const json_t *report, char *out, size_t bytes)
  * that nobody hears, which may be why. */
 static void note_findings(struct checking *c, struct run *r)
 {
-    json_t *report = run_report(r, "check", NULL, 0, 0);
+    json_t *report = ss_run_report(r, "check", NULL, 0, 0);
     const json_t *first = json_array_get(json_object_get(report, "checks"), 0);
     char unheard[200];
 
@@ -107,13 +107,13 @@ static enum emu_status compare_run(struct checking *c, const struct manifest *m,
     char *stop;
 
     c->cycles = machine_cycles(r->machine);
-    if (!run_ended(r)) {
-        stop = run_stop_text(r);
+    if (!ss_run_ended(r)) {
+        stop = ss_run_stop_text(r);
         snprintf(c->why, WHY_BYTES, "%s", stop ? stop : "stopped");
-        emu_free(stop);
+        ss_free(stop);
         return EMU_OK;
     }
-    TRY(run_check(r, m, 1, &list, &total, &checked));
+    TRY(ss_run_check(r, m, 1, &list, &total, &checked));
     if (total)
         note_differences(c, list, total);
     if (run_check_findings(r))
@@ -133,18 +133,18 @@ static enum emu_status run_machine(struct checking *c, struct manifest *m)
     struct run *r = NULL;
     enum emu_status s;
 
-    TRY(manifest_build(m, 1, c->messages, &im));
-    s = run_new(im, &o, &r);
+    TRY(ss_manifest_build(m, 1, c->messages, &im));
+    s = ss_run_new(im, &o, &r);
     if (s == EMU_OK && c->look && c->look->pairs)
         s = exchange_count_pairs(machine_exchange(r->machine));
     if (s == EMU_OK)
-        s = run_execute(r);
+        s = ss_run_execute(r);
     if (s == EMU_OK)
         s = compare_run(c, m, r);
     if (s == EMU_OK && c->look)
         s = c->look->at(c->look->ctx, c->title, r);
-    run_free(r);
-    image_free(im);
+    ss_run_free(r);
+    ss_image_free(im);
     return s;
 }
 
@@ -237,11 +237,11 @@ static enum emu_status run_one(struct checking *c, json_t *manifest)
     c->cycles = 0;
     if (set_source(manifest, c->source) || !(text = json_dumps(manifest, 0)))
         return FAIL(NO_MEMORY, "a check");
-    s = manifest_read_text(text, strlen(text), c->name, &o, &m);
+    s = ss_manifest_read_text(text, strlen(text), c->name, &o, &m);
     free(text);
     TRY(s);
     s = m->tile_case ? run_tile(c, m) : run_machine(c, m);
-    manifest_free(m);
+    ss_manifest_free(m);
     return s;
 }
 

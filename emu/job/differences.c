@@ -110,6 +110,6 @@ enum emu_status differences_values(struct differences *d, const struct manifest_
     e->want = values;
     if (s == EMU_OK)
         s = differences_elements(d, e);
-    emu_free(values);
+    ss_free(values);
     return s;
 }

@@ -57,13 +57,13 @@ static void tile_case_free(struct tile_case *c)
     if (c) {
         manifest_data_free(&c->state.init);
         case_data_free(&c->weights);
-        emu_free(c->set);
-        emu_free(c->expect_register);
+        ss_free(c->set);
+        ss_free(c->expect_register);
     }
-    emu_free(c);
+    ss_free(c);
 }
 
-void manifest_free(struct manifest *m)
+void ss_manifest_free(struct manifest *m)
 {
     if (!m)
         return;
@@ -78,15 +78,15 @@ void manifest_free(struct manifest *m)
         tile_list_free(&m->expect[i].tiles);
     }
     for (size_t i = 0; i < m->includes; i++)
-        emu_free(m->include[i]);
+        ss_free(m->include[i]);
     tile_case_free(m->tile_case);
-    emu_free(m->parameter);
-    emu_free(m->program);
-    emu_free(m->stream);
-    emu_free(m->expect);
-    emu_free(m->include);
-    emu_free(m->path);
-    emu_free(m->directory);
+    ss_free(m->parameter);
+    ss_free(m->program);
+    ss_free(m->stream);
+    ss_free(m->expect);
+    ss_free(m->include);
+    ss_free(m->path);
+    ss_free(m->directory);
     json_decref(m->root);
-    emu_free(m);
+    ss_free(m);
 }

@@ -1,8 +1,8 @@
 /* manifest.h - what a JSON file asks for: programs on the tiles of a machine, or one codelet on one
  * tile, with memory, streams, expectations.
  *
- *   manifest_read    JSON text to struct manifest         manifest_read.c, case_read.c,
- * tile_program.c, manifest_data.c, manifest_expr.c manifest_build   a whole machine: assembles,
+ *   ss_manifest_read  JSON text to struct manifest        manifest_read.c, case_read.c,
+ * tile_program.c, manifest_data.c, manifest_expr.c ss_manifest_build  a whole machine: assembles,
  * places memory, makes the image manifest_build.c, manifest_source.c case_build       one codelet:
  * case_run.h
  *
@@ -27,7 +27,7 @@ struct tile_list {
 };
 
 struct manifest_memory {
-    struct case_place place; /* address, where not is_fixed: where manifest_build placed it */
+    struct case_place place; /* address, where not is_fixed: where ss_manifest_build placed it */
     struct manifest_data init;
 };
 

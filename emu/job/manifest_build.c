@@ -27,7 +27,7 @@ static enum emu_status place_program(const struct manifest *m, struct manifest_p
     case_layout_free(&l);
     if (s == EMU_BAD_FILE)
         return FAIL(BAD_FILE, "%s: programs[%zu]: %s", m->path, (size_t)(p - m->program),
-                    emu_error());
+                    ss_error());
     return s;
 }
 
@@ -49,10 +49,10 @@ struct manifest_parts {
 
 static void parts_free(struct manifest_parts *t)
 {
-    emu_free(t->segment);
-    emu_free(t->range);
-    emu_free(t->symbol);
-    emu_free(t->line);
+    ss_free(t->segment);
+    ss_free(t->range);
+    ss_free(t->symbol);
+    ss_free(t->line);
 }
 
 static enum emu_status parts_new(struct manifest_parts *t)
@@ -154,7 +154,7 @@ static enum emu_status add_memory(struct manifest_parts *t, const struct manifes
     s = program_fill_values(t->p, t->unit, &mem->init, &place, t->m->path, what, data);
     if (s == EMU_OK)
         s = add_segment(t, mem->place.address, data, bytes);
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
@@ -287,7 +287,7 @@ static enum emu_status add_tiles(const struct program_text *text, size_t first, 
             asm_diag_print(unit[i], messages);
         if (s == EMU_BAD_ASM)
             s = FAIL(BAD_ASM, "for tile %" PRIu32 ": %s", text->p->tiles.tile[first + i],
-                     emu_error());
+                     ss_error());
         if (s == EMU_OK)
             s = add_tile(text, first + i, unit[i], im);
     }
@@ -336,8 +336,8 @@ static enum emu_status add_stream(const struct manifest_stream *s, struct image 
     return image_add_stream(im, &out);
 }
 
-enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messages,
-                               struct image **out)
+enum emu_status ss_manifest_build(struct manifest *m, unsigned threads, FILE *messages,
+                                  struct image **out)
 {
     int cores = omp_get_num_procs(),
         n = threads && threads < (unsigned)cores ? (int)threads : cores;
@@ -346,7 +346,7 @@ enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messa
 
     *out = NULL;
     if (!m)
-        return FAIL(BAD_FILE, "there is no manifest: manifest_read() has failed");
+        return FAIL(BAD_FILE, "there is no manifest: ss_manifest_read() has failed");
     if (m->tile_case)
         return FAIL(BAD_FILE,
                     "%s: expected a manifest; this is a case of one tile: superstep tile FILE",
@@ -360,7 +360,7 @@ enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messa
     for (size_t i = 0; i < m->streams && s == EMU_OK; i++)
         s = add_stream(&m->stream[i], im);
     if (s != EMU_OK) {
-        image_free(im);
+        ss_image_free(im);
         return s;
     }
     *out = im;

@@ -62,7 +62,7 @@ static enum emu_status check_tiles_free(const struct json_reader *r, const struc
             taken[q->tiles.tile[k]] = 1;
         while (i < p->tiles.count && !taken[p->tiles.tile[i]])
             i++;
-        emu_free(taken);
+        ss_free(taken);
         if (i < p->tiles.count)
             return json_wrong(r, at, NULL, "expected tiles that have no program yet, got tile %u",
                               p->tiles.tile[i]);
@@ -349,10 +349,9 @@ static enum emu_status set_field(const struct json_reader *r, const struct json_
         snprintf(text, sizeof(text), "%.64s=%.64s", field, json_string_value(v));
     else
         return json_wrong(r, at, v, "expected a number or a string");
-    if (arch_set(&manifest_of(r)->arch, text) == EMU_OK)
+    if (ss_arch_set(&manifest_of(r)->arch, text) == EMU_OK)
         return EMU_OK;
-    return json_wrong(r, at, NULL, "expected a field of the machine and its value: %s",
-                      emu_error());
+    return json_wrong(r, at, NULL, "expected a field of the machine and its value: %s", ss_error());
 }
 
 static enum emu_status read_machine(const struct json_reader *r, const json_t *root)
@@ -367,16 +366,16 @@ static enum emu_status read_machine(const struct json_reader *r, const json_t *r
 
     if (!options_of(r)->machine)
         TRY(json_optional_string(r, NULL, root, "machine", &name));
-    if (arch_preset(name)) {
-        m->arch = *arch_preset(name);
+    if (ss_arch_preset(name)) {
+        m->arch = *ss_arch_preset(name);
     } else if (options_of(r)->no_files) {
         return json_wrong(r, &at, NULL, "expected a built-in machine, got \"%.60s\"", name);
     } else {
         path = options_of(r)->machine ? emu_strdup(name) : manifest_path(m, name);
         if (!path)
             return FAIL(NO_MEMORY, "a path");
-        s = arch_from_name_or_file(path, &m->arch);
-        emu_free(path);
+        s = ss_arch_from_name_or_file(path, &m->arch);
+        ss_free(path);
         TRY(s);
     }
     if (set && !json_is_object(set))
@@ -388,8 +387,8 @@ static enum emu_status read_machine(const struct json_reader *r, const json_t *r
         TRY(set_field(r, &here, key, value));
     }
     for (size_t i = 0; i < options_of(r)->sets; i++)
-        TRY(arch_set(&m->arch, options_of(r)->set[i]));
-    return arch_check(&m->arch);
+        TRY(ss_arch_set(&m->arch, options_of(r)->set[i]));
+    return ss_arch_check(&m->arch);
 }
 
 /* "needs_tiles": what a program that was written for some machines says before it is assembled for
@@ -431,7 +430,7 @@ static enum emu_status read_includes(const struct json_reader *r)
         m->includes += m->include[i] != NULL;
         s = m->include[i] ? EMU_OK : FAIL(NO_MEMORY, "a path");
     }
-    emu_free((void *)path);
+    ss_free((void *)path);
     return s;
 }
 
@@ -541,7 +540,7 @@ static enum emu_status read_tree(json_t *root, const char *name, const struct ma
     if (s == EMU_OK)
         *out = m;
     else
-        manifest_free(m);
+        ss_manifest_free(m);
     return s;
 }
 
@@ -556,8 +555,8 @@ static void find_lines(struct manifest *m, const char *text, size_t bytes)
     }
 }
 
-enum emu_status manifest_read_text(const char *text, size_t bytes, const char *name,
-                                   const struct manifest_options *o, struct manifest **out)
+enum emu_status ss_manifest_read_text(const char *text, size_t bytes, const char *name,
+                                      const struct manifest_options *o, struct manifest **out)
 {
     json_t *root;
 
@@ -570,8 +569,8 @@ enum emu_status manifest_read_text(const char *text, size_t bytes, const char *n
     return EMU_OK;
 }
 
-enum emu_status manifest_read(const char *path, const struct manifest_options *o,
-                              struct manifest **out)
+enum emu_status ss_manifest_read(const char *path, const struct manifest_options *o,
+                                 struct manifest **out)
 {
     enum emu_status s;
     size_t bytes;
@@ -582,8 +581,8 @@ enum emu_status manifest_read(const char *path, const struct manifest_options *o
         return FAIL(BAD_FILE, "a manifest without the name of its file");
     s = json_read_file(path, &text, &bytes);
     if (s == EMU_OK)
-        s = manifest_read_text(text, bytes, path, o, out);
-    emu_free(text);
+        s = ss_manifest_read_text(text, bytes, path, o, out);
+    ss_free(text);
     return s;
 }
 

@@ -107,13 +107,13 @@ void program_text_free(struct program_text *t)
 {
     for (size_t i = 0; t->p && i < t->p->sources + 1; i++) {
         if (t->text)
-            emu_free(t->text[i]);
+            ss_free(t->text[i]);
         if (t->name)
-            emu_free(t->name[i]);
+            ss_free(t->name[i]);
     }
-    emu_free(t->text);
-    emu_free(t->name);
-    emu_free(t->bytes);
+    ss_free(t->text);
+    ss_free(t->name);
+    ss_free(t->bytes);
     *t = (struct program_text){ .m = NULL };
 }
 
@@ -185,7 +185,7 @@ static enum emu_status assemble_text(struct asm_unit *u, const struct program_te
     memcpy(text, symbols, n);
     memcpy(text + n, t->text[i], t->bytes[i]);
     s = asm_unit_add_text(u, t->name[i], text, bytes);
-    emu_free(text);
+    ss_free(text);
     return s;
 }
 
@@ -197,7 +197,7 @@ static enum emu_status add_symbols(struct asm_unit *u, const struct program_text
                             ? asm_unit_add_text(u, "symbols of the tile", symbols, strlen(symbols))
                             : FAIL(NO_MEMORY, "symbols of a tile");
 
-    emu_free(symbols);
+    ss_free(symbols);
     return s;
 }
 
@@ -216,6 +216,6 @@ enum emu_status program_assemble(const struct program_text *t, size_t index, str
         s = assemble_text(*out, t, i, symbols);
     if (t->objects && !t->m->tile_case && s == EMU_OK)
         s = add_symbols(*out, t, index);
-    emu_free(symbols);
+    ss_free(symbols);
     return s == EMU_OK ? asm_unit_link(*out, NULL) : s;
 }

@@ -127,7 +127,7 @@ enum emu_status tile_list_read(const struct json_reader *r, const struct json_pa
     if (!a.seen)
         return FAIL(NO_MEMORY, "a set of tiles");
     s = v ? add_all(&a, at, v) : json_wrong(r, at, NULL, "expected tiles, such as \"all\"");
-    emu_free(a.seen);
+    ss_free(a.seen);
     if (s == EMU_OK && !out->count)
         s = json_wrong(r, at, v, "expected at least one tile");
     return s;
@@ -147,6 +147,6 @@ enum emu_status tile_list_read_text(const char *name, const char *text, const st
 
 void tile_list_free(struct tile_list *l)
 {
-    emu_free(l->tile);
+    ss_free(l->tile);
     *l = (struct tile_list){ .tile = NULL };
 }

@@ -35,10 +35,10 @@ static size_t syncs_of(const struct record *r)
 
 static enum emu_status make_model(const struct run *r, const char *cache, struct model *m)
 {
-    *m = (struct model){ .b = bill_of_group(r->record, 0),
+    *m = (struct model){ .b = ss_bill_of_group(r->record, 0),
                          .supersteps = supersteps_of(r->record),
                          .syncs = syncs_of(r->record) };
-    TRY(bsp_cost_of(image_arch(r->im), r->options.threads, cache, &m->c));
+    TRY(bsp_cost_of(ss_image_arch(r->im), r->options.threads, cache, &m->c));
     m->predicted =
         (double)m->b.largest_compute + m->c.g * (double)m->b.h_words + m->c.l * (double)m->syncs;
     m->measured = m->b.exchange + m->b.compute + m->b.sync;

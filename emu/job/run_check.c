@@ -108,7 +108,7 @@ enum emu_status run_check_begin(struct run *r)
 
     for (size_t i = 0; s == EMU_OK && i < image_tile_count(r->im); i++)
         s = add_vertices(r, image_tile_at(r->im, i), &l);
-    emu_free(l.at);
+    ss_free(l.at);
     return s;
 }
 

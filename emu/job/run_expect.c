@@ -72,7 +72,7 @@ static enum emu_status expect_tile(struct run_expect *x, const struct manifest_e
                  (size_t)(e - x->m->expect), e->name);
     else
         s = differences_values(&x->d, &e->value, &place, NULL, NULL, &elements);
-    emu_free(got);
+    ss_free(got);
     return s;
 }
 
@@ -162,7 +162,7 @@ static int was_reported(const struct run *r, const char *name)
 {
     int found = 0;
 
-    for (uint32_t tile = 0; tile < image_arch(r->im)->tiles && !found; tile++) {
+    for (uint32_t tile = 0; tile < ss_image_arch(r->im)->tiles && !found; tile++) {
         const struct tile *t = machine_tile(r->machine, tile);
 
         if (!strcmp(name, "UNHEARD"))
@@ -198,8 +198,8 @@ static enum emu_status check_all(struct run_expect *x, int own_machine)
     return own_machine ? expect_figures(x) : EMU_OK;
 }
 
-enum emu_status run_check(struct run *r, const struct manifest *m, int own_machine, json_t **list,
-                          uint64_t *total, uint64_t *checked)
+enum emu_status ss_run_check(struct run *r, const struct manifest *m, int own_machine,
+                             json_t **list, uint64_t *total, uint64_t *checked)
 {
     struct run_expect x = { .r = r, .m = m };
     enum emu_status s;

@@ -19,7 +19,7 @@ static size_t find_stream(const struct image *im, uint32_t id)
 
 static enum emu_status run_open(struct run *r)
 {
-    const struct arch *a = image_arch(r->im);
+    const struct arch *a = ss_image_arch(r->im);
     const struct record_options record = { .exchanges = r->options.record_exchanges,
                                            .supersteps = r->options.record_limit };
     struct machine_options mo = { .threads = r->options.threads,
@@ -50,7 +50,7 @@ static enum emu_status run_open(struct run *r)
     return EMU_OK;
 }
 
-enum emu_status run_new(const struct image *im, const struct run_options *o, struct run **out)
+enum emu_status ss_run_new(const struct image *im, const struct run_options *o, struct run **out)
 {
     const struct run_options plain = { .threads = 0 };
     struct run *r;
@@ -66,14 +66,14 @@ enum emu_status run_new(const struct image *im, const struct run_options *o, str
     r->options = o ? *o : plain;
     s = run_open(r);
     if (s != EMU_OK) {
-        run_free(r);
+        ss_run_free(r);
         return s;
     }
     *out = r;
     return EMU_OK;
 }
 
-void run_free(struct run *r)
+void ss_run_free(struct run *r)
 {
     if (!r)
         return;
@@ -83,43 +83,43 @@ void run_free(struct run *r)
     record_free(r->record);
     digests_free(r->digests);
     for (size_t i = 0; r->data && i < image_stream_count(r->im); i++)
-        emu_free(r->data[i]);
-    emu_free(r->data);
-    emu_free(r->written);
-    emu_free(r->error);
-    emu_free(r);
+        ss_free(r->data[i]);
+    ss_free(r->data);
+    ss_free(r->written);
+    ss_free(r->error);
+    ss_free(r);
 }
 
-enum run_engine run_engine(const struct run *r, const char **why)
+enum run_engine ss_run_engine(const struct run *r, const char **why)
 {
     *why = r && r->options.engine == ENGINE_TIMING ? image_timing_obstacle(r->im) : NULL;
     return r && r->replay ? ENGINE_TIMING : ENGINE_VALUES;
 }
 
-int run_has_values(const struct run *r)
+int ss_run_has_values(const struct run *r)
 {
     return r && !r->replay;
 }
 
-void run_engine_note(const struct run *r, char text[RUN_ENGINE_TEXT])
+void ss_run_engine_note(const struct run *r, char text[RUN_ENGINE_TEXT])
 {
     const char *why, *usual = r ? image_note(r->im, IMAGE_NOTE_USUAL) : NULL;
 
     *text = '\0';
-    if (run_engine(r, &why) == ENGINE_TIMING && usual)
+    if (ss_run_engine(r, &why) == ENGINE_TIMING && usual)
         snprintf(text, RUN_ENGINE_TEXT, "takes the usual side of %s", usual);
     else if (why)
         snprintf(text, RUN_ENGINE_TEXT, "cycles depend on %s", why);
 }
 
-void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
+void ss_run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
 {
     char note[RUN_ENGINE_TEXT];
     const char *why;
 
     snprintf(text, RUN_ENGINE_TEXT, "%s",
-             run_engine(r, &why) == ENGINE_TIMING ? "timing" : "values");
-    run_engine_note(r, note);
+             ss_run_engine(r, &why) == ENGINE_TIMING ? "timing" : "values");
+    ss_run_engine_note(r, note);
     if (*note)
         snprintf(text + strlen(text), RUN_ENGINE_TEXT - strlen(text), " (%s)", note);
 }
@@ -144,8 +144,8 @@ static enum emu_status read_stream(struct run *r, uint32_t id, const char *path,
     enum emu_status s = json_read_file(path, &data, &bytes);
 
     if (s == EMU_OK)
-        return run_stream_data(r, id, (uint8_t *)data, bytes, repeat);
-    emu_free(data);
+        return ss_run_stream_data(r, id, (uint8_t *)data, bytes, repeat);
+    ss_free(data);
     return s;
 }
 
@@ -154,17 +154,17 @@ enum emu_status run_stream_in_memory(struct run *r, uint32_t id, const char *pat
     const struct image_stream *s;
 
     TRY(stream_of(r, id, &s));
-    return s->direction == STREAM_TO_HOST || !path ? run_stream_file(r, id, NULL, repeat)
+    return s->direction == STREAM_TO_HOST || !path ? ss_run_stream_file(r, id, NULL, repeat)
                                                    : read_stream(r, id, path, repeat);
 }
 
-enum emu_status run_stream_file(struct run *r, uint32_t id, const char *path, int repeat)
+enum emu_status ss_run_stream_file(struct run *r, uint32_t id, const char *path, int repeat)
 {
     const struct image_stream *s;
     uint32_t depth;
 
     if (!r)
-        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no run: ss_run_new() has failed");
     TRY(stream_of(r, id, &s));
     depth = s->depth ? s->depth : 1;
     if (s->direction == STREAM_TO_HOST)
@@ -175,21 +175,21 @@ enum emu_status run_stream_file(struct run *r, uint32_t id, const char *path, in
     return host_stream_from_file(r->host, id, depth, path, repeat);
 }
 
-enum emu_status run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint64_t bytes,
-                                int repeat)
+enum emu_status ss_run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint64_t bytes,
+                                   int repeat)
 {
     const struct image_stream *s;
     enum emu_status st;
     size_t i;
 
     if (!r) {
-        emu_free(data);
-        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
+        ss_free(data);
+        return FAIL(BAD_PROGRAM, "there is no run: ss_run_new() has failed");
     }
     i = find_stream(r->im, id);
     st = stream_of(r, id, &s);
     if (st != EMU_OK || s->direction != STREAM_TO_TILES || r->data[i]) {
-        emu_free(data);
+        ss_free(data);
         return st != EMU_OK ? st : FAIL(USAGE, "stream %u takes no values", id);
     }
     r->data[i] = data;
@@ -207,10 +207,10 @@ static enum emu_status manifest_values(struct run *r, const struct manifest_stre
         return FAIL(NO_MEMORY, "%u bytes of stream %u", bytes, s->id);
     st = manifest_data_fill(&s->data, &place, data);
     if (st != EMU_OK) {
-        emu_free(data);
+        ss_free(data);
         return st;
     }
-    return run_stream_data(r, s->id, data, bytes, s->repeat);
+    return ss_run_stream_data(r, s->id, data, bytes, s->repeat);
 }
 
 typedef enum emu_status connect_file(struct run *r, uint32_t id, const char *path, int repeat);
@@ -233,17 +233,17 @@ static enum emu_status manifest_streams(struct run *r, const struct manifest *m,
                 return FAIL(NO_MEMORY, "a path");
         }
         st = connect(r, s->id, path, s->repeat);
-        emu_free(path);
+        ss_free(path);
         TRY(st);
     }
     return EMU_OK;
 }
 
-enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
+enum emu_status ss_run_manifest_streams(struct run *r, const struct manifest *m)
 {
     if (!r)
-        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
-    return manifest_streams(r, m, run_stream_file);
+        return FAIL(BAD_PROGRAM, "there is no run: ss_run_new() has failed");
+    return manifest_streams(r, m, ss_run_stream_file);
 }
 
 enum emu_status run_manifest_streams_in_memory(struct run *r, const struct manifest *m)
@@ -253,15 +253,15 @@ enum emu_status run_manifest_streams_in_memory(struct run *r, const struct manif
 
 /* ---- the run ---- */
 
-int run_ended(const struct run *r)
+int ss_run_ended(const struct run *r)
 {
     return r && r->stop == MACHINE_HOST;
 }
 
-enum emu_status run_execute(struct run *r)
+enum emu_status ss_run_execute(struct run *r)
 {
     if (!r)
-        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no run: ss_run_new() has failed");
     r->stop = machine_run_out(r->machine, r->options.max_cycles);
     while (r->stop == MACHINE_HOST && r->runs < r->options.runs) {
         machine_release_host(r->machine);
@@ -269,20 +269,20 @@ enum emu_status run_execute(struct run *r)
         r->stop = machine_run_out(r->machine, r->options.max_cycles);
     }
     if (r->stop == MACHINE_DEADLOCK || r->stop == MACHINE_ERROR) {
-        r->error = emu_strdup(emu_error());
+        r->error = emu_strdup(ss_error());
         if (!r->error)
             return FAIL(NO_MEMORY, "a message");
     }
-    if (run_ended(r))
+    if (ss_run_ended(r))
         TRY(machine_finish(r->machine));
     if (r->host)
         TRY(host_finish(r->host));
     return EMU_OK;
 }
 
-enum emu_status run_commit(struct run *r)
+enum emu_status ss_run_commit(struct run *r)
 {
     if (!r)
-        return FAIL(BAD_PROGRAM, "there is no run: run_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no run: ss_run_new() has failed");
     return r->host ? host_commit(r->host) : EMU_OK;
 }

@@ -1,8 +1,8 @@
 /* run_image.h - what is in a run of an image (run_file.h), for those who look at its machine.
  *
- *   run_new, run_stream_*, run_execute          run_image.c
- *   run_check                                   run_expect.c
- *   run_report, run_print                       run_report.c
+ *   ss_run_new, ss_run_stream_*, ss_run_execute  run_image.c
+ *   ss_run_check                                run_expect.c
+ *   ss_run_report, ss_run_print                 run_report.c
  */
 #ifndef EMU_RUN_IMAGE_H
 #define EMU_RUN_IMAGE_H
@@ -27,8 +27,8 @@ struct run {
     uint8_t *written;        /* of the first `inputs` inputs of the image; owned */
     size_t inputs, written_cap;
     uint64_t runs;          /* answered host syncs */
-    enum machine_stop stop; /* at a host sync run_execute() may go on, for larger options.runs */
-    char *error;            /* why it stopped, where emu_error() said so; else NULL */
+    enum machine_stop stop; /* at a host sync ss_run_execute() may go on, for larger options.runs */
+    char *error;            /* why it stopped, where ss_error() said so; else NULL */
 };
 
 /* The name of an input that holds nothing until the host writes it, and has not been written;

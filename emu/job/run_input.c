@@ -65,7 +65,7 @@ static enum emu_status write_part(struct run *r, const struct image_input_part *
         s = FAIL(BAD_FILE, "it ends too early");
     else
         EMU_ASSERT(tile_write(machine_tile(r->machine, p->tile), p->addr, data, p->bytes));
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
@@ -76,7 +76,7 @@ static enum emu_status write_parts(struct run *r, const struct image_input *in, 
     return fgetc(f) == EOF ? EMU_OK : FAIL(BAD_FILE, "it goes on after the last element");
 }
 
-enum emu_status run_input_file(struct run *r, const char *name, const char *path)
+enum emu_status ss_run_input_file(struct run *r, const char *name, const char *path)
 {
     const struct image_input *in;
     enum emu_status s;
@@ -96,9 +96,9 @@ enum emu_status run_input_file(struct run *r, const char *name, const char *path
     fclose(f);
     return s == EMU_OK
                ? note_written(r, i)
-               : emu_fail(s, "%.200s: input %s takes %" PRIu64 " x %s, %" PRIu64 " bytes: %s", path,
-                          name, in->elements, image_text(r->im, in->type),
-                          in->elements * in->elem_bytes, emu_error());
+               : ss_fail(s, "%.200s: input %s takes %" PRIu64 " x %s, %" PRIu64 " bytes: %s", path,
+                         name, in->elements, image_text(r->im, in->type),
+                         in->elements * in->elem_bytes, ss_error());
 }
 
 /* ---- from and to memory ---- */
@@ -120,7 +120,7 @@ static enum emu_status write_value(struct run *r, const struct value_list *l, si
     const uint8_t *at = data;
 
     TRY(check_size(r->im, x, bytes));
-    for (uint32_t k = 0; k < x->parts && run_has_values(r); k++) {
+    for (uint32_t k = 0; k < x->parts && ss_run_has_values(r); k++) {
         const struct image_input_part *p = l->part(r->im, x->first_part + k);
 
         EMU_ASSERT(tile_write(machine_tile(r->machine, p->tile), p->addr, at, p->bytes));
@@ -129,7 +129,8 @@ static enum emu_status write_value(struct run *r, const struct value_list *l, si
     return l == &inputs ? note_written(r, i) : EMU_OK;
 }
 
-enum emu_status run_input_write(struct run *r, const char *name, const void *data, uint64_t bytes)
+enum emu_status ss_run_input_write(struct run *r, const char *name, const void *data,
+                                   uint64_t bytes)
 {
     size_t i;
 
@@ -141,7 +142,8 @@ enum emu_status run_input_write(struct run *r, const char *name, const void *dat
     return write_value(r, &inputs, i, data, bytes);
 }
 
-enum emu_status run_value_write(struct run *r, const char *name, const void *data, uint64_t bytes)
+enum emu_status ss_run_value_write(struct run *r, const char *name, const void *data,
+                                   uint64_t bytes)
 {
     size_t i;
 
@@ -171,7 +173,8 @@ const char *run_input_missing(const struct run *r)
     return NULL;
 }
 
-enum emu_status run_output_read(const struct run *r, const char *name, void *data, uint64_t bytes)
+enum emu_status ss_run_output_read(const struct run *r, const char *name, void *data,
+                                   uint64_t bytes)
 {
     const struct image_input *out;
     uint8_t *to = data;

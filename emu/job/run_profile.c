@@ -17,7 +17,7 @@ static const char *status_text(const struct run *r)
 
 static void add_end(struct profile *p, const struct run *r)
 {
-    const struct arch *a = image_arch(r->im);
+    const struct arch *a = ss_image_arch(r->im);
     uint64_t cycles = machine_cycles(r->machine);
     char digest[33], note[RUN_ENGINE_TEXT];
 
@@ -26,11 +26,12 @@ static void add_end(struct profile *p, const struct run *r)
     PROFILE_ROW(p, "meta", PROFILE_T("seconds"),
                 PROFILE_R((double)cycles / ((double)a->clock_mhz * 1e6)));
     PROFILE_ROW(p, "meta", PROFILE_T("supersteps_left_out"), PROFILE_I(record_left_out(r->record)));
-    PROFILE_ROW(p, "meta", PROFILE_T("engine"), PROFILE_T(run_has_values(r) ? "values" : "timing"));
-    run_engine_note(r, note);
+    PROFILE_ROW(p, "meta", PROFILE_T("engine"),
+                PROFILE_T(ss_run_has_values(r) ? "values" : "timing"));
+    ss_run_engine_note(r, note);
     if (*note)
         PROFILE_ROW(p, "meta", PROFILE_T("engine_note"), PROFILE_T(note));
-    if (!run_has_values(r))
+    if (!ss_run_has_values(r))
         return;
     hash128_text(machine_digest(r->machine), digest);
     PROFILE_ROW(p, "meta", PROFILE_T("digest"), PROFILE_T(digest));
@@ -40,9 +41,9 @@ static enum emu_status add_fault(struct profile *p, const struct run *r)
 {
     char *text;
 
-    if (run_ended(r))
+    if (ss_run_ended(r))
         return EMU_OK;
-    text = run_stop_text(r);
+    text = ss_run_stop_text(r);
     if (!text)
         return FAIL(NO_MEMORY, "a message");
     if (r->stop == MACHINE_FAULT) {
@@ -54,7 +55,7 @@ static enum emu_status add_fault(struct profile *p, const struct run *r)
         PROFILE_ROW(p, "faults", PROFILE_T("stop"), PROFILE_T(text), PROFILE_N, PROFILE_N,
                     PROFILE_N);
     }
-    emu_free(text);
+    ss_free(text);
     return EMU_OK;
 }
 

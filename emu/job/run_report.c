@@ -156,12 +156,12 @@ static void print_limit(FILE *f, const struct run *r)
     json_decref(source);
 }
 
-int run_reached_limit(const struct run *r)
+int ss_run_reached_limit(const struct run *r)
 {
     return r->stop == MACHINE_LIMIT && !r->error;
 }
 
-char *run_stop_text(const struct run *r)
+char *ss_run_stop_text(const struct run *r)
 {
     json_t *fault = r && r->stop == MACHINE_FAULT ? fault_json(r) : NULL;
     char *text = NULL, *copy;
@@ -171,7 +171,7 @@ char *run_stop_text(const struct run *r)
     if (f) {
         if (fault)
             print_fault(f, fault);
-        else if (run_reached_limit(r))
+        else if (ss_run_reached_limit(r))
             print_limit(f, r);
         else
             fputs(r->error ? r->error : "stopped", f);
@@ -247,7 +247,7 @@ static json_t *checks_json(const struct run *r, uint64_t *total)
     json_t *list = json_array();
 
     *total = 0;
-    for (uint32_t tile = 0; list && tile < image_arch(r->im)->tiles; tile++) {
+    for (uint32_t tile = 0; list && tile < ss_image_arch(r->im)->tiles; tile++) {
         const struct tile *t = machine_tile(r->machine, tile);
 
         for (size_t i = 0; i < tile_check_count(t); i++) {
@@ -265,7 +265,7 @@ uint64_t run_check_findings(const struct run *r)
 {
     uint64_t n = r->options.check ? exchange_clashes(machine_exchange(r->machine)).total : 0;
 
-    for (uint32_t tile = 0; r->options.check && tile < image_arch(r->im)->tiles; tile++) {
+    for (uint32_t tile = 0; r->options.check && tile < ss_image_arch(r->im)->tiles; tile++) {
         const struct tile *t = machine_tile(r->machine, tile);
 
         n += exchange_unheard_words(machine_exchange(r->machine), tile);
@@ -281,7 +281,7 @@ static json_t *unheard_json(const struct run *r, uint64_t *total)
     json_t *list = json_array();
 
     *total = 0;
-    for (uint32_t tile = 0; list && tile < image_arch(r->im)->tiles; tile++) {
+    for (uint32_t tile = 0; list && tile < ss_image_arch(r->im)->tiles; tile++) {
         uint64_t words = exchange_unheard_words(machine_exchange(r->machine), tile);
 
         *total += words;
@@ -375,8 +375,8 @@ static int put_words(const struct run *r, json_t *o)
     struct bill sum = { 0 }, b;
 
     for (size_t i = 0; i < record_count(r->record); i++) {
-        b = bill_of_step(r->record, i);
-        bill_add(&sum, &b);
+        b = ss_bill_of_step(r->record, i);
+        ss_bill_add(&sum, &b);
     }
     return put_number(o, "words_sent", sum.words_out) &&
            put_number(o, "words_received", sum.words_in);
@@ -426,25 +426,25 @@ static json_t *streams_json(const struct run *r)
 
 static int put_figures(const struct run *r, json_t *o)
 {
-    const struct arch *a = image_arch(r->im);
+    const struct arch *a = ss_image_arch(r->im);
     uint64_t cycles = machine_cycles(r->machine);
     double seconds = (double)cycles / ((double)a->clock_mhz * 1e6);
     char digest[33], engine[RUN_ENGINE_TEXT];
 
-    run_engine_text(r, engine);
-    if (run_has_values(r))
+    ss_run_engine_text(r, engine);
+    if (ss_run_has_values(r))
         hash128_text(machine_digest(r->machine), digest);
-    return put(o, "machine", json_string(a->name)) && put(o, "machine_changes", arch_changes(a)) &&
-           put_number(o, "tiles", a->tiles) &&
+    return put(o, "machine", json_string(a->name)) &&
+           put(o, "machine_changes", ss_arch_changes(a)) && put_number(o, "tiles", a->tiles) &&
            put_number(o, "tiles_used", image_tile_count(r->im)) &&
            put(o, "groups", groups_json(r)) && put_number(o, "host_answers", r->runs) &&
            put_number(o, "cycles", cycles) && put(o, "seconds", json_real(seconds)) &&
            put_words(r, o) && put(o, "engine", json_string(engine)) &&
-           (!run_has_values(r) || put(o, "digest", json_string(digest)));
+           (!ss_run_has_values(r) || put(o, "digest", json_string(digest)));
 }
 
-json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
-                   uint64_t checked)
+json_t *ss_run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
+                      uint64_t checked)
 {
     json_t *o = r ? json_object() : NULL;
     int ok = o && put(o, "status", json_string(status));
@@ -476,17 +476,17 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
 
 void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f)
 {
-    bill_print_steps(r->record, r->im, f);
+    ss_bill_print_steps(r->record, r->im, f);
     if (!tiles || !tiles->count)
         return;
     fprintf(f, "\n");
-    bill_print_tiles(r->record, tiles->tile, tiles->count, f);
+    ss_bill_print_tiles(r->record, tiles->tile, tiles->count, f);
 }
 
 enum emu_status run_put_steps(const struct run *r, const struct tile_list *tiles, json_t *report)
 {
-    json_t *steps = bill_steps_json(r->record, r->im, tiles ? tiles->tile : NULL,
-                                    tiles ? tiles->count : 0),
+    json_t *steps = ss_bill_steps_json(r->record, r->im, tiles ? tiles->tile : NULL,
+                                       tiles ? tiles->count : 0),
            *bsp;
 
     if (json_object_set_new(report, "steps", steps))
@@ -535,14 +535,14 @@ static void print_tree(const char *prefix, const json_t *v, FILE *f)
     }
 }
 
-void run_print(const json_t *report, FILE *f)
+void ss_run_print(const json_t *report, FILE *f)
 {
     print_tree("", report, f);
 }
 
 enum { JSON_VERSION = 2 }; /* docs/json.md */
 
-void run_print_json(const json_t *report, FILE *f)
+void ss_run_print_json(const json_t *report, FILE *f)
 {
     json_t *o = json_is_object(report) ? json_pack("{s:i}", "json_version", JSON_VERSION) : NULL;
 

@@ -106,7 +106,7 @@ int program_symbol(const struct manifest_program *p, const struct asm_image *cod
     const struct manifest_memory *m = text ? manifest_find_memory(p, text) : NULL;
     const struct asm_symbol *s = text && !m ? asm_symbol_find(code, text) : NULL;
 
-    emu_free(text);
+    ss_free(text);
     if (m)
         *address = m->place.address;
     else if (s)
@@ -139,7 +139,7 @@ enum emu_status program_fill_values(const struct manifest_program *p, const stru
     enum emu_status s = manifest_data_fill(d, place, out);
 
     if (s == EMU_BAD_FILE)
-        return FAIL(BAD_FILE, "%s: %s: %s", file, what, emu_error());
+        return FAIL(BAD_FILE, "%s: %s: %s", file, what, ss_error());
     TRY(s);
     TRY(program_check_names(p, code, d, file, what));
     for (size_t i = 0; i < d->data.reloc_count; i++) {
@@ -159,9 +159,9 @@ void program_free(struct manifest_program *p)
     for (size_t i = 0; i < p->memories; i++)
         manifest_data_free(&p->memory[i].init);
     for (size_t i = 0; i < p->defines; i++)
-        emu_free(p->define[i]);
-    emu_free(p->memory);
-    emu_free(p->define);
-    emu_free((void *)p->source);
+        ss_free(p->define[i]);
+    ss_free(p->memory);
+    ss_free(p->define);
+    ss_free((void *)p->source);
     tile_list_free(&p->tiles);
 }

@@ -32,8 +32,8 @@ struct link_numbers link_numbers_of(const struct arch *a)
     n.gateway = rate_of(a, arch_gateway_links(a), arch_gateway_mbytes_per_s(a));
     n.bundle = ((link_rate)arch_exchange_bytes(a) << LINK_RATE_SHIFT) * words /
                (words + arch_link_header_words(a));
-    n.latency = (uint32_t)arch_cycles_from_ns(a, arch_link_latency_ns(a));
-    n.gateway_latency = (uint32_t)arch_cycles_from_ns(a, arch_gateway_latency_ns(a));
+    n.latency = (uint32_t)ss_arch_cycles_from_ns(a, arch_link_latency_ns(a));
+    n.gateway_latency = (uint32_t)ss_arch_cycles_from_ns(a, arch_gateway_latency_ns(a));
     return n;
 }
 
@@ -116,6 +116,6 @@ enum emu_status link_route_find(const struct link_numbers *n, uint32_t from, uin
 
 void link_route_free(struct link_route *route)
 {
-    emu_free(route->hop);
+    ss_free(route->hop);
     *route = (struct link_route){ .hop = NULL };
 }

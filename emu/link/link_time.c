@@ -137,7 +137,7 @@ static enum emu_status order_packets(struct link_phase *ph, size_t packets)
             f->end = k + 1;
         }
     }
-    emu_free(s);
+    ss_free(s);
     return st;
 }
 
@@ -371,11 +371,11 @@ enum emu_status link_time(const struct link_numbers *n, struct link_packet *p, s
         else
             s = FAIL(NO_MEMORY, "%zu packets", packets);
     }
-    emu_free(ph.order);
-    emu_free(ph.flow);
-    emu_free(ph.path);
-    emu_free(ph.resource);
-    emu_free(ph.used);
-    emu_free(ph.user);
+    ss_free(ph.order);
+    ss_free(ph.flow);
+    ss_free(ph.path);
+    ss_free(ph.resource);
+    ss_free(ph.used);
+    ss_free(ph.user);
     return s;
 }

@@ -34,14 +34,14 @@ enum emu_status image_new(const struct arch *arch, struct image **out)
     enum emu_status s;
 
     *out = NULL;
-    TRY(arch_check(arch));
+    TRY(ss_arch_check(arch));
     im = emu_alloc(1, sizeof(*im));
     if (!im)
         return FAIL(NO_MEMORY, "an image");
     im->arch = *arch;
     s = add_empty_ones(im);
     if (s != EMU_OK) {
-        image_free(im);
+        ss_image_free(im);
         return s;
     }
     *out = im;
@@ -50,15 +50,15 @@ enum emu_status image_new(const struct arch *arch, struct image **out)
 
 enum emu_status image_set_arch(struct image *im, const struct arch *arch)
 {
-    TRY(arch_check(arch));
-    if (!arch_compiles_equal(&im->arch, arch))
+    TRY(ss_arch_check(arch));
+    if (!ss_arch_compiles_equal(&im->arch, arch))
         return FAIL(BAD_IMAGE, "the program would be another one on machine %.64s than on %.64s",
                     arch->name, im->arch.name);
     im->arch = *arch;
     return EMU_OK;
 }
 
-void image_free(struct image *im)
+void ss_image_free(struct image *im)
 {
     if (!im)
         return;
@@ -72,22 +72,22 @@ void image_free(struct image *im)
     pool_free(&im->vertices);
     pool_free(&im->orders);
     for (unsigned k = 0; k < IMAGE_LIST_SECTIONS; k++)
-        emu_free(im->section[k]);
+        ss_free(im->section[k]);
     arena_free(&im->arena);
-    emu_free(im->tile);
-    emu_free(im->segment);
-    emu_free(im->stream);
-    emu_free(im->scope);
-    emu_free(im->owner);
-    emu_free(im->input.item);
-    emu_free(im->input.part);
-    emu_free(im->output.item);
-    emu_free(im->output.part);
-    emu_free(im->note);
-    emu_free(im->traffic);
+    ss_free(im->tile);
+    ss_free(im->segment);
+    ss_free(im->stream);
+    ss_free(im->scope);
+    ss_free(im->owner);
+    ss_free(im->input.item);
+    ss_free(im->input.part);
+    ss_free(im->output.item);
+    ss_free(im->output.part);
+    ss_free(im->note);
+    ss_free(im->traffic);
     index_free(&im->tile_index);
     index_free(&im->stream_index);
-    emu_free(im);
+    ss_free(im);
 }
 
 /* ---- strings, blobs, lists ---- */
@@ -252,7 +252,7 @@ enum emu_status image_parts(struct image *im, const struct exchange_part *p, siz
     TRY(check_list_length("parts", n));
     for (size_t i = 0; i < n; i++) {
         if (check_part(im, &p[i]) != EMU_OK)
-            return FAIL(BAD_IMAGE, "part %zu: %s", i, emu_error());
+            return FAIL(BAD_IMAGE, "part %zu: %s", i, ss_error());
         if (i && p[i].addr - p[i - 1].addr < p[i - 1].bytes)
             return FAIL(BAD_IMAGE, "part %zu: at 0x%x, expected at least 0x%x", i, p[i].addr,
                         p[i - 1].addr + p[i - 1].bytes);
@@ -380,7 +380,7 @@ static enum emu_status check_overlap(const struct image_segment *s, size_t n)
     bad = first_disorder(sorted, n);
     a = sorted[bad == n ? 0 : bad - 1];
     b = sorted[bad == n ? 0 : bad];
-    emu_free(sorted);
+    ss_free(sorted);
     if (bad == n)
         return EMU_OK;
     return FAIL(BAD_IMAGE, "segments 0x%x + %u and 0x%x + %u: expected them disjoint", a.addr,

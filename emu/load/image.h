@@ -163,7 +163,7 @@ struct image_traffic {
  * less than 4 GiB, the parts of its order are not empty and whole elements of it, and a run is
  * whole transfers. Parents are added before their scopes; the string ids of owners ascend.
  *
- * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
+ * arch is copied; one that ss_arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_string(struct image *im, const char *text,
                              uint32_t *id) EMU_MUST_CHECK; /* "" is 0 */
@@ -273,7 +273,7 @@ uint32_t image_category_bytes(const struct image *im, const struct image_tile *t
 /* The id of a string in the image, UINT32_MAX when the image does not have it. */
 uint32_t image_find_string(const struct image *im, const char *text);
 
-/* image_write() into an output that was opened before; the caller commits it. */
+/* ss_image_write() into an output that was opened before; the caller commits it. */
 enum emu_status image_write_to(const struct image *im,
                                const struct output_file *out) EMU_MUST_CHECK;
 
@@ -298,7 +298,7 @@ void image_vertex_codelet(const struct image *im, const struct image_vertex *v, 
 const char *image_timing_obstacle(const struct image *im);
 
 /* Puts a program into a machine: the memory of its tiles, their entries and groups, and the
- * contents of inputs. The machine must be new and arch_equal to the image's machine; else
+ * contents of inputs. The machine must be new and ss_arch_equal to the image's machine; else
  * EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one chip;
  * image_load_chip takes the tiles of one of several. For a machine with a replay, which gets the
  * keys, numbers are left out. */

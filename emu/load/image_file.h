@@ -1,4 +1,4 @@
-/* image_file.h - images as files: a program for a whole machine, as graph_compile() makes it and
+/* image_file.h - images as files: a program for a whole machine, as ss_graph_compile() makes it and
  * `superstep run FILE.img` runs it. image.h says what is in one.
  */
 #ifndef EMU_IMAGE_FILE_H
@@ -14,9 +14,9 @@ SUPERSTEP_API_BEGIN
 struct arch;
 struct image;
 
-void image_free(struct image *im);
+void ss_image_free(struct image *im);
 /* The machine that it is for; borrowed. */
-const struct arch *image_arch(const struct image *im);
+const struct arch *ss_image_arch(const struct image *im);
 
 /* Format: docs/image.md.
  *
@@ -26,18 +26,18 @@ const struct arch *image_arch(const struct image *im);
  * than the memory of all tiles or a table more than 1 GiB. The reader trusts nothing: a damaged,
  * truncated, oversized or hostile file gives EMU_BAD_IMAGE with file, offset and what was expected.
  * It needs the image's memory and 16 MiB, or the bytes of one table; it uses all threads. */
-enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
-enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
-enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
-                                 struct image **out) EMU_MUST_CHECK;
+enum emu_status ss_image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
+enum emu_status ss_image_read(const char *path, struct image **out) EMU_MUST_CHECK;
+enum emu_status ss_image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
+                                    struct image **out) EMU_MUST_CHECK;
 
 /* The same for runs of the timing engine only: of a program that it can run, contents of memory
  * that are nothing but numbers are left zero. Their checksums are proven, but they are not
  * unpacked. */
-enum emu_status image_read_for_timing(const char *path, struct image **out) EMU_MUST_CHECK;
-enum emu_status image_read_bytes_for_timing(const void *data, size_t bytes,
-                                            const char *name_for_messages,
-                                            struct image **out) EMU_MUST_CHECK;
+enum emu_status ss_image_read_for_timing(const char *path, struct image **out) EMU_MUST_CHECK;
+enum emu_status ss_image_read_bytes_for_timing(const void *data, size_t bytes,
+                                               const char *name_for_messages,
+                                               struct image **out) EMU_MUST_CHECK;
 
 SUPERSTEP_API_END
 

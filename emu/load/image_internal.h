@@ -273,7 +273,8 @@ void section_type_text(uint32_t type, char out[5]);
 
 /* ---- image_write.c ---- */
 
-/* image_write() into an open file; name is for messages. The file is neither truncated nor closed.
+/* ss_image_write() into an open file; name is for messages. The file is neither truncated nor
+ * closed.
  */
 enum emu_status image_write_fd(const struct image *im, int fd, const char *name) EMU_MUST_CHECK;
 

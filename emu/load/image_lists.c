@@ -100,7 +100,7 @@ static void keep_outcome(struct list_section *l, enum emu_status s)
 {
     l->status = s;
     if (s != EMU_OK)
-        snprintf(l->error, sizeof(l->error), "%s", emu_error());
+        snprintf(l->error, sizeof(l->error), "%s", ss_error());
 }
 
 /* Lists of each kind have a pool of their own, and stay where they were unpacked: all kinds at
@@ -184,11 +184,11 @@ enum emu_status image_read_lists(struct image_reader *r)
     for (unsigned k = 0; l && k < IMAGE_LIST_SECTIONS; k++) {
         if (l[k].status == EMU_OK)
             continue;
-        s = emu_fail(l[k].status, "%s", l[k].error);
+        s = ss_fail(l[k].status, "%s", l[k].error);
         break;
     }
     for (unsigned k = 0; l && k < IMAGE_LIST_SECTIONS; k++)
         byte_buffer_free(&l[k].stored.copy);
-    emu_free(l);
+    ss_free(l);
     return s;
 }

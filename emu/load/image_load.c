@@ -46,7 +46,7 @@ static enum emu_status add_keys(const struct image_tile *t, const struct image_k
     for (size_t i = 0; i < n; i++)
         key[i] = (struct replay_key){ from[i].addr, from[i].lo | (uint64_t)from[i].hi << 32 };
     s = replay_add(r, t->tile, key, n);
-    emu_free(key);
+    ss_free(key);
     return s;
 }
 
@@ -62,7 +62,7 @@ static enum emu_status add_sites(const struct image_tile *t, const struct image_
     for (size_t i = 0; i < n; i++)
         addr[i] = from[i].addr;
     s = machine_sites(m, t->tile, addr, n);
-    emu_free(addr);
+    ss_free(addr);
     return s;
 }
 
@@ -89,17 +89,17 @@ static enum emu_status check_machine(const struct image *im, const struct machin
 {
     const struct arch *a = machine_arch(m);
 
-    if (arch_equal(a, &im->arch))
+    if (ss_arch_equal(a, &im->arch))
         return EMU_OK;
-    for (size_t i = 0; i < arch_field_count(); i++) {
+    for (size_t i = 0; i < ss_arch_field_count(); i++) {
         char want[ARCH_TEXT_MAX], got[ARCH_TEXT_MAX];
 
-        arch_field_text(&im->arch, i, want, sizeof(want));
-        arch_field_text(a, i, got, sizeof(got));
+        ss_arch_field_text(&im->arch, i, want, sizeof(want));
+        ss_arch_field_text(a, i, got, sizeof(got));
         if (strcmp(want, got) != 0)
             return FAIL(BAD_IMAGE,
                         "the image is for a machine %.64s with %s %.64s, this is %.64s with %.64s",
-                        im->arch.name, arch_field_at(i)->name, want, a->name, got);
+                        im->arch.name, ss_arch_field_at(i)->name, want, a->name, got);
     }
     return FAIL(BAD_IMAGE, "the image is for a machine made from %.64s, this one from %.64s",
                 im->arch.base, a->base);
@@ -131,7 +131,7 @@ static enum emu_status load_segments(const struct image *im, uint32_t chip, stru
         if (im->tile[i].chip == chip)
             load_tile(im, &im->tile[i], numbers, m);
     }
-    emu_free(numbers);
+    ss_free(numbers);
     return EMU_OK;
 }
 

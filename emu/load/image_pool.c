@@ -57,7 +57,7 @@ void arena_free(struct arena *a)
     while (a->last) {
         struct arena_slab *before = a->last->before;
 
-        emu_free(a->last);
+        ss_free(a->last);
         a->last = before;
     }
 }
@@ -101,7 +101,7 @@ enum emu_status index_reserve(struct image_index *x)
         if (x->slot[i].id_plus_1)
             index_place(slot, slots, x->slot[i]);
     }
-    emu_free(x->slot);
+    ss_free(x->slot);
     x->slot = slot;
     x->slots = slots;
     return EMU_OK;
@@ -116,7 +116,7 @@ void index_add(struct image_index *x, uint64_t hash, uint32_t id)
 
 void index_free(struct image_index *x)
 {
-    emu_free(x->slot);
+    ss_free(x->slot);
 }
 
 int bytes_are_zero(const void *data, size_t bytes)
@@ -215,6 +215,6 @@ enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *d
 
 void pool_free(struct image_pool *p)
 {
-    emu_free(p->item);
+    ss_free(p->item);
     index_free(&p->index);
 }

@@ -40,7 +40,7 @@ enum emu_status image_refused(const struct image_reader *r, const struct image_s
 {
     if (status == EMU_OK || status == EMU_NO_MEMORY)
         return status;
-    return image_refuse(r, s, item, "%s", emu_error());
+    return image_refuse(r, s, item, "%s", ss_error());
 }
 
 static enum emu_status read_machine(struct image_reader *r)
@@ -50,7 +50,7 @@ static enum emu_status read_machine(struct image_reader *r)
 
     TRY(section_read(&r->src, IMAGE_MACH, IMAGE_MACHINE_BYTES_MAX, s));
     TRY(image_refused(r, s, NO_ITEM,
-                      arch_load_text((const char *)s->raw.data, s->bytes, "machine", &a)));
+                      ss_arch_load_text((const char *)s->raw.data, s->bytes, "machine", &a)));
     return image_refused(r, s, NO_ITEM, image_new(&a, &r->im));
 }
 
@@ -335,7 +335,7 @@ static enum emu_status find_wanted(struct image_reader *r)
                 r->table.wanted[s->blob - 1] = 1;
         }
     }
-    emu_free(numbers);
+    ss_free(numbers);
     return EMU_OK;
 }
 
@@ -486,7 +486,7 @@ static enum emu_status read_groups(struct image_reader *r, uint32_t groups)
     }
     for (uint32_t i = 0; b && i < BATCH_GROUPS; i++)
         byte_buffer_free(&b->stored[i].copy);
-    emu_free(b);
+    ss_free(b);
     return s;
 }
 
@@ -544,8 +544,8 @@ static enum emu_status read_data(struct image_reader *r, uint32_t groups)
         s = read_groups(r, groups);
     if (s == EMU_OK)
         s = finish_blobs(r, at, hash);
-    emu_free(at);
-    emu_free(hash);
+    ss_free(at);
+    ss_free(hash);
     return s;
 }
 
@@ -662,11 +662,11 @@ static enum emu_status read_source(struct image_reader *r, struct image **out)
     byte_buffer_free(&r->segm.raw);
     byte_buffer_free(&r->blob.raw);
     byte_buffer_free(&r->part.raw);
-    emu_free(r->table.place);
-    emu_free(r->table.wanted);
+    ss_free(r->table.place);
+    ss_free(r->table.wanted);
     index_free(&r->hashes);
     if (s != EMU_OK)
-        image_free(r->im);
+        ss_image_free(r->im);
     else
         *out = r->im;
     return s;
@@ -707,24 +707,24 @@ static enum emu_status read_file(const char *path, int for_timing, struct image 
     return s;
 }
 
-enum emu_status image_read(const char *path, struct image **out)
+enum emu_status ss_image_read(const char *path, struct image **out)
 {
     return read_file(path, 0, out);
 }
 
-enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
-                                 struct image **out)
+enum emu_status ss_image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
+                                    struct image **out)
 {
     return read_bytes(data, bytes, name_for_messages, 0, out);
 }
 
-enum emu_status image_read_for_timing(const char *path, struct image **out)
+enum emu_status ss_image_read_for_timing(const char *path, struct image **out)
 {
     return read_file(path, 1, out);
 }
 
-enum emu_status image_read_bytes_for_timing(const void *data, size_t bytes,
-                                            const char *name_for_messages, struct image **out)
+enum emu_status ss_image_read_bytes_for_timing(const void *data, size_t bytes,
+                                               const char *name_for_messages, struct image **out)
 {
     return read_bytes(data, bytes, name_for_messages, 1, out);
 }

@@ -27,7 +27,7 @@ enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes)
     p = emu_alloc(bytes, 1);
     if (!p)
         return FAIL(NO_MEMORY, "%zu bytes of an image file", bytes);
-    emu_free(b->data);
+    ss_free(b->data);
     b->data = p;
     b->cap = bytes;
     return EMU_OK;
@@ -35,7 +35,7 @@ enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes)
 
 void byte_buffer_free(struct byte_buffer *b)
 {
-    emu_free(b->data);
+    ss_free(b->data);
     *b = (struct byte_buffer){ NULL, 0 };
 }
 

@@ -62,8 +62,8 @@ static enum emu_status make_room(struct traffic_room *r, size_t pairs)
 {
     if (pairs <= r->pairs)
         return EMU_OK;
-    emu_free(r->pair);
-    emu_free(r->plane);
+    ss_free(r->pair);
+    ss_free(r->plane);
     r->pair = emu_alloc(pairs, sizeof(*r->pair));
     r->plane = emu_alloc(pairs, EXCHANGE_PAIR_PLANES * sizeof(*r->plane));
     r->pairs = r->pair && r->plane ? pairs : 0;
@@ -138,13 +138,13 @@ static enum emu_status unpack_all(const struct image *im, unsigned threads, uint
             if (unpack(&im->traffic[i], tiles, &room, messages + 2 * (size_t)tiles * i) != EMU_OK)
                 bad = i < bad ? i : bad;
         }
-        emu_free(room.pair);
-        emu_free(room.plane);
+        ss_free(room.pair);
+        ss_free(room.plane);
     }
     if (bad < im->traffics)
         s = unpack(&im->traffic[bad], tiles, &again, messages + 2 * (size_t)tiles * bad);
-    emu_free(again.pair);
-    emu_free(again.plane);
+    ss_free(again.pair);
+    ss_free(again.plane);
     return s;
 }
 
@@ -177,7 +177,7 @@ enum emu_status image_load_traffic(const struct image *im, struct machine *m)
     x = emu_alloc(im->traffics, sizeof(*x));
     s = messages && x ? load_with(im, m, messages, x)
                       : FAIL(NO_MEMORY, "messages of %zu exchanges", im->traffics);
-    emu_free(messages);
-    emu_free(x);
+    ss_free(messages);
+    ss_free(x);
     return s;
 }

@@ -2,7 +2,7 @@
  */
 #include "emu/load/image_internal.h"
 
-const struct arch *image_arch(const struct image *im)
+const struct arch *ss_image_arch(const struct image *im)
 {
     return im ? &im->arch : NULL;
 }

@@ -159,7 +159,7 @@ static enum emu_status write_file_header(struct image_writer *w)
 
 static enum emu_status put_machine(const struct image_writer *w, struct section_room *r)
 {
-    char *text = arch_to_json(&w->im->arch);
+    char *text = ss_arch_to_json(&w->im->arch);
     enum emu_status s;
 
     if (!text)
@@ -167,7 +167,7 @@ static enum emu_status put_machine(const struct image_writer *w, struct section_
     s = room_start(r, w->name, strlen(text));
     if (s == EMU_OK)
         room_put(r, text, strlen(text));
-    emu_free(text);
+    ss_free(text);
     return s;
 }
 
@@ -451,12 +451,12 @@ static enum emu_status write_sections(struct image_writer *w)
             if (first == EMU_OK) {
                 first = s == EMU_OK ? append(w, &r) : s;
                 if (first != EMU_OK)
-                    snprintf(text, sizeof(text), "%s", emu_error());
+                    snprintf(text, sizeof(text), "%s", ss_error());
             }
         }
         room_free(&r);
     }
-    return first == EMU_OK ? EMU_OK : emu_fail(first, "%s", text);
+    return first == EMU_OK ? EMU_OK : ss_fail(first, "%s", text);
 }
 
 static enum emu_status write_file(struct image_writer *w)
@@ -477,8 +477,8 @@ enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
     struct image_writer w = { .im = im, .name = name, .fd = fd };
     enum emu_status s = write_file(&w);
 
-    emu_free(w.chunk);
-    emu_free(w.ref);
+    ss_free(w.chunk);
+    ss_free(w.ref);
     index_free(&w.chunk_index);
     return s;
 }
@@ -488,7 +488,7 @@ enum emu_status image_write_to(const struct image *im, const struct output_file 
     return image_write_fd(im, output_fd(out), output_path(out));
 }
 
-enum emu_status image_write(const struct image *im, const char *path)
+enum emu_status ss_image_write(const struct image *im, const char *path)
 {
     struct output_file *out;
 

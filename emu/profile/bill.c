@@ -9,18 +9,18 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-size_t bill_step_count(const struct record *r)
+size_t ss_bill_step_count(const struct record *r)
 {
     return r ? record_count(r) : 0;
 }
 
-struct bill bill_of_step(const struct record *r, size_t i)
+struct bill ss_bill_of_step(const struct record *r, size_t i)
 {
     uint64_t arrived = 0, computed = 0, mean, tile_exchange;
     const struct record_step *s;
     struct bill b = { 0 };
 
-    if (i >= bill_step_count(r))
+    if (i >= ss_bill_step_count(r))
         return b;
     s = record_at(r, i);
     b.host = s->host_cycles;
@@ -47,7 +47,7 @@ struct bill bill_of_step(const struct record *r, size_t i)
     return b;
 }
 
-void bill_add(struct bill *sum, const struct bill *b)
+void ss_bill_add(struct bill *sum, const struct bill *b)
 {
     sum->total += b->total;
     sum->host += b->host;
@@ -63,22 +63,23 @@ void bill_add(struct bill *sum, const struct bill *b)
     sum->words_out += b->words_out;
 }
 
-struct bill bill_of_group(const struct record *r, unsigned group)
+struct bill ss_bill_of_group(const struct record *r, unsigned group)
 {
     struct bill sum = { 0 }, b;
 
-    for (size_t i = 0; i < bill_step_count(r); i++) {
+    for (size_t i = 0; i < ss_bill_step_count(r); i++) {
         if (record_at(r, i)->group != group)
             continue;
-        b = bill_of_step(r, i);
-        bill_add(&sum, &b);
+        b = ss_bill_of_step(r, i);
+        ss_bill_add(&sum, &b);
     }
     return sum;
 }
 
-uint32_t bill_slowest_tile(const struct record *r, size_t i)
+uint32_t ss_bill_slowest_tile(const struct record *r, size_t i)
 {
-    uint32_t tiles = i < bill_step_count(r) ? record_at(r, i)->tiles : 0, slowest = 0, latest = 0;
+    uint32_t tiles = i < ss_bill_step_count(r) ? record_at(r, i)->tiles : 0, slowest = 0,
+             latest = 0;
 
     for (uint32_t k = 0; k < tiles; k++) {
         uint32_t tile;
@@ -92,9 +93,9 @@ uint32_t bill_slowest_tile(const struct record *r, size_t i)
     return slowest;
 }
 
-struct bill_name bill_name_of_step(const struct record *r, size_t i, const struct image *im)
+struct bill_name ss_bill_name_of_step(const struct record *r, size_t i, const struct image *im)
 {
-    const struct record_step *s = im && i < bill_step_count(r) ? record_at(r, i) : NULL;
+    const struct record_step *s = im && i < ss_bill_step_count(r) ? record_at(r, i) : NULL;
     const struct image_tile *t = s ? image_find_tile(im, 0, s->tile) : NULL;
     const struct image_range *range = t ? image_range_at(im, t, s->pc) : NULL;
     uint32_t scope = range ? image_scope_of(im, range->owner) : 0;

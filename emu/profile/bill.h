@@ -40,14 +40,14 @@ struct bill {
     uint64_t words_in, words_out; /* of all tiles */
 };
 
-size_t bill_step_count(const struct record *r);
-/* Superstep i < bill_step_count(r). */
-struct bill bill_of_step(const struct record *r, size_t i);
+size_t ss_bill_step_count(const struct record *r);
+/* Superstep i < ss_bill_step_count(r). */
+struct bill ss_bill_of_step(const struct record *r, size_t i);
 /* All supersteps of a group: the total is the cycle in which its last one ended. */
-struct bill bill_of_group(const struct record *r, unsigned group);
-void bill_add(struct bill *sum, const struct bill *b);
+struct bill ss_bill_of_group(const struct record *r, unsigned group);
+void ss_bill_add(struct bill *sum, const struct bill *b);
 /* The tile that arrived last at the end of superstep i, the first of several; 0: there was none. */
-uint32_t bill_slowest_tile(const struct record *r, size_t i);
+uint32_t ss_bill_slowest_tile(const struct record *r, size_t i);
 
 /* What begins superstep i of a run of an image, and the scope it was made in, as the image calls
  * them: the operation that its first sync belongs to, or the program itself at the beginning.
@@ -55,21 +55,21 @@ uint32_t bill_slowest_tile(const struct record *r, size_t i);
 struct bill_name {
     const char *operation, *scope; /* borrowed from the image */
 };
-struct bill_name bill_name_of_step(const struct record *r, size_t i, const struct image *im);
+struct bill_name ss_bill_name_of_step(const struct record *r, size_t i, const struct image *im);
 
 /* ---- bill_table.c: for people ---- */
 
 /* A line for every superstep of a run of an image, and a sum for every group. */
-void bill_print_steps(const struct record *r, const struct image *im, FILE *f);
+void ss_bill_print_steps(const struct record *r, const struct image *im, FILE *f);
 /* A line for every superstep and each of these tiles that took part. */
-void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f);
+void ss_bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f);
 
 /* ---- bill_json.c; all return new objects, NULL when out of memory ---- */
 
-struct json_t *bill_json(const struct bill *b);
+struct json_t *ss_bill_json(const struct bill *b);
 /* An array of supersteps, each with what these tiles did. */
-struct json_t *bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
-                               size_t tiles);
+struct json_t *ss_bill_steps_json(const struct record *r, const struct image *im,
+                                  const uint32_t *tile, size_t tiles);
 
 SUPERSTEP_API_END
 

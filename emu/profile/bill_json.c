@@ -6,7 +6,7 @@
 #include "emu/base/json_text.h"
 #include "emu/bsp/record.h"
 
-json_t *bill_json(const struct bill *b)
+json_t *ss_bill_json(const struct bill *b)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles",
                      (json_int_t)b->total, "exchange_cycles", (json_int_t)b->exchange,
@@ -47,22 +47,23 @@ static json_t *step_json(const struct record *r, size_t i, const struct image *i
                          const uint32_t *tile, size_t tiles)
 {
     const struct record_step *s = record_at(r, i);
-    struct bill b = bill_of_step(r, i);
-    struct bill_name name = bill_name_of_step(r, i, im);
+    struct bill b = ss_bill_of_step(r, i);
+    struct bill_name name = ss_bill_name_of_step(r, i, im);
 
     return json_pack("{s:i, s:I, s:o, s:o, s:I, s:I, s:i, s:o, s:i, s:o}", "group", (int)s->group,
                      "superstep", (json_int_t)s->index, "operation", json_text(name.operation),
                      "scope", json_text(name.scope), "starts", (json_int_t)s->release, "ends",
-                     (json_int_t)s->end, "tiles", (int)s->tiles, "bill", bill_json(&b), "slowest",
-                     (int)bill_slowest_tile(r, i), "tile_steps", tiles_json(r, i, tile, tiles));
+                     (json_int_t)s->end, "tiles", (int)s->tiles, "bill", ss_bill_json(&b),
+                     "slowest", (int)ss_bill_slowest_tile(r, i), "tile_steps",
+                     tiles_json(r, i, tile, tiles));
 }
 
-json_t *bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
-                        size_t tiles)
+json_t *ss_bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
+                           size_t tiles)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < bill_step_count(r); i++) {
+    for (size_t i = 0; list && i < ss_bill_step_count(r); i++) {
         if (json_array_append_new(list, step_json(r, i, im, tile, tiles))) {
             json_decref(list);
             return NULL;

@@ -22,12 +22,12 @@ static void print_model(const struct bill *b, FILE *f)
 static void print_step(const struct record *r, size_t i, const struct image *im, FILE *f)
 {
     const struct record_step *s = record_at(r, i);
-    struct bill b = bill_of_step(r, i);
-    struct bill_name name = bill_name_of_step(r, i, im);
+    struct bill b = ss_bill_of_step(r, i);
+    struct bill_name name = ss_bill_name_of_step(r, i, im);
 
     fprintf(f, "%5u %9" PRIu64 " %12" PRIu64, s->group, s->index, s->release);
     print_parts(&b, s->end - s->release, f);
-    fprintf(f, " %8" PRIu32, bill_slowest_tile(r, i));
+    fprintf(f, " %8" PRIu32, ss_bill_slowest_tile(r, i));
     print_model(&b, f);
     if (*name.operation)
         fprintf(f, "  %s", name.operation);
@@ -36,7 +36,7 @@ static void print_step(const struct record *r, size_t i, const struct image *im,
 
 static void print_sum(const struct record *r, unsigned group, FILE *f)
 {
-    struct bill b = bill_of_group(r, group);
+    struct bill b = ss_bill_of_group(r, group);
 
     if (!b.total)
         return;
@@ -47,7 +47,7 @@ static void print_sum(const struct record *r, unsigned group, FILE *f)
     fprintf(f, "\n");
 }
 
-void bill_print_steps(const struct record *r, const struct image *im, FILE *f)
+void ss_bill_print_steps(const struct record *r, const struct image *im, FILE *f)
 {
     fprintf(f,
             "cycles of every superstep: exchange + compute + wait + sync; imbalance is a part of "
@@ -56,7 +56,7 @@ void bill_print_steps(const struct record *r, const struct image *im, FILE *f)
     fprintf(f, "%5s %9s %12s %10s %10s %10s %10s %10s %10s %8s %10s %10s %9s\n", "group",
             "superstep", "starts", "cycles", "exchange", "compute", "wait", "sync", "imbalance",
             "slowest", "w", "mean_w", "h_words");
-    for (size_t i = 0; i < bill_step_count(r); i++)
+    for (size_t i = 0; i < ss_bill_step_count(r); i++)
         print_step(r, i, im, f);
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
         print_sum(r, g, f);
@@ -72,12 +72,12 @@ static void print_tile(const struct record_step *s, uint32_t tile, const struct 
             t->wait_cycles, t->words_in, t->words_out);
 }
 
-void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f)
+void ss_bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f)
 {
     fprintf(f, "cycles and words of every tile; a superstep lasts exchange + compute + wait\n");
     fprintf(f, "%5s %9s %12s %6s %10s %10s %10s %10s %10s\n", "group", "superstep", "starts",
             "tile", "exchange", "compute", "wait", "words_in", "words_out");
-    for (size_t i = 0; i < bill_step_count(r); i++) {
+    for (size_t i = 0; i < ss_bill_step_count(r); i++) {
         for (size_t k = 0; k < tiles; k++) {
             struct tile_step t = record_tile(r, i, tile[k]);
 

@@ -16,16 +16,16 @@ void profile_add_machine(struct profile *p, const struct arch *a)
 {
     char text[ARCH_TEXT_MAX], mark[2] = "";
 
-    PROFILE_ROW(p, "meta", PROFILE_T("machine_title"), PROFILE_T(arch_title(a).at));
+    PROFILE_ROW(p, "meta", PROFILE_T("machine_title"), PROFILE_T(ss_arch_title(a).at));
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        const struct arch_field *f = arch_field_at(i);
+        const struct arch_field *f = ss_arch_field_at(i);
         int number =
             f->type == ARCH_TYPE_u32 || f->type == ARCH_TYPE_u64 || f->type == ARCH_TYPE_hex;
 
-        arch_field_text(a, i, text, sizeof(text));
-        mark[0] = arch_field_mark(a, i);
+        ss_arch_field_text(a, i, text, sizeof(text));
+        mark[0] = ss_arch_field_mark(a, i);
         PROFILE_ROW(p, "machine", PROFILE_T(f->name),
-                    number ? PROFILE_I(arch_field_number(a, i)) : PROFILE_T(text),
+                    number ? PROFILE_I(ss_arch_field_number(a, i)) : PROFILE_T(text),
                     PROFILE_T(f->unit), PROFILE_T(mark));
     }
 }
@@ -110,7 +110,7 @@ static enum emu_status add_tiles(struct profile *p, const struct image *im, cons
             continue;
         s = profile_memory_tile(&m, t, &used);
         if (s == EMU_OK)
-            profile_add_tile(p, image_arch(im), t->tile, t->group, used,
+            profile_add_tile(p, ss_image_arch(im), t->tile, t->group, used,
                              sum + (size_t)t->tile * PLANES);
     }
     if (s == EMU_OK)
@@ -131,7 +131,7 @@ static void add_scopes(struct profile *p, const struct image *im)
 
 enum emu_status profile_add_image(struct profile *p, const struct image *im, const struct record *r)
 {
-    const struct arch *arch = image_arch(im);
+    const struct arch *arch = ss_image_arch(im);
     uint64_t *sum = emu_alloc((size_t)arch->tiles * PLANES, sizeof(*sum));
     enum emu_status s;
 
@@ -141,7 +141,7 @@ enum emu_status profile_add_image(struct profile *p, const struct image *im, con
     profile_add_machine(p, arch);
     add_scopes(p, im);
     s = add_tiles(p, im, sum);
-    emu_free(sum);
+    ss_free(sum);
     return s;
 }
 
@@ -171,8 +171,8 @@ static void add_step(struct profile *p, const struct record *r, size_t i, const 
                      struct profile_value layer)
 {
     const struct record_step *s = record_at(r, i);
-    const struct bill b = bill_of_step(r, i);
-    const struct bill_name name = bill_name_of_step(r, i, im);
+    const struct bill b = ss_bill_of_step(r, i);
+    const struct bill_name name = ss_bill_name_of_step(r, i, im);
     const struct message_counts messages = messages_of(r, i);
 
     PROFILE_ROW(p, "supersteps", PROFILE_I(i), PROFILE_I(s->group), PROFILE_I(s->index),
@@ -182,7 +182,7 @@ static void add_step(struct profile *p, const struct record *r, size_t i, const 
                 PROFILE_I(b.h_words), PROFILE_I(b.words_in), PROFILE_I(b.words_out),
                 PROFILE_I(messages.in), PROFILE_I(messages.out),
                 s->exchange ? PROFILE_I(s->exchange) : PROFILE_N,
-                PROFILE_I(bill_slowest_tile(r, i)), PROFILE_I(profile_name(p, name.operation)),
+                PROFILE_I(ss_bill_slowest_tile(r, i)), PROFILE_I(profile_name(p, name.operation)),
                 PROFILE_T(name.scope), layer);
 }
 
@@ -222,7 +222,7 @@ static enum emu_status add_list(struct profile *p, const struct profile_value v[
         return FAIL(NO_MEMORY, "exchanges of a profile");
     exchange_pairs_to_planes(x->pair, x->pairs, plane);
     s = profile_put_numbers(p, "exchanges", v, 4, plane, EXCHANGE_PAIR_PLANES * x->pairs);
-    emu_free(plane);
+    ss_free(plane);
     return s;
 }
 
@@ -245,7 +245,7 @@ static enum emu_status add_exchanges(struct profile *p, const struct record *r, 
 enum emu_status profile_add_record(struct profile *p, const struct record *r,
                                    const struct image *im, const uint32_t *layer, size_t layers)
 {
-    uint32_t *plane = emu_alloc((size_t)image_arch(im)->tiles * PLANES, sizeof(*plane));
+    uint32_t *plane = emu_alloc((size_t)ss_image_arch(im)->tiles * PLANES, sizeof(*plane));
     enum emu_status s = plane ? EMU_OK : FAIL(NO_MEMORY, "cycles of a profile");
 
     for (size_t i = 0; i < record_count(r) && s == EMU_OK; i++) {
@@ -255,6 +255,6 @@ enum emu_status profile_add_record(struct profile *p, const struct record *r,
         add_step(p, r, i, im, known ? PROFILE_I(layer[t->index]) : PROFILE_N);
         s = add_step_tiles(p, r, i, plane);
     }
-    emu_free(plane);
-    return s == EMU_OK ? add_exchanges(p, r, image_arch(im)->tiles) : s;
+    ss_free(plane);
+    return s == EMU_OK ? add_exchanges(p, r, ss_image_arch(im)->tiles) : s;
 }

@@ -27,8 +27,8 @@ enum emu_status profile_memory_init(struct profile *p, const struct image *im,
 
 void profile_memory_free(struct profile_memory *m)
 {
-    emu_free(m->owner);
-    emu_free(m->plane);
+    ss_free(m->owner);
+    ss_free(m->plane);
 }
 
 /* ---- owners ---- */
@@ -62,7 +62,7 @@ static enum emu_status grow_owners(struct profile_memory *m)
             o->next = 0;
         }
     }
-    emu_free(old);
+    ss_free(old);
     return EMU_OK;
 }
 
@@ -147,7 +147,7 @@ static enum emu_status reach_planes(struct profile_memory *m, size_t numbers)
 {
     if (numbers <= m->plane_cap)
         return EMU_OK;
-    emu_free(m->plane);
+    ss_free(m->plane);
     m->plane = emu_alloc(numbers, sizeof(*m->plane));
     m->plane_cap = m->plane ? numbers : 0;
     return m->plane ? EMU_OK : FAIL(NO_MEMORY, "maps of a profile");

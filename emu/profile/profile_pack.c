@@ -15,9 +15,9 @@ enum { NUMBERS_WAITING = 1 << 21 };
 
 void profile_pack_free(struct profile_packer *k)
 {
-    emu_free(k->number);
-    emu_free(k->blob);
-    emu_free(k->row);
+    ss_free(k->number);
+    ss_free(k->blob);
+    ss_free(k->row);
 }
 
 static enum emu_status reach_numbers(struct profile_packer *k, size_t numbers)
@@ -70,7 +70,7 @@ static enum emu_status place_blobs(struct profile_packer *k)
     }
     if (bytes <= k->blob_cap)
         return EMU_OK;
-    emu_free(k->blob);
+    ss_free(k->blob);
     k->blob = emu_alloc(bytes, 1);
     k->blob_cap = k->blob ? bytes : 0;
     return k->blob ? EMU_OK : FAIL(NO_MEMORY, "numbers of a profile");

@@ -82,12 +82,12 @@ void profile_free(struct profile *p)
     if (p->lock)
         close(p->lock);
     for (size_t i = 0; i < p->names; i++)
-        emu_free(p->name[i]);
-    emu_free(p->name);
-    emu_free(p->bucket);
-    emu_free(p->path);
+        ss_free(p->name[i]);
+    ss_free(p->name);
+    ss_free(p->bucket);
+    ss_free(p->path);
     profile_pack_free(&p->packer);
-    emu_free(p);
+    ss_free(p);
 }
 
 /* ---- writing ---- */
@@ -211,7 +211,7 @@ static enum emu_status grow_names(struct profile *p)
 
     if (!bucket)
         return FAIL(NO_MEMORY, "names of a profile");
-    emu_free(p->bucket);
+    ss_free(p->bucket);
     p->bucket = bucket;
     p->buckets = buckets;
     for (size_t i = 0; i < p->names; i++)

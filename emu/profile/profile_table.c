@@ -83,8 +83,8 @@ enum emu_status profile_print_table(struct profile *p, const char *title, const 
     if (s == EMU_OK)
         print_rows(&t, title, f);
     for (size_t i = 0; i < t.cells; i++)
-        emu_free(t.cell[i].text);
-    emu_free(t.cell);
+        ss_free(t.cell[i].text);
+    ss_free(t.cell);
     return s;
 }
 

@@ -43,7 +43,7 @@ static enum emu_status print_name(struct profile *p, uint32_t id, int width, FIL
     s = profile_query(p, sql, take_name, &text);
     if (s == EMU_OK)
         fprintf(f, width ? "%-*s  " : "%-*s\n", width, text ? text : "");
-    emu_free(text);
+    ss_free(text);
     return s;
 }
 
@@ -73,6 +73,6 @@ enum emu_status profile_report_tile(struct profile *p, uint32_t tile, FILE *f)
         s = m.found ? print_ranges(p, &m, f)
                     : FAIL(USAGE, "%.200s: the program does not use tile %" PRIu32, profile_path(p),
                            tile);
-    emu_free(m.plane);
+    ss_free(m.plane);
     return s;
 }

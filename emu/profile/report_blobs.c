@@ -43,13 +43,13 @@ static enum emu_status print_blob(char letter, const char *name, const uint32_t 
     if (!data)
         return FAIL(NO_MEMORY, "a page");
     if (compress2(data, &packed, (const Bytef *)number, bytes, LEVEL) != Z_OK) {
-        emu_free(data);
+        ss_free(data);
         return FAIL(NO_MEMORY, "a page");
     }
     fprintf(f, "<script type=\"application/octet-stream\" id=\"blob-%c-%s\">", letter, name);
     print_base64(data, packed, f);
     fputs("</script>\n", f);
-    emu_free(data);
+    ss_free(data);
     return EMU_OK;
 }
 
@@ -64,7 +64,7 @@ struct columns {
 static void columns_free(struct columns *c)
 {
     for (unsigned k = 0; k < c->planes; k++)
-        emu_free(c->at[k]);
+        ss_free(c->at[k]);
 }
 
 /* Room for n more. */
@@ -100,7 +100,7 @@ static enum emu_status print_columns(char letter, const char *name, struct colum
     for (unsigned k = 0; k < c->planes && c->count; k++)
         memcpy(all + k * c->count, c->at[k], c->count * sizeof(*all));
     s = print_blob(letter, name, all, c->count * c->planes, f);
-    emu_free(all);
+    ss_free(all);
     c->count = 0;
     return s;
 }
@@ -125,7 +125,7 @@ static enum emu_status unpack(struct blobs *b, const struct profile_cursor *c, u
         return FAIL(BAD_FILE, "%.200s: a damaged profile: a list of %" PRIu64 " numbers",
                     profile_path(b->p), n);
     if (n > b->cap) {
-        emu_free(b->number);
+        ss_free(b->number);
         b->number = emu_alloc(n, sizeof(*b->number));
         b->cap = b->number ? n : 0;
         if (!b->number)
@@ -295,6 +295,6 @@ enum emu_status report_blobs_write(struct profile *p, char letter, json_t **list
     *lists = b.lists = json_pack("{s:i}", "tiles_per_blob", TILES_PER_BLOB);
     s = b.lists ? print_all(&b) : FAIL(NO_MEMORY, "a page");
     columns_free(&b.c);
-    emu_free(b.number);
+    ss_free(b.number);
     return s;
 }

@@ -142,7 +142,7 @@ static void end_layer(struct tracer *t)
     if (t->layer)
         print_slice(t, GROUPS, LAYER_ROW, t->layer, t->layer_starts,
                     t->layer_ends - t->layer_starts);
-    emu_free(t->layer);
+    ss_free(t->layer);
     t->layer = NULL;
 }
 
@@ -397,8 +397,8 @@ enum emu_status trace_events_write(struct profile *p, const uint32_t *tile, size
     t.number = emu_alloc((size_t)t.tiles + 1, PROFILE_PLANES * sizeof(*t.number));
     t.arrival = emu_alloc((size_t)t.tiles + 1, sizeof(*t.arrival));
     s = t.number && t.arrival ? print_all(&t, tile, tiles) : FAIL(NO_MEMORY, "a trace");
-    emu_free(t.number);
-    emu_free(t.arrival);
-    emu_free(t.layer);
+    ss_free(t.number);
+    ss_free(t.arrival);
+    ss_free(t.layer);
     return s;
 }

@@ -54,7 +54,7 @@ static uint8_t *copy_of(const struct history *h, uint32_t tile, uint32_t page)
 
 static uint32_t page_bytes(const struct history *h, uint32_t page)
 {
-    uint32_t left = image_arch(h->run->im)->mem_bytes - page * PAGE;
+    uint32_t left = ss_image_arch(h->run->im)->mem_bytes - page * PAGE;
 
     return left < PAGE ? left : PAGE;
 }
@@ -101,7 +101,7 @@ static enum emu_status keep(struct history *h, struct history_state *s, uint32_t
         return FAIL(NO_MEMORY, "a page of a state");
     memcpy(k.bytes, copy_of(h, tile, page), page_bytes(h, page));
     if (emu_grow((void **)&s->page, s->pages, &s->page_cap, sizeof(*s->page)) != EMU_OK) {
-        emu_free(k.bytes);
+        ss_free(k.bytes);
         return EMU_NO_MEMORY;
     }
     s->page[s->pages++] = k;
@@ -158,8 +158,8 @@ static void undo_changes(struct history *h)
 static void forget_pages(struct history *h, struct history_state *s)
 {
     for (size_t i = 0; i < s->pages; i++)
-        emu_free(s->page[i].bytes);
-    emu_free(s->page);
+        ss_free(s->page[i].bytes);
+    ss_free(s->page);
     h->bytes -= s->pages * (PAGE + sizeof(*s->page));
     s->page = NULL;
     s->pages = s->page_cap = 0;
@@ -182,7 +182,7 @@ static void forget_state(struct history *h, struct history_state *s)
 {
     forget_pages(h, s);
     h->bytes -= s->packed_bytes;
-    emu_free(s->packed);
+    ss_free(s->packed);
     *s = (struct history_state){ .packed = NULL };
 }
 
@@ -239,14 +239,14 @@ static enum emu_status join_pages(struct history *h, struct history_state *a,
 
         all[n++] = order <= 0 ? *x : *y;
         if (!order) {
-            emu_free(y->bytes);
+            ss_free(y->bytes);
             h->bytes -= PAGE + sizeof(*y);
         }
         i += order <= 0;
         j += order >= 0;
     }
-    emu_free(a->page);
-    emu_free(b->page);
+    ss_free(a->page);
+    ss_free(b->page);
     a->page = all;
     a->pages = a->page_cap = n;
     b->page = NULL;
@@ -305,7 +305,7 @@ enum emu_status history_restore(struct history *h, size_t i)
 
 static enum emu_status can_go_back(const struct run *r)
 {
-    if (!run_has_values(r))
+    if (!ss_run_has_values(r))
         return FAIL(USAGE, "the timing engine has no values to look at");
     if (r->options.check)
         return FAIL(USAGE, "what checking mode has seen cannot be taken back");
@@ -316,7 +316,7 @@ static enum emu_status can_go_back(const struct run *r)
 
 static enum emu_status begin(struct history *h)
 {
-    const struct arch *a = image_arch(h->run->im);
+    const struct arch *a = ss_image_arch(h->run->im);
 
     h->tiles = a->tiles;
     h->pages = (a->mem_bytes + PAGE - 1) / PAGE;
@@ -356,10 +356,10 @@ void history_free(struct history *h)
     for (size_t i = 0; i < h->count; i++)
         forget_state(h, &h->state[i]);
     byte_store_free(&h->plain);
-    emu_free(h->note);
+    ss_free(h->note);
     if (h->copy)
         emu_unreserve(h->copy, h->copy_room);
-    emu_free(h);
+    ss_free(h);
 }
 
 size_t history_count(const struct history *h)

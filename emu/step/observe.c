@@ -75,7 +75,7 @@ enum emu_status observe_begin(struct machine *m, uint32_t tile, const struct obs
     o->tile = tile;
     o->calls = *calls;
     if (tile_observe(machine_tile(m, tile), &memory) != EMU_OK) {
-        emu_free(o);
+        ss_free(o);
         return EMU_NO_MEMORY;
     }
     barrel_trace(machine_barrel(m, tile), machine_tile(m, tile), see_issue, o);
@@ -95,7 +95,7 @@ void observe_end(struct observed *o)
     barrel_trace(machine_barrel(o->machine, o->tile), machine_tile(o->machine, o->tile), NULL,
                  NULL);
     EMU_ASSERT(tile_observe(machine_tile(o->machine, o->tile), NULL) == EMU_OK);
-    emu_free(o);
+    ss_free(o);
 }
 
 /* ---- text ---- */

@@ -384,7 +384,7 @@ static void say_sends(struct step_shell *h, const struct exchange_log *log, json
 static void say_sets(struct step_shell *h, const struct exchange_log *log, json_t *muxes,
                      json_t *pointers)
 {
-    const struct arch *a = image_arch(step_image(h));
+    const struct arch *a = ss_image_arch(step_image(h));
 
     for (size_t i = 0; i < log->muxes; i++) {
         int from = arch_tile_logical(a, log->mux[i].value);
@@ -407,7 +407,7 @@ static void say_sets(struct step_shell *h, const struct exchange_log *log, json_
 
 enum emu_status do_exchange(struct step_shell *h, const struct step_words *w)
 {
-    const struct arch *a = image_arch(step_image(h));
+    const struct arch *a = ss_image_arch(step_image(h));
     struct tile *t = step_tile_of(h);
     const struct exchange_log *log =
         exchange_log_of(machine_exchange(run_of(h)->machine), stepper_tile(h->s));
@@ -523,7 +523,7 @@ enum emu_status do_waits(struct step_shell *h, const struct step_words *w)
     json_t *list = json_array();
 
     (void)w;
-    for (uint32_t i = 0; i < image_arch(step_image(h))->tiles; i++) {
+    for (uint32_t i = 0; i < ss_image_arch(step_image(h))->tiles; i++) {
         struct machine_place p = machine_place(run_of(h)->machine, i);
         uint32_t k = 0;
 

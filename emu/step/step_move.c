@@ -72,10 +72,10 @@ static void say_end(struct step_shell *h)
         step_say(h, "the run has ended\n");
         break;
     case STEPPER_FAULTED:
-        text = run_stop_text(stepper_run_of(h->s));
+        text = ss_run_stop_text(stepper_run_of(h->s));
         step_say(h, "fault: %s\n", text ? text : "?");
         step_put(h, "fault", json_string(text ? text : "?"));
-        emu_free(text);
+        ss_free(text);
         break;
     case STEPPER_DEADLOCK:
     case STEPPER_ERROR:
@@ -279,7 +279,7 @@ static enum emu_status choose_tile(struct step_shell *h, const char *word)
     const struct run *r = stepper_run_of(h->s);
     uint64_t n;
 
-    TRY(step_number(word, "tile", 0, image_arch(r->im)->tiles - 1, &n));
+    TRY(step_number(word, "tile", 0, ss_image_arch(r->im)->tiles - 1, &n));
     if (!machine_tile_used(r->machine, (uint32_t)n))
         return FAIL(USAGE, "tile %" PRIu64 " takes no part in the program", n);
     stepper_choose(h->s, (uint32_t)n, stepper_lane(h->s));

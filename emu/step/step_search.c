@@ -186,7 +186,7 @@ static uint64_t exchange_end_cycle(struct stepper *s, uint32_t tile)
 {
     uint64_t release = machine_place(s->run->machine, tile).release, last = 0;
 
-    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++) {
+    for (uint32_t i = 0; i < ss_image_arch(s->run->im)->tiles; i++) {
         struct machine_place p = machine_place(s->run->machine, i);
 
         if (p.release == release && p.in_exchange && p.arrived > last)
@@ -591,7 +591,7 @@ enum emu_status stepper_back_issues(struct stepper *s, uint64_t n, uint64_t *fou
         left -= seen;
         to = from;
     }
-    emu_free(l.issue);
+    ss_free(l.issue);
     *found = n - left;
     TRY(st);
     return stepper_go_position(s, goal.cycle, goal.held);

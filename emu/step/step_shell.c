@@ -197,8 +197,8 @@ static enum emu_status settle(struct step_shell *h, enum emu_status s)
     if (s == EMU_USAGE || s == EMU_BAD_FILE) {
         h->wrong++;
         h->last[0] = 0;
-        step_say(h, "%s\n", emu_error());
-        step_put(h, "error", json_text(emu_error()));
+        step_say(h, "%s\n", ss_error());
+        step_put(h, "error", json_text(ss_error()));
         s = EMU_OK;
     }
     if (h->answer) {
@@ -273,5 +273,5 @@ void step_shell_free(struct step_shell *h)
     if (!h)
         return;
     json_decref(h->answer);
-    emu_free(h);
+    ss_free(h);
 }

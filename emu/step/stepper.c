@@ -20,12 +20,12 @@ static double seconds(void)
 
 static enum emu_status keep_reason(struct stepper *s)
 {
-    emu_free(s->why);
-    s->why = emu_strdup(emu_error());
+    ss_free(s->why);
+    s->why = emu_strdup(ss_error());
     return s->why ? EMU_OK : FAIL(NO_MEMORY, "a message");
 }
 
-/* The run goes on after host syncs as run_execute() has it. */
+/* The run goes on after host syncs as ss_run_execute() has it. */
 static void run_on(struct stepper *s, uint64_t to)
 {
     struct run *r = s->run;
@@ -142,7 +142,7 @@ static uint64_t fault_cycle(const struct stepper *s)
     struct machine *m = s->run->machine;
     uint64_t first = UINT64_MAX, last = 0;
 
-    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++) {
+    for (uint32_t i = 0; i < ss_image_arch(s->run->im)->tiles; i++) {
         const struct fault_record *f = &machine_tile(m, i)->fault;
         struct machine_place p = machine_place(m, i);
 
@@ -332,7 +332,7 @@ static uint32_t first_tile(const struct run *r)
 {
     uint32_t tile = 0;
 
-    while (tile + 1 < image_arch(r->im)->tiles && !machine_tile_used(r->machine, tile))
+    while (tile + 1 < ss_image_arch(r->im)->tiles && !machine_tile_used(r->machine, tile))
         tile++;
     return tile;
 }
@@ -366,6 +366,6 @@ void stepper_free(struct stepper *s)
     if (!s)
         return;
     history_free(s->history);
-    emu_free(s->why);
-    emu_free(s);
+    ss_free(s->why);
+    ss_free(s);
 }

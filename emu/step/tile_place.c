@@ -252,7 +252,7 @@ static const char *cut_tile(char *text, uint32_t *tile)
 enum emu_status tile_place_read(const struct image *im, const char *text, uint32_t tile,
                                 const uint32_t *m, struct step_place *out)
 {
-    const struct arch *a = image_arch(im);
+    const struct arch *a = ss_image_arch(im);
     char copy[PLACE_NAME + 40];
     const struct image_tile *t;
     const char *rest;

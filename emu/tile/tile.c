@@ -33,9 +33,9 @@ enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id, 
 
 void tile_free(struct tile *t)
 {
-    emu_free(t->page);
-    emu_free(t->dirty);
-    emu_free(t->fast);
+    ss_free(t->page);
+    ss_free(t->dirty);
+    ss_free(t->fast);
     t->page = NULL;
     t->dirty = NULL;
     t->fast = NULL;

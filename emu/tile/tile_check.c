@@ -122,13 +122,13 @@ void tile_check_free(struct tile *t)
 
     if (!c)
         return;
-    emu_free(c->written);
-    emu_free(c->owned);
+    ss_free(c->written);
+    ss_free(c->owned);
     emu_unreserve(c->readers, 2 * mask_bytes(t));
-    emu_free(c->touched);
-    emu_free(c->vertices.at);
-    emu_free(c->vertices.interval);
-    emu_free(c);
+    ss_free(c->touched);
+    ss_free(c->vertices.at);
+    ss_free(c->vertices.interval);
+    ss_free(c);
     t->check = NULL;
 }
 

@@ -92,16 +92,16 @@ enum emu_status class_names_read(const char *path, uint32_t classes, struct clas
 
     *out = (struct class_names){ .text = NULL };
     if (s != EMU_OK)
-        return emu_fail(s, "%s: %s", path, emu_error());
+        return ss_fail(s, "%s: %s", path, ss_error());
     s = class_names_take(data, bytes, path, classes, out);
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
 void class_names_free(struct class_names *c)
 {
-    emu_free(c->text);
-    emu_free(c->name);
+    ss_free(c->text);
+    ss_free(c->name);
     *c = (struct class_names){ .text = NULL };
 }
 

@@ -69,10 +69,10 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct layer_sour
 /* Finds the row of every scope; a scope inside that of a layer belongs to the layer. */
 static enum emu_status match_scopes(struct layer_maker *m, const struct layer_source *source)
 {
-    const struct graph *g = compiled_graph(m->c);
+    const struct graph *g = ss_compiled_graph(m->c);
     uint32_t rows = m->k->rows;
 
-    m->scopes = graph_scopes(g);
+    m->scopes = ss_graph_scopes(g);
     m->row_of_scope = emu_alloc(m->scopes + 1, sizeof(*m->row_of_scope));
     if (!m->row_of_scope)
         return FAIL(NO_MEMORY, "%u scopes", m->scopes);
@@ -85,7 +85,7 @@ static enum emu_status match_scopes(struct layer_maker *m, const struct layer_so
     }
     for (uint32_t i = 1; i < m->scopes; i++) { /* parents come first */
         if (m->row_of_scope[i] == rows)
-            m->row_of_scope[i] = m->row_of_scope[graph_scope_parent(g, i)];
+            m->row_of_scope[i] = m->row_of_scope[ss_graph_scope_parent(g, i)];
     }
     return EMU_OK;
 }
@@ -111,7 +111,7 @@ static enum emu_status make_steps(struct layer_maker *m)
     struct layer_cycles *k = m->k;
     size_t steps, shares = 0;
 
-    TRY(compiled_trace(m->c, &m->trace, &steps));
+    TRY(ss_compiled_trace(m->c, &m->trace, &steps));
     for (size_t i = 0; i < steps; i++)
         shares += m->trace[i].shares;
     k->step = emu_alloc(steps + 1, sizeof(*k->step));
@@ -167,7 +167,7 @@ static enum emu_status weigh_steps(struct layer_maker *m)
 
         for (size_t end = at + s.count; at < end; at++) {
             if (!alone && k->step[at].computes)
-                TRY(compiled_step_cycles(m->c, m->trace[at].step, &k->step[at].cycles));
+                TRY(ss_compiled_step_cycles(m->c, m->trace[at].step, &k->step[at].cycles));
         }
     }
     return EMU_OK;
@@ -216,10 +216,10 @@ static enum emu_status add_held(const struct layer_maker *m)
 
     if (!h.bytes)
         return FAIL(NO_MEMORY, "memory by layer");
-    s = compiled_held(m->c, hold, &h);
+    s = ss_compiled_held(m->c, hold, &h);
     if (s == EMU_OK)
         finish_tile(&h);
-    emu_free(h.bytes);
+    ss_free(h.bytes);
     return s;
 }
 
@@ -285,18 +285,18 @@ enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t so
 
     memset(k, 0, sizeof(*k));
     s = make_all(&m, source, sources);
-    emu_free(m.row_of_scope);
-    emu_free(m.trace);
+    ss_free(m.row_of_scope);
+    ss_free(m.trace);
     return s;
 }
 
 void layer_cycles_free(struct layer_cycles *k)
 {
-    emu_free(k->row);
-    emu_free(k->plan);
-    emu_free(k->text);
-    emu_free(k->step);
-    emu_free(k->share);
+    ss_free(k->row);
+    ss_free(k->plan);
+    ss_free(k->text);
+    ss_free(k->step);
+    ss_free(k->share);
     memset(k, 0, sizeof(*k));
 }
 
@@ -438,7 +438,7 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r)
         return FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
                     k->step[k->steps - 1].superstep + 1, supersteps);
     for (size_t i = 0, index = 0; i < supersteps; i++) {
-        struct bill cost = bill_of_step(r->record, i);
+        struct bill cost = ss_bill_of_step(r->record, i);
         struct superstep now;
 
         if (record_at(r->record, i)->group)

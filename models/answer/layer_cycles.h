@@ -87,7 +87,7 @@ struct layer_cycles {
 };
 
 /* Makes rows and steps, and fills in the memory of the rows; cycles stay 0. source: what each row
- * but the last is made of. Errors: EMU_NO_MEMORY, those of compiled_trace(). Free with
+ * but the last is made of. Errors: EMU_NO_MEMORY, those of ss_compiled_trace(). Free with
  * layer_cycles_free, also on failure. */
 enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t sources,
                                   const struct compiled *c,
@@ -97,7 +97,7 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r) E
 /* Sets all cycles to 0 again, as before the first bill; memory stays. */
 void layer_cycles_clear(struct layer_cycles *k);
 /* For each superstep of sync group 0 the first row that computes in it, UINT32_MAX where none does;
- * *count supersteps. EMU_NO_MEMORY; emu_free it. */
+ * *count supersteps. EMU_NO_MEMORY; ss_free it. */
 enum emu_status layer_cycles_supersteps(const struct layer_cycles *k, uint32_t **out,
                                         size_t *count) EMU_MUST_CHECK;
 /* Sets the total to the sums of the rows. */

@@ -25,7 +25,7 @@ enum emu_status layer_ranges_new(const struct layer_cycles *k, const struct sess
     size_t steps;
 
     *out = NULL;
-    step = session_ranges(s, &steps);
+    step = ss_session_ranges(s, &steps);
     if (!step)
         return EMU_OK;
     EMU_ASSERT(steps == k->steps);

@@ -13,7 +13,7 @@ static unsigned categories(void)
 {
     unsigned n = 0;
 
-    while (compiled_category(n))
+    while (ss_compiled_category(n))
         n++;
     EMU_ASSERT(n <= CATEGORIES_MAX);
     return n;
@@ -23,14 +23,14 @@ static unsigned categories(void)
 
 json_t *memory_facts_json(const struct memory_facts *m)
 {
-    return m->compiled ? compiled_report_json(m->compiled)
+    return m->compiled ? ss_compiled_report_json(m->compiled)
                        : json_deep_copy(json_object_get(m->kept, "memory"));
 }
 
 void memory_facts_print(const struct memory_facts *m, FILE *f)
 {
     if (m->compiled)
-        compiled_report(m->compiled, f);
+        ss_compiled_report(m->compiled, f);
     else
         fputs(json_string_value(json_object_get(m->kept, "report")), f);
 }
@@ -39,7 +39,7 @@ uint64_t memory_facts_need(const struct memory_facts *m)
 {
     const json_t *o = json_object_get(m->kept, "memory");
 
-    return m->compiled ? compiled_need_bytes(m->compiled)
+    return m->compiled ? ss_compiled_need_bytes(m->compiled)
                        : (uint64_t)json_integer_value(json_object_get(o, "need_bytes"));
 }
 
@@ -50,7 +50,7 @@ enum emu_status memory_facts_tiles(const struct memory_facts *m, tile_bytes_visi
     size_t i;
 
     if (m->compiled)
-        return compiled_tiles(m->compiled, visit, ctx);
+        return ss_compiled_tiles(m->compiled, visit, ctx);
     json_array_foreach(json_object_get(m->kept, "tiles"), i, tile)
     {
         uint64_t bytes[CATEGORIES_MAX];
@@ -81,7 +81,7 @@ static char *report_text(const struct compiled *c)
 
     if (!f)
         return NULL;
-    compiled_report(c, f);
+    ss_compiled_report(c, f);
     if (!fclose(f))
         return text;
     free(text); /* allocated by open_memstream */
@@ -92,9 +92,9 @@ json_t *memory_facts_pack(const struct compiled *c)
 {
     json_t *tiles = json_array();
     char *report = report_text(c);
-    json_t *o = report && compiled_tiles(c, add_tile, tiles) == EMU_OK
+    json_t *o = report && ss_compiled_tiles(c, add_tile, tiles) == EMU_OK
                     ? json_pack("{s:s, s:o, s:O}", "report", report, "memory",
-                                compiled_report_json(c), "tiles", tiles)
+                                ss_compiled_report_json(c), "tiles", tiles)
                     : NULL;
 
     json_decref(tiles);

@@ -14,10 +14,10 @@ struct memory_facts {
     json_t *kept;                    /* owned: memory_facts_pack() */
 };
 
-/* As compiled_report_json(), compiled_report() and compiled_tiles(). */
+/* As ss_compiled_report_json(), ss_compiled_report() and ss_compiled_tiles(). */
 json_t *memory_facts_json(const struct memory_facts *m);
 void memory_facts_print(const struct memory_facts *m, FILE *f);
-/* As compiled_need_bytes(): in use and lost in gaps, on the tile that needs most. */
+/* As ss_compiled_need_bytes(): in use and lost in gaps, on the tile that needs most. */
 uint64_t memory_facts_need(const struct memory_facts *m);
 enum emu_status memory_facts_tiles(const struct memory_facts *m, tile_bytes_visit *visit,
                                    void *ctx) EMU_MUST_CHECK;

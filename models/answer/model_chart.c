@@ -164,7 +164,7 @@ static enum emu_status draw_cycles(const struct chart *c)
         draw_bar(c, &b[i], LEFT + (double)(RIGHT - LEFT) / n * i, (double)(RIGHT - LEFT) / n, most);
     for (unsigned k = 0; k < PHASES; k++)
         draw_legend(c, k, colour_light(phase_colour[k]), phase_name[k]);
-    emu_free(b);
+    ss_free(b);
     return EMU_OK;
 }
 
@@ -225,8 +225,8 @@ static void draw_area(const struct chart *c, const struct tile_table *t, unsigne
     uint32_t columns = t->tiles < COLUMNS ? t->tiles : COLUMNS;
     double step = (double)(RIGHT - LEFT) / columns;
 
-    fprintf(c->f, "<path fill=\"%s\" d=\"M%d %d", colour_of_category(compiled_category(k), k), LEFT,
-            c->top + PANEL);
+    fprintf(c->f, "<path fill=\"%s\" d=\"M%d %d", colour_of_category(ss_compiled_category(k), k),
+            LEFT, c->top + PANEL);
     for (uint32_t i = 0; i < columns; i++) {
         uint32_t first = (uint32_t)((uint64_t)t->tiles * i / columns);
         uint32_t end = (uint32_t)((uint64_t)t->tiles * (i + 1) / columns);
@@ -263,8 +263,8 @@ static void draw_tiles(const struct chart *c, struct tile_table *t)
     }
     for (unsigned k = 0; k < t->categories; k++) {
         if (category_sum(t, k))
-            draw_legend(c, shown++, colour_of_category(compiled_category(k), k),
-                        compiled_category(k));
+            draw_legend(c, shown++, colour_of_category(ss_compiled_category(k), k),
+                        ss_compiled_category(k));
     }
 }
 
@@ -273,7 +273,7 @@ static enum emu_status draw_memory(const struct chart *c)
     struct tile_table t = { .cap = c->m->arch.tiles };
     enum emu_status s;
 
-    while (compiled_category(t.categories))
+    while (ss_compiled_category(t.categories))
         t.categories++;
     t.row = emu_alloc(t.cap, (ROW_CATEGORIES + t.categories) * sizeof(*t.row));
     if (!t.row)
@@ -281,7 +281,7 @@ static enum emu_status draw_memory(const struct chart *c)
     s = memory_facts_tiles(c->m->memory, add_tile, &t);
     if (s == EMU_OK)
         draw_tiles(c, &t);
-    emu_free(t.row);
+    ss_free(t.row);
     return s;
 }
 
@@ -294,7 +294,8 @@ static void draw_head(const struct chart *c)
     size_t n;
 
     snprintf(text, sizeof(text), "%s, %s, batch %u, on %s tiles of %s", m->facts.name,
-             m->facts.input, m->facts.batch, count_text(m->arch.tiles).at, arch_title(&m->arch).at);
+             m->facts.input, m->facts.batch, count_text(m->arch.tiles).at,
+             ss_arch_title(&m->arch).at);
     draw_text(c, LEFT, 32, "font-size=\"20\" font-weight=\"bold\"", text);
     if (!m->run)
         return;

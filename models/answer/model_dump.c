@@ -62,7 +62,7 @@ static void print_plans(const struct lowered_network *n)
         snprintf(parts, sizeof(parts), "%ux%ux%ux%ux%u", p->cut_n, p->cut_h, p->cut_w, p->cut_out,
                  p->cut_in);
         printf("%-32s  %-10s  %-18s  %10s  %11s\n", n->graph->node[n->groups.at[k].node[0]].name,
-               conv_method_name(p->method), parts, count_text(p->cost.total).at,
+               ss_conv_method_name(p->method), parts, count_text(p->cost.total).at,
                count_text(p->cost.tile_bytes).at);
     }
 }
@@ -75,14 +75,14 @@ static enum emu_status lower_and_print(const struct arch *a, const struct op_gra
     struct graph *g;
     enum emu_status s;
 
-    TRY(graph_new(a, &kernel_library, &g));
+    TRY(ss_graph_new(a, &ss_kernel_library, &g));
     s = op_lower(g, og, o, &n);
     if (s == EMU_OK && tiles)
-        graph_dump(g, stdout);
+        ss_graph_dump(g, stdout);
     else if (s == EMU_OK)
         print_plans(n);
     op_lower_free(n);
-    graph_free(g);
+    ss_graph_free(g);
     return s;
 }
 

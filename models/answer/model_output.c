@@ -47,7 +47,7 @@ void model_files_close(struct model_files *f)
     profile_files_close(&f->profile);
     for (size_t k = 0; f->save && k < f->saves; k++)
         output_discard(f->save[k].file);
-    emu_free(f->save);
+    ss_free(f->save);
 }
 
 enum emu_status model_files_save(struct model_files *f, size_t k, const struct op_tensor *out)
@@ -92,7 +92,7 @@ enum emu_status model_files_logits(struct model_files *f, const struct op_tensor
         s = as_f32(logits, "logits", &data[1], &t[1]);
     if (s == EMU_OK)
         s = safetensors_write_to(t, EMU_COUNT_OF(t), f->logits);
-    emu_free(data[0]);
-    emu_free(data[1]);
+    ss_free(data[0]);
+    ss_free(data[1]);
     return output_finish(&f->logits, s);
 }

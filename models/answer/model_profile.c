@@ -26,7 +26,7 @@ static void add_layers(struct profile *p, const struct layer_cycles *k)
 
 static void add_overflow(struct profile *p, const struct session *s)
 {
-    struct session_overflow o = session_overflow(s);
+    struct session_overflow o = ss_session_overflow(s);
     char text[120];
 
     if (!o.tiles)
@@ -83,8 +83,8 @@ enum emu_status model_profile_write(const struct model_profile *m, struct profil
     x.layer = rows.layer = layer;
     rows.layers = x.layers;
     if (s == EMU_OK)
-        s = request_profile(m->request, session_run_image(m->session), &x, f);
-    emu_free(layer);
+        s = request_profile(m->request, ss_session_run_image(m->session), &x, f);
+    ss_free(layer);
     return s;
 }
 

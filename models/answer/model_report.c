@@ -74,7 +74,7 @@ void model_print_title(const struct model_answer *m, FILE *f)
     const struct model_facts *n = &m->facts;
 
     fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
-            arch_title(&m->arch).at, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+            ss_arch_title(&m->arch).at, count_text(m->arch.tiles).at, m->arch.clock_mhz);
 }
 
 static void print_head(const struct model_answer *m, FILE *f)
@@ -220,7 +220,7 @@ void model_report_plans(const struct model_answer *m, FILE *f)
             continue;
         snprintf(parts, sizeof(parts), "%ux%ux%ux%ux%u", p->cut_n, p->cut_h, p->cut_w, p->cut_out,
                  p->cut_in);
-        fprintf(f, "%-20s %-10s %-18s %9s", model_bill_name(m, b), conv_method_name(p->method),
+        fprintf(f, "%-20s %-10s %-18s %9s", model_bill_name(m, b), ss_conv_method_name(p->method),
                 parts, count_text(b->predicted).at);
         fprintf(f, " %9s %9s %7.2f %11s\n", count_text(b->cycles).at, count_text(b->compute).at,
                 (double)b->cycles / (double)b->predicted, count_text(p->tile_bytes).at);
@@ -270,12 +270,12 @@ void model_report_ranges(const struct model_answer *m, FILE *f)
 void model_assumed(const struct arch *a, assumed_visit *visit, void *ctx)
 {
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        const struct arch_field *d = arch_field_at(i);
+        const struct arch_field *d = ss_arch_field_at(i);
         char value[ARCH_TEXT_MAX + 32], text[256];
 
-        if (arch_field_mark(a, i) != 'A' || d->type == ARCH_TYPE_text)
+        if (ss_arch_field_mark(a, i) != 'A' || d->type == ARCH_TYPE_text)
             continue;
-        arch_field_text(a, i, value, sizeof(value));
+        ss_arch_field_text(a, i, value, sizeof(value));
         snprintf(text, sizeof(text), "%s = %s %s", d->name, value, d->unit);
         visit(ctx, text, d->doc);
     }

@@ -40,10 +40,10 @@ static json_t *or_nothing(json_t *o, int good)
 static json_t *plan_json(const struct layer_plan *p)
 {
     return json_pack("{s:s, s:{s:I, s:I, s:I, s:I, s:I}, s:I}", "method",
-                     conv_method_name(p->method), "parts", "pictures", (json_int_t)p->cut_n, "rows",
-                     (json_int_t)p->cut_h, "columns", (json_int_t)p->cut_w, "output_channels",
-                     (json_int_t)p->cut_out, "input_channels", (json_int_t)p->cut_in,
-                     "temporary_bytes", (json_int_t)p->tile_bytes);
+                     ss_conv_method_name(p->method), "parts", "pictures", (json_int_t)p->cut_n,
+                     "rows", (json_int_t)p->cut_h, "columns", (json_int_t)p->cut_w,
+                     "output_channels", (json_int_t)p->cut_out, "input_channels",
+                     (json_int_t)p->cut_in, "temporary_bytes", (json_int_t)p->tile_bytes);
 }
 
 static json_t *layer_json(const struct model_answer *m, uint32_t row)
@@ -195,8 +195,8 @@ static int put_run(const struct model_answer *m, json_t *o)
     struct host_cost host = host_cost_of(&m->arch, &m->facts);
     char digest[33], engine[RUN_ENGINE_TEXT];
 
-    run_engine_text(m->run, engine);
-    if (run_has_values(m->run))
+    ss_run_engine_text(m->run, engine);
+    if (ss_run_has_values(m->run))
         hash128_text(machine_digest(m->run->machine), digest);
     return put(o, "cycles", integer(model_cycles(m))) &&
            put(o, "cycles_per_picture", integer(model_cycles(m) / m->facts.batch)) &&
@@ -208,7 +208,7 @@ static int put_run(const struct model_answer *m, json_t *o)
             put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
-           (!run_has_values(m->run) || put(o, "digest", json_string(digest))) &&
+           (!ss_run_has_values(m->run) || put(o, "digest", json_string(digest))) &&
            put(o, "engine", json_string(engine));
 }
 
@@ -218,7 +218,7 @@ json_t *model_report_json(const struct model_answer *m)
     json_t *o = json_object();
     int good = o && put(o, "network", json_text(n->name)) &&
                put(o, "machine", json_string(m->arch.name)) &&
-               put(o, "machine_changes", arch_changes(&m->arch)) &&
+               put(o, "machine_changes", ss_arch_changes(&m->arch)) &&
                put(o, "tiles", integer(m->arch.tiles)) &&
                put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
                put(o, "batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
@@ -244,13 +244,13 @@ enum emu_status model_report_fault(const struct request *q, const char *subject,
     json_t *o;
 
     request_failed(q, subject);
-    o = run_report(session_run_image(s), "failed", NULL, 0, 0);
+    o = ss_run_report(ss_session_run_image(s), "failed", NULL, 0, 0);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
     if (option_json(q))
-        run_print_json(o, stdout);
+        ss_run_print_json(o, stdout);
     else
-        run_print(o, stdout);
+        ss_run_print(o, stdout);
     json_decref(o);
     return EMU_OK;
 }

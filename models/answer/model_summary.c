@@ -161,7 +161,7 @@ static void print_memory(const struct model_answer *m, FILE *f)
     uint64_t most = number(o, "max_tile_bytes"), tile = number(o, "tile_bytes");
 
     if (!o) {
-        fprintf(f, "\nmemory: %s\n", emu_error());
+        fprintf(f, "\nmemory: %s\n", ss_error());
         return;
     }
     fprintf(f, "\nMemory: %.1f MB on %s tiles; the fullest has %s of %s bytes (%.1f %%) in use\n",
@@ -228,9 +228,9 @@ static void print_total(const struct model_answer *m, FILE *f)
     fprintf(f, "%s cycles, %.*f s on the chip, %.1f %s, %.2f %% of the peak\n",
             count_text(model_cycles(m)).at, second_digits(seconds), seconds,
             share(m->facts.batch, seconds), model_rate_unit(&m->facts), 100 * model_efficiency(m));
-    run_engine_text(m->run, engine);
+    ss_run_engine_text(m->run, engine);
     fprintf(f, "engine %s\n", engine);
-    if (!run_has_values(m->run))
+    if (!ss_run_has_values(m->run))
         return;
     hash128_text(machine_digest(m->run->machine), digest);
     fprintf(f, "digest %s\n", digest);

@@ -66,7 +66,7 @@ enum emu_status op_bill_init(const struct lowered_network *n, const struct compi
     for (uint32_t i = 0; i < n->groups.count; i++)
         make_source(n, i, a, &source[i]);
     s = layer_cycles_init(source, n->groups.count, c, out);
-    emu_free(source);
+    ss_free(source);
     return s;
 }
 

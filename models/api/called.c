@@ -101,11 +101,11 @@ void called_end(struct called *c)
 {
     command_call_free(c->line);
     for (int i = 0; i < c->words; i++)
-        emu_free(c->word[i]);
-    emu_free(c->word);
+        ss_free(c->word[i]);
+    ss_free(c->word);
     if (c->heard)
         fclose(c->heard);
-    emu_free(c->text);
+    ss_free(c->text);
     memset(c, 0, sizeof(*c));
 }
 
@@ -161,7 +161,7 @@ static void add_tile(void *ctx, uint32_t tile, const uint64_t *bytes)
     struct tile_sums *s = ctx;
     uint64_t sum = 0;
 
-    for (unsigned k = 0; compiled_category(k); k++)
+    for (unsigned k = 0; ss_compiled_category(k); k++)
         sum += bytes[k];
     s->all += sum;
     s->most = sum > s->most ? sum : s->most;

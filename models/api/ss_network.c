@@ -115,8 +115,8 @@ enum emu_status ss_network_open(const char *what, const char *const *words, size
 static void forget_pictures(struct option_list *l)
 {
     for (size_t i = 0; i < l->count; i++)
-        emu_free((char *)(uintptr_t)l->item[i]);
-    emu_free(l->item);
+        ss_free((char *)(uintptr_t)l->item[i]);
+    ss_free(l->item);
     *l = (struct option_list){ NULL, 0 };
 }
 
@@ -126,12 +126,12 @@ void ss_network_close(struct ss_network *n)
         return;
     for (uint32_t k = 0; n->pictures && k < ss_network_inputs(n); k++)
         forget_pictures(&n->pictures[k]);
-    emu_free(n->pictures);
+    ss_free(n->pictures);
     network_run_free(&n->run);
     called_end(&n->called);
-    emu_free(n->profile);
-    emu_free(n->meaning);
-    emu_free(n);
+    ss_free(n->profile);
+    ss_free(n->meaning);
+    ss_free(n);
 }
 
 /* ---- numbers ---- */
@@ -341,7 +341,7 @@ enum emu_status ss_network_read_integers(const struct ss_network *n, const char 
 
 static enum emu_status read_results(struct network_run *r)
 {
-    if (run_has_values(system_machine(&r->system))) {
+    if (ss_run_has_values(system_machine(&r->system))) {
         TRY(network_run_outputs(r));
         network_run_look(r);
     }
@@ -358,7 +358,7 @@ static enum emu_status run_once(struct ss_network *n, struct model_files *files)
     network_run_tell(r);
     found = request_findings(r->q, system_machine(&r->system), 0);
     TRY(read_results(r));
-    run_engine_text(system_machine(&r->system), n->engine);
+    ss_run_engine_text(system_machine(&r->system), n->engine);
     n->ran = 1;
     TRY(network_run_profile(r, &files->profile));
     return found ? FAIL(FAULT, "--check has findings, which a listener hears") : EMU_OK;
@@ -461,7 +461,7 @@ enum emu_status ss_network_json(const struct ss_network *n, char **text)
     o = model_report_json(&a);
     f = open_memstream(&printed, &bytes);
     if (o && f)
-        run_print_json(o, f);
+        ss_run_print_json(o, f);
     json_decref(o);
     if (f && !fclose(f) && o)
         *text = emu_strdup(printed);
@@ -479,7 +479,7 @@ enum emu_status ss_network_profile(struct ss_network *n, const char *file)
     q = called_request(&n->called);
     if (file && !(copy = emu_strdup(file)))
         return FAIL(NO_MEMORY, "%s", file);
-    emu_free(n->profile);
+    ss_free(n->profile);
     n->profile = copy;
     q->value[OPTION_TEXT_profile].text = copy;
     q->given[OPTION_profile] = copy != NULL;

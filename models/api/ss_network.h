@@ -9,7 +9,7 @@
  *   ss_network_run(n);
  *   ss_network_read(n, "y", scores, classes);
  *
- * What the command line refuses is an error here in the same words, which emu_error() has. A handle
+ * What the command line refuses is an error here in the same words, which ss_error() has. A handle
  * belongs to one thread at a time. Texts and lists are borrowed from the handle, and valid until it
  * runs again or is closed.
  */
@@ -132,7 +132,7 @@ uint32_t ss_network_layers(const struct ss_network *n); /* how many, with the ro
 /* EMU_USAGE: there are fewer. */
 enum emu_status ss_network_layer(const struct ss_network *n, uint32_t i,
                                  struct ss_layer *out) EMU_MUST_CHECK;
-/* The answer as `superstep run --json` prints it. *text is the caller's: emu_free it. */
+/* The answer as `superstep run --json` prints it. *text is the caller's: ss_free it. */
 enum emu_status ss_network_json(const struct ss_network *n, char **text) EMU_MUST_CHECK;
 /* Every run from now on writes a profile to this file, as --profile does; NULL: none does. */
 enum emu_status ss_network_profile(struct ss_network *n, const char *file) EMU_MUST_CHECK;

@@ -106,7 +106,7 @@ static enum emu_status begin_call(struct ss_training *t, const char *what, const
         all[BEFORE + i] = words[i];
     s = called_begin(&t->called, command_find(model_commands, "train"), what, all, count + BEFORE,
                      l);
-    emu_free(all);
+    ss_free(all);
     return s;
 }
 
@@ -136,8 +136,8 @@ void ss_training_close(struct ss_training *t)
     training_free(&t->training);
     called_end(&t->called);
     op_tensor_free(&t->scores);
-    emu_free(t->state);
-    emu_free(t);
+    ss_free(t->state);
+    ss_free(t);
 }
 
 /* ---- what a step takes ---- */
@@ -255,14 +255,14 @@ static enum emu_status step(struct ss_training *t, const float *data, const doub
                             double *loss)
 {
     struct training *u = &t->training;
-    uint64_t before = session_cycles(u->chip.system.session);
+    uint64_t before = ss_session_cycles(u->chip.system.session);
 
     t->data = data;
     t->targets = targets;
     t->loss = NAN;
     TRY(option_engine(u->q) ? train_chip_time(&u->chip) : step_with_values(t));
-    t->cycles = session_cycles(u->chip.system.session) - before;
-    run_engine_text(system_machine(&u->chip.system), t->engine);
+    t->cycles = ss_session_cycles(u->chip.system.session) - before;
+    ss_run_engine_text(system_machine(&u->chip.system), t->engine);
     if (loss)
         *loss = t->loss;
     return check_findings(u);
@@ -293,7 +293,7 @@ enum emu_status ss_training_step(struct ss_training *t, const float *data, size_
     for (size_t k = 0; targets && k < target_count; k++)
         wide[k] = (double)targets[k];
     s = step(t, data, wide, loss);
-    emu_free(wide);
+    ss_free(wide);
     return s;
 }
 
@@ -326,7 +326,7 @@ enum emu_status ss_training_step_labels(struct ss_training *t, const float *data
     s = targets_of(t, labels, label_count, &targets);
     if (s == EMU_OK)
         s = step(t, data, targets, loss);
-    emu_free(targets);
+    ss_free(targets);
     return s;
 }
 

@@ -274,7 +274,7 @@ enum emu_status model_input_read_pictures(const struct request *q, const struct 
 void model_input_free(struct model_input *in)
 {
     op_tensor_free(&in->numbers);
-    emu_free(in->name);
+    ss_free(in->name);
     in->name = NULL;
 }
 

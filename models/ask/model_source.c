@@ -32,7 +32,7 @@ void model_print_problems(const struct op_graph *g, int json, FILE *f)
                   "nodes_refused", (json_int_t)g->nodes_wrong, "nodes_behind",
                   (json_int_t)g->nodes_behind, "problems", op_graph_problems_json(g));
     if (o)
-        run_print_json(o, f);
+        ss_run_print_json(o, f);
     json_decref(o);
 }
 
@@ -65,7 +65,7 @@ enum emu_status model_source_pass(struct model_source *s)
         return EMU_OK;
     st = pass_widen(s->graph, s->choice.f32_until);
     if (st != EMU_OK)
-        return emu_fail(st, "--f32-until: %s (--dump groups prints the names)", emu_error());
+        return ss_fail(st, "--f32-until: %s (--dump groups prints the names)", ss_error());
     return pass_spell_windows(s->graph);
 }
 

@@ -116,7 +116,7 @@ static enum emu_status write_values(const struct net *n, struct weights *w, FILE
     move_measured(n, w, value, 1);
     fwrite(&h, sizeof(h), 1, f);
     fwrite(value, sizeof(*value), h.values, f);
-    emu_free(value);
+    ss_free(value);
     return EMU_OK;
 }
 

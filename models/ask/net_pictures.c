@@ -105,7 +105,7 @@ static enum emu_status read_picture(const struct picture_recipe *r, const char *
     s = picture_crop(&whole, r, &cut);
     picture_free(&whole);
     if (s == EMU_BAD_FILE)
-        return FAIL(BAD_FILE, "%s: %s", path, emu_error());
+        return FAIL(BAD_FILE, "%s: %s", path, ss_error());
     TRY(s);
     picture_normalise(&cut, r, to);
     picture_free(&cut);
@@ -153,13 +153,13 @@ enum emu_status net_pictures_read(const struct picture_recipe *r, uint32_t batch
     each = emu_alloc(op_shape_count(&s) / batch, sizeof(*each));
     st = out->name && each ? read_all(r, batch, files, last, each, out)
                            : FAIL(NO_MEMORY, "%u pictures", batch);
-    emu_free(each);
+    ss_free(each);
     return st;
 }
 
 void net_pictures_free(struct net_pictures *p)
 {
-    emu_free(p->name);
+    ss_free(p->name);
     op_tensor_free(&p->numbers);
     *p = (struct net_pictures){ .name = NULL };
 }

@@ -140,8 +140,8 @@ enum emu_status onnx_request_read(const struct request *q, int trained, struct o
     if (s == EMU_OK)
         s = check_batch(q, *out);
     for (size_t k = 0; names && k < option_dim(q)->count; k++)
-        emu_free(names[k]);
-    emu_free(names);
-    emu_free(dim);
+        ss_free(names[k]);
+    ss_free(names);
+    ss_free(dim);
     return s;
 }

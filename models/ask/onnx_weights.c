@@ -17,9 +17,9 @@ enum emu_status onnx_weights_open(const char *path, struct onnx_weights *out)
 void onnx_weights_free(struct onnx_weights *w)
 {
     for (size_t k = 0; k < w->mades; k++)
-        emu_free(w->made[k]);
-    emu_free(w->made);
-    emu_free(w->used);
+        ss_free(w->made[k]);
+    ss_free(w->made);
+    ss_free(w->used);
     safetensors_free(&w->tensors);
     onnx_unmap(&w->file);
     *w = (struct onnx_weights){ .path = NULL };
@@ -59,8 +59,8 @@ static enum emu_status convert(struct onnx_weights *w, const struct safetensor *
         to = NULL;
     }
     op_tensor_free(&numbers);
-    emu_free(from);
-    emu_free(to);
+    ss_free(from);
+    ss_free(to);
     return st;
 }
 

@@ -239,7 +239,7 @@ static void made_free(struct made *m)
 {
     for (uint32_t k = 0; m->at && k < m->count; k++)
         op_tensor_free(&m->at[k]);
-    emu_free(m->at);
+    ss_free(m->at);
 }
 
 static enum emu_status read_made(struct comparer *c, const struct op_node *last, struct made *m)
@@ -284,8 +284,8 @@ static enum emu_status compute_node(struct comparer *c, const struct op_node *n,
         else
             c->value[n->out[k]] = out[k];
     }
-    emu_free(in);
-    emu_free(out);
+    ss_free(in);
+    ss_free(out);
     return s;
 }
 
@@ -382,8 +382,8 @@ enum emu_status compare_groups(const struct op_program *p, struct session *s,
     st = c.value && c.last_reader ? compare_all(&c) : FAIL(NO_MEMORY, "%u values", c.g->values);
     for (uint32_t v = 0; c.value && v < c.g->values; v++)
         bounded_value_free(&c.value[v]);
-    emu_free(c.value);
-    emu_free(c.last_reader);
+    ss_free(c.value);
+    ss_free(c.last_reader);
     return st;
 }
 
@@ -410,7 +410,7 @@ static enum emu_status print_json(const struct group_comparison *sum)
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    run_print_json(o, sum->f);
+    ss_run_print_json(o, sum->f);
     json_decref(o);
     return EMU_OK;
 }

@@ -8,7 +8,7 @@
 void bounded_value_free(struct bounded_value *x)
 {
     op_tensor_free(&x->t);
-    emu_free(x->e);
+    ss_free(x->e);
     memset(x, 0, sizeof(*x));
 }
 
@@ -64,7 +64,7 @@ enum emu_status op_error_run(const struct op_error *o, const struct op_node *n,
     }
     for (uint32_t k = 0; k < n->outs; k++)
         op_tensor_free(&result[k]);
-    emu_free(result);
+    ss_free(result);
     return s;
 }
 
@@ -84,7 +84,7 @@ enum emu_status op_error_as_f16(const struct bounded_value *x, double **out)
         any |= (*out)[i] > 0;
     }
     if (!any) {
-        emu_free(*out);
+        ss_free(*out);
         *out = NULL;
     }
     return EMU_OK;
@@ -163,8 +163,8 @@ static enum emu_status run_node(const struct op_error *o, const struct op_node *
         if (!out[k].e)
             s = FAIL(NO_MEMORY, "%s", n->name);
     }
-    emu_free(from);
-    emu_free(to);
+    ss_free(from);
+    ss_free(to);
     return s;
 }
 

@@ -15,7 +15,7 @@
  *                 more for every 16 channels and place, and for the bias. With partial sums in
  *                 f32 v P for every 16 channels, and two roundings of the result; depthwise ones
  *                 are as before
- *   dense layer   as a convolution of one place; of few rows (op_linear) all sums are f32: n v P
+ *   dense layer   as a convolution of one place; of few rows (ss_op_linear) all sums are f32: n v P
  *                 and a rounding of the result
  *   product       as a convolution of one place; in f32 (n + 4) v P + v S
  *   elementwise   kernel by kernel: bounded.h. What is made of several kernels is composed of them

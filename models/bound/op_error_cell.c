@@ -259,11 +259,11 @@ enum emu_status recurrent_error(const struct op_error *o, const struct op_node *
         for (uint32_t b = 0; b < c.batch; b++)
             one_sequence(&c, b, c.direction || reverse, x);
     }
-    emu_free(x);
-    emu_free(c.h);
-    emu_free(c.c);
-    emu_free(c.reset);
-    emu_free(c.from_x);
-    emu_free(c.from_h);
+    ss_free(x);
+    ss_free(c.h);
+    ss_free(c.c);
+    ss_free(c.reset);
+    ss_free(c.from_x);
+    ss_free(c.from_h);
     return s;
 }

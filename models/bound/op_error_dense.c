@@ -81,7 +81,7 @@ static enum emu_status add_run(const struct op_error *o, const struct op_node *n
     s = op_error_run(o, &without_bias, from, &more);
     for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
         out->e[i] += fabs(more[i]);
-    emu_free(more);
+    ss_free(more);
     return s;
 }
 
@@ -110,14 +110,14 @@ static enum emu_status product_error(const struct op_error *o, const struct op_n
     double *x = magnitudes(in[0], 1, NULL), *w = magnitudes(in[1], by_s, in[1]->e);
     enum emu_status st = add_run(o, n, in, x, w, out);
 
-    emu_free(w);
+    ss_free(w);
     if (st == EMU_OK && x_error) {
         memcpy(x, x_error, count_of(in[0]) * sizeof(*x));
         w = magnitudes(in[1], 1, in[1]->e);
         st = add_run(o, n, in, x, w, out);
-        emu_free(w);
+        ss_free(w);
     }
-    emu_free(x);
+    ss_free(x);
     return st;
 }
 
@@ -157,9 +157,9 @@ enum emu_status conv_error(const struct op_error *o, const struct op_node *n,
 
     if (st == EMU_OK)
         st = product_error(o, n, &s, pair, x_error, out);
-    emu_free(x_error);
+    ss_free(x_error);
     if (weights.e != in[1]->e)
-        emu_free(weights.e);
+        ss_free(weights.e);
     for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
         add_roundings(o, &s,
                       has_input(n, in, 2) ? bounded_at(in[2], i / plane % out->t.shape.dim[1])
@@ -209,20 +209,20 @@ enum emu_status conv_back_error(const struct op_error *o, const struct op_node *
         w = magnitudes(&dy, by_s, dy.e);
         st = add_run(o, n, pair, x, w, out);
         if (st == EMU_OK && x_error) {
-            emu_free(w);
+            ss_free(w);
             w = magnitudes(&dy, 1, dy.e);
             st = add_run(o, n, pair, x_error, w, out);
         }
-        emu_free(x);
-        emu_free(w);
+        ss_free(x);
+        ss_free(w);
     }
     for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++) {
         struct bounded y = { out->t.f[i], out->e[i] + positions * half.t };
 
         out->e[i] = bounded_round(&r, y, 1.001).e;
     }
-    emu_free(x_error);
-    emu_free(dy.e);
+    ss_free(x_error);
+    ss_free(dy.e);
     return st;
 }
 
@@ -275,7 +275,7 @@ enum emu_status matmul_error(const struct op_error *o, const struct op_node *n,
     }
     if (st == EMU_OK)
         st = product_error(o, n, &s, pair, in[0]->e, out);
-    emu_free(scaled.e);
+    ss_free(scaled.e);
     for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
         add_roundings(o, &s,
                       gemm && has_input(n, in, 2) ? added_by(o, n, in, i / y->dim[1], i % y->dim[1])
@@ -323,7 +323,7 @@ static enum emu_status add_pool(const struct op_error *o, const struct op_node *
     s = op_error_run(o, n, from, &more);
     for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
         out->e[i] += times * more[i];
-    emu_free(more);
+    ss_free(more);
     return s;
 }
 
@@ -376,7 +376,7 @@ static enum emu_status rounded_input(const struct bounded_value *x, double **out
         any |= (*out)[i] != x->t.f[i];
     }
     if (!any) {
-        emu_free(*out);
+        ss_free(*out);
         *out = NULL;
     }
     return EMU_OK;
@@ -400,17 +400,17 @@ static enum emu_status add_shares(const struct op_error *o, const struct op_node
         out->e[i] += 1.001 * r.u * (windows - 1 + share) * sizes[i];
         out->e[i] += share > 0 ? windows * r.t : 0;
     }
-    emu_free(sizes);
-    emu_free(size);
+    ss_free(sizes);
+    ss_free(size);
     if (s == EMU_OK)
         s = op_error_as_f16(dy, &e);
     if (s == EMU_OK && e) {
         s = back_run(o, n, in, x, e, &sizes);
         for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
             out->e[i] += 1.01 * sizes[i];
-        emu_free(sizes);
+        ss_free(sizes);
     }
-    emu_free(e);
+    ss_free(e);
     return s;
 }
 
@@ -430,8 +430,8 @@ static enum emu_status pool_back_error(const struct op_error *o, const struct op
     }
     if (s == EMU_OK)
         s = add_shares(o, n, in, x, out);
-    emu_free(now);
-    emu_free(x);
+    ss_free(now);
+    ss_free(x);
     return s;
 }
 
@@ -452,12 +452,12 @@ enum emu_status pool_error(const struct op_error *o, const struct op_node *n,
         TRY(op_error_as_f16(in[0], &x));
         if (x)
             s = add_pool(o, n, in, x, 1, out);
-        emu_free(x);
+        ss_free(x);
     }
     if (s == EMU_OK && !max) {
         x = magnitudes(in[0], 1, NULL);
         s = add_pool(o, n, in, x, m.halves * r.u + m.wides * F32_UNIT, out);
-        emu_free(x);
+        ss_free(x);
     }
     for (uint64_t i = 0; s == EMU_OK && !max && i < count_of(out); i++)
         out->e[i] += m.halves * r.t;

@@ -50,7 +50,7 @@ enum emu_status binary_error(const struct op_error *o, const struct op_node *n,
         out->e[i] = combine(&r, n, row, x).e;
         op_index_next(s, index);
     }
-    emu_free(x);
-    emu_free(stride);
+    ss_free(x);
+    ss_free(stride);
     return st;
 }

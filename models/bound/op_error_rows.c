@@ -383,7 +383,7 @@ static enum emu_status lanes_error(const struct op_error *o, const struct op_nod
         }
         write_bounds(&l, k, e, out);
     }
-    emu_free(e);
+    ss_free(e);
     op_lanes_free(&l);
     return s;
 }
@@ -451,7 +451,7 @@ static enum emu_status group_norm_error(const struct op_error *o, const struct o
         }
         write_bounds(&l, k, e, out);
     }
-    emu_free(e);
+    ss_free(e);
     op_lanes_free(&l);
     return s;
 }

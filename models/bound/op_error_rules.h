@@ -46,10 +46,10 @@ static inline int has_input(const struct op_node *n, const struct bounded_value 
 #define F32_UNIT 0x1p-24
 
 /* What becomes of numbers by the node, with other floats as inputs; in[k] NULL: absent. *out: of
- * the first result; owned, emu_free. */
+ * the first result; owned, ss_free. */
 enum emu_status op_error_run(const struct op_error *o, const struct op_node *n,
                              const struct op_tensor *const *in, double **out) EMU_MUST_CHECK;
-/* Bounds of x, and of a rounding to f16 in addition; NULL: all are 0. Owned, emu_free. */
+/* Bounds of x, and of a rounding to f16 in addition; NULL: all are 0. Owned, ss_free. */
 enum emu_status op_error_as_f16(const struct bounded_value *x, double **out) EMU_MUST_CHECK;
 
 #endif

@@ -269,7 +269,7 @@ enum emu_status norm_train_error(const struct op_error *o, const struct op_node 
         if (!given)
             statistics_error(&m, &s, k, out);
     }
-    emu_free(e);
+    ss_free(e);
     norm_close(&m);
     return st;
 }
@@ -409,9 +409,9 @@ enum emu_status norm_back_error(const struct op_error *o, const struct op_node *
     }
     if (st == EMU_OK)
         parameters_back(&m, sums, out);
-    emu_free(sums);
-    emu_free(p);
-    emu_free(e);
+    ss_free(sums);
+    ss_free(p);
+    ss_free(e);
     norm_close(&m);
     return st;
 }

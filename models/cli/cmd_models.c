@@ -73,7 +73,7 @@ static enum emu_status print_list(json_t *list)
 {
     if (!list)
         return FAIL(NO_MEMORY, "the answer");
-    run_print_json(list, stdout);
+    ss_run_print_json(list, stdout);
     json_decref(list);
     return EMU_OK;
 }

@@ -72,15 +72,15 @@ static enum emu_status print_names(const struct command *c, FILE *f)
         fprintf(f, " %s", c->words);
     for (unsigned i = 0; c->names & NAMES_NETWORKS && net_name(i); i++)
         fprintf(f, " %s", net_name(i));
-    for (size_t i = 0; c->names & NAMES_MACHINES && i < arch_preset_count(); i++)
-        fprintf(f, " %s", arch_preset_name(i));
+    for (size_t i = 0; c->names & NAMES_MACHINES && i < ss_arch_preset_count(); i++)
+        fprintf(f, " %s", ss_arch_preset_name(i));
     return c->names & NAMES_PROGRAMS ? lab_print_names(f) : EMU_OK;
 }
 
 static void print_machines(FILE *f)
 {
-    for (size_t i = 0; i < arch_preset_count(); i++)
-        fprintf(f, "%s%s", i ? " " : "", arch_preset_name(i));
+    for (size_t i = 0; i < ss_arch_preset_count(); i++)
+        fprintf(f, "%s%s", i ? " " : "", ss_arch_preset_name(i));
 }
 
 /* ---- bash ---- */

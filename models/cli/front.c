@@ -29,7 +29,7 @@
 OPTION_READ(LIST, define)
 OPTION_READ(TEXT, chart)
 
-const struct named_program *const *const front_programs[] = { lab_programs, NULL };
+const struct named_program *const *const front_programs[] = { ss_lab_programs, NULL };
 
 /* ---- what it is ---- */
 

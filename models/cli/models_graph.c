@@ -131,7 +131,7 @@ static enum emu_status print_json(const struct shown *a)
                !json_object_set_new(o, "nodes", op_graph_nodes_json(a->s->graph, a->work));
 
     if (good)
-        run_print_json(o, stdout);
+        ss_run_print_json(o, stdout);
     json_decref(o);
     json_decref(more);
     return good ? EMU_OK : FAIL(NO_MEMORY, "the answer");
@@ -177,7 +177,7 @@ static enum emu_status show(const struct request *q, struct model_source *s)
         print_file(&a);
     else if (st == EMU_OK)
         print_name(&a);
-    emu_free(a.work);
+    ss_free(a.work);
     return st;
 }
 

@@ -30,8 +30,8 @@ enum emu_status batches_new(struct dataset *d, const struct batch_options *o, st
 
 void batches_free(struct batches *b)
 {
-    emu_free(b->order);
-    emu_free(b->bad);
+    ss_free(b->order);
+    ss_free(b->bad);
     memset(b, 0, sizeof(*b));
 }
 
@@ -138,7 +138,7 @@ static uint32_t read_samples(struct batches *b, uint32_t *sample, uint32_t from,
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t k = from; k < n; k++) {
         if (read_sample(b, sample[k], to + k * size) != EMU_OK)
-            snprintf(why[k], sizeof(why[k]), "%s", emu_error());
+            snprintf(why[k], sizeof(why[k]), "%s", ss_error());
     }
     for (uint32_t k = from; k < n; k++) {
         if (why[k][0]) {
@@ -151,7 +151,7 @@ static uint32_t read_samples(struct batches *b, uint32_t *sample, uint32_t from,
         }
         kept++;
     }
-    emu_free(why);
+    ss_free(why);
     return kept;
 }
 
@@ -208,6 +208,6 @@ enum emu_status batches_next(struct batches *b, struct op_tensor *data, struct o
     s = fill_batch(b, sample, data, count);
     if (s == EMU_OK && *count)
         set_targets(b, sample, targets, labels);
-    emu_free(sample);
+    ss_free(sample);
     return s;
 }

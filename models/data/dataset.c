@@ -75,14 +75,14 @@ void dataset_free(struct dataset *d)
     if (!d)
         return;
     for (uint32_t k = 0; d->name && k < d->classes; k++)
-        emu_free(d->name[k]);
+        ss_free(d->name[k]);
     for (uint64_t k = 0; d->path && k < d->samples; k++)
-        emu_free(d->path[k]);
-    emu_free(d->name);
-    emu_free(d->path);
-    emu_free(d->label);
-    emu_free(d->data);
-    emu_free(d);
+        ss_free(d->path[k]);
+    ss_free(d->name);
+    ss_free(d->path);
+    ss_free(d->label);
+    ss_free(d->data);
+    ss_free(d);
 }
 
 enum emu_status dataset_picture(const struct dataset *d, uint64_t sample, struct picture *out)

@@ -120,9 +120,9 @@ static enum emu_status open_cifar(const char *dir, enum dataset_part part, struc
 
         s = feed_file_bytes(path, BYTES_MAX, &data, &bytes);
         if (s != EMU_OK)
-            return emu_fail(s, "%s: %s", path, emu_error());
+            return ss_fail(s, "%s: %s", path, ss_error());
         s = dataset_add_cifar(d, data, bytes, k->label_bytes, path);
-        emu_free(data);
+        ss_free(data);
     }
     return s == EMU_OK ? read_names(k, dir, d) : s;
 }

@@ -82,7 +82,7 @@ static enum emu_status add_class(struct dataset *d, const char *root, const char
     enum emu_status s = folder_read(&f, dataset_path(root, name, folder), NAMES_MOST);
 
     if (s != EMU_OK)
-        return emu_fail(s, "%s: %s", folder, emu_error());
+        return ss_fail(s, "%s: %s", folder, ss_error());
     for (size_t k = 0; s == EMU_OK && k < f.count; k++) {
         if (!feed_is_picture_name(f.entry[k].name))
             continue;
@@ -105,7 +105,7 @@ static enum emu_status open_folder(const char *dir, enum dataset_part part, stru
     d->channels = 3;
     s = folder_read(&f, root, NAMES_MOST);
     if (s != EMU_OK)
-        return emu_fail(s, "%s: %s", root, emu_error());
+        return ss_fail(s, "%s: %s", root, ss_error());
     d->name = emu_alloc(f.count + 1, sizeof(*d->name));
     if (!d->name)
         s = FAIL(NO_MEMORY, "names of classes");

@@ -105,11 +105,11 @@ static enum emu_status open_idx(const char *dir, enum dataset_part part, struct 
         s = feed_file_bytes(labels, BYTES_MAX, &label, &label_count);
     }
     if (s != EMU_OK)
-        s = emu_fail(s, "%s: %s", failed, emu_error());
+        s = ss_fail(s, "%s: %s", failed, ss_error());
     else
         s = dataset_read_idx(d, &data, bytes, pictures, label, label_count, labels);
-    emu_free(data);
-    emu_free(label);
+    ss_free(data);
+    ss_free(label);
     return s;
 }
 

@@ -9,8 +9,8 @@
 void bad_files_free(struct bad_files *b)
 {
     for (size_t i = 0; i < BAD_FILES_HELD; i++) {
-        emu_free(b->held[i].name);
-        emu_free(b->held[i].reason);
+        ss_free(b->held[i].name);
+        ss_free(b->held[i].reason);
     }
     if (b->more)
         fclose(b->more);

@@ -63,7 +63,7 @@ struct picture_feed {
 static void note_reason(struct slot *s)
 {
     if (s->status != EMU_OK)
-        snprintf(s->reason, sizeof(s->reason), "%s", emu_error());
+        snprintf(s->reason, sizeof(s->reason), "%s", ss_error());
 }
 
 /* Takes the next name into the slot at tail; returns 0 when there is none. The lock is held at the
@@ -134,7 +134,7 @@ static void *run_thread(void *arg)
 
 static void slot_free(struct slot *s)
 {
-    emu_free(s->name);
+    ss_free(s->name);
     picture_free(&s->cut);
 }
 
@@ -181,7 +181,7 @@ static int take_slot(struct picture_feed *f, struct slot *out)
 static void give_picture(struct picture_feed *f, struct slot *s, uint8_t *rgb, const char **name)
 {
     memcpy(rgb, s->cut.rgb, (size_t)f->o.recipe.width * f->o.recipe.height * 3);
-    emu_free(f->name);
+    ss_free(f->name);
     f->name = s->name;
     s->name = NULL;
     *name = f->name;
@@ -437,9 +437,9 @@ void feed_close(struct picture_feed *f)
     pthread_cond_destroy(&f->done);
     pthread_cond_destroy(&f->room);
     pthread_mutex_destroy(&f->lock);
-    emu_free(f->name);
-    emu_free(f->skipped);
-    emu_free(f->slot);
-    emu_free(f->thread);
-    emu_free(f);
+    ss_free(f->name);
+    ss_free(f->skipped);
+    ss_free(f->slot);
+    ss_free(f->thread);
+    ss_free(f);
 }

@@ -101,7 +101,7 @@ enum emu_status feed_file_bytes(const char *path, uint64_t most, uint8_t **data,
     s = read_open(fd, most, data, bytes);
     close(fd);
     if (s != EMU_OK) {
-        emu_free(*data);
+        ss_free(*data);
         *data = NULL;
     }
     return s;
@@ -116,7 +116,7 @@ enum emu_status feed_file_decode(const char *path, uint64_t pixels_max, struct p
     memset(whole, 0, sizeof(*whole));
     TRY(feed_file_bytes(path, PIXEL_BYTES_MAX * pixels_max + SMALL_BYTES, &data, &bytes));
     s = picture_decode(data, bytes, pixels_max, whole);
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 

@@ -13,14 +13,14 @@
 static void drop_from(struct folder *f, size_t first)
 {
     for (size_t i = first; i < f->count; i++)
-        emu_free(f->entry[i].name);
+        ss_free(f->entry[i].name);
     f->count = f->count < first ? f->count : first;
 }
 
 void folder_free(struct folder *f)
 {
     drop_from(f, 0);
-    emu_free(f->entry);
+    ss_free(f->entry);
     memset(f, 0, sizeof(*f));
 }
 
@@ -113,7 +113,7 @@ enum emu_status folder_read(struct folder *f, const char *path, size_t most)
         s = FAIL(IO, "%s", strerror(errno));
     if (s != EMU_OK)
         drop_from(f, 0);
-    emu_free(after);
+    ss_free(after);
     if (dir)
         closedir(dir);
     else if (fd >= 0)

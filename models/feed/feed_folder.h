@@ -24,7 +24,7 @@ struct folder {
 void folder_free(struct folder *f);
 /* Reads the directory `path` and replaces the entries by the up to `most` names that follow the
  * last entry; if there is none, by the first names. Sets device and inode, too. Cost: one pass over
- * the directory. Errors: EMU_IO (without the path in emu_error()), EMU_NO_MEMORY; then f holds no
+ * the directory. Errors: EMU_IO (without the path in ss_error()), EMU_NO_MEMORY; then f holds no
  * names. */
 enum emu_status folder_read(struct folder *f, const char *path, size_t most) EMU_MUST_CHECK;
 

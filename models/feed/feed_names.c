@@ -109,7 +109,7 @@ static enum emu_status read_folder(struct feed_names *n, struct feed_name *out, 
     if (loop)
         give_reason(n, n->path, out, "a loop of links: a directory within itself");
     else if (s != EMU_OK)
-        give_reason(n, n->path, out, "%.200s", emu_error());
+        give_reason(n, n->path, out, "%.200s", ss_error());
     if (*given)
         leave_folder(n);
     return EMU_OK;
@@ -333,8 +333,8 @@ void feed_names_close(struct feed_names *n)
         leave_folder(n);
     list_close(&n->list);
     for (size_t i = 0; i < n->arguments; i++)
-        emu_free(n->argument[i]);
-    emu_free(n->argument);
-    emu_free(n->other_first);
-    emu_free(n);
+        ss_free(n->argument[i]);
+    ss_free(n->argument);
+    ss_free(n->other_first);
+    ss_free(n);
 }

@@ -232,10 +232,10 @@ static int results_free(struct results *r)
 
     if (r->created && !r->begun)
         unlink(r->path);
-    emu_free(r->path);
+    ss_free(r->path);
     text_free(&r->last);
     text_free(&r->line);
-    emu_free(r);
+    ss_free(r);
     errno = error;
     return bad;
 }

@@ -54,7 +54,7 @@ static enum emu_status scan_file(int fd, const char *path, enum results_format f
             break;
         scan_bytes(s, data, (size_t)n, format);
     }
-    emu_free(data);
+    ss_free(data);
     return n < 0 ? scan_failed(path) : EMU_OK;
 }
 
@@ -74,7 +74,7 @@ static enum emu_status read_part(int fd, const char *path, uint64_t begin, uint6
         return FAIL(NO_MEMORY, "a line of results");
     n = pread(fd, data, bytes, (off_t)begin);
     text_add(out, data, bytes + 1);
-    emu_free(data);
+    ss_free(data);
     if (n < 0)
         return scan_failed(path);
     if ((size_t)n != bytes)

@@ -75,6 +75,6 @@ enum emu_status npy_write(const struct op_tensor *t, FILE *f)
     npy_write_header(code, s->rank, s->dim, f);
     op_tensor_pack(t, data);
     fwrite(data, 1, n, f);
-    emu_free(data);
+    ss_free(data);
     return EMU_OK;
 }

@@ -27,16 +27,16 @@ void op_graph_free(struct op_graph *g)
     if (!g)
         return;
     for (size_t k = 0; k < g->owneds; k++)
-        emu_free(g->owned[k]);
-    emu_free(g->owned);
-    emu_free(g->value);
-    emu_free(g->node);
-    emu_free(g->input);
-    emu_free(g->output);
-    emu_free(g->update);
-    emu_free(g->problem);
-    emu_free(g->slot);
-    emu_free(g);
+        ss_free(g->owned[k]);
+    ss_free(g->owned);
+    ss_free(g->value);
+    ss_free(g->node);
+    ss_free(g->input);
+    ss_free(g->output);
+    ss_free(g->update);
+    ss_free(g->problem);
+    ss_free(g->slot);
+    ss_free(g);
 }
 
 /* --- memory ------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static enum emu_status names_grow(struct op_graph *g)
 
     if (2 * (g->values + 1) <= g->slots)
         return EMU_OK;
-    emu_free(g->slot);
+    ss_free(g->slot);
     g->slot = emu_alloc(slots, sizeof(*g->slot));
     if (!g->slot)
         return FAIL(NO_MEMORY, "names of %u values", g->values);
@@ -377,7 +377,7 @@ enum emu_status op_graph_compact(struct op_graph *g, const uint8_t *keep_value,
         g->value[g->output[k]].readers++;
     if (g->slots)
         names_again(g);
-    emu_free(index);
+    ss_free(index);
     return EMU_OK;
 }
 
@@ -442,6 +442,6 @@ enum emu_status op_graph_check(const struct op_graph *g)
         readers[g->output[k]]++;
     if (s == EMU_OK)
         s = check_values(g, readers);
-    emu_free(readers);
+    ss_free(readers);
     return s;
 }

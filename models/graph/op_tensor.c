@@ -110,7 +110,7 @@ enum emu_status op_tensor_new(const struct op_shape *s, struct op_tensor *out)
 
 void op_tensor_free(struct op_tensor *t)
 {
-    emu_free(t->any);
+    ss_free(t->any);
     t->any = NULL;
 }
 

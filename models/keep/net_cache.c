@@ -21,13 +21,13 @@ OPTION_READ(LIST, outputs)
 
 static void print_machine(const struct arch *a, FILE *f)
 {
-    for (size_t i = 0; i < arch_field_count(); i++) {
+    for (size_t i = 0; i < ss_arch_field_count(); i++) {
         char value[ARCH_TEXT_MAX];
 
-        if (arch_field_at(i)->stage != ARCH_STAGE_C)
+        if (ss_arch_field_at(i)->stage != ARCH_STAGE_C)
             continue;
-        arch_field_text(a, i, value, sizeof(value));
-        fprintf(f, "%s=%s\n", arch_field_at(i)->name, value);
+        ss_arch_field_text(a, i, value, sizeof(value));
+        fprintf(f, "%s=%s\n", ss_arch_field_at(i)->name, value);
     }
 }
 
@@ -173,7 +173,7 @@ static void print_label(const struct net_cache_input *in, FILE *f)
         fprintf(f, "batch %" PRIu64 ", ", (uint64_t)option_batch(q));
     for (size_t k = 0; k < option_dim(q)->count; k++)
         fprintf(f, "%s, ", option_dim(q)->item[k]);
-    fprintf(f, "on %s, ", arch_title(in->arch).at);
+    fprintf(f, "on %s, ", ss_arch_title(in->arch).at);
     if (c->weights)
         fprintf(f, "%s", c->weights);
     else if (!n)

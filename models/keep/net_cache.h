@@ -42,7 +42,7 @@ struct net_cache {
  * program itself), that is no error here: there is no cache then. */
 void net_cache_open(const struct net_cache_input *in, struct net_cache *out);
 /* Returns 1 when the network is there and whole. What cannot be used counts as not there.
- * for_timing: only the timing engine is to run it (image_read_for_timing()). */
+ * for_timing: only the timing engine is to run it (ss_image_read_for_timing()). */
 int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *out);
 /* Keeps a network that fits; its image must have no pictures. names: of the weights' tensors, NULL
  * without a file; more: net_entry.more, or NULL. Errors: EMU_IO, EMU_NO_MEMORY: it is not

@@ -115,9 +115,9 @@ enum emu_status net_entry_write(const struct compiled *c, const struct layer_cyc
     good = s == EMU_OK && fwrite(bytes, sizeof(bytes), 1, f) == 1 &&
            fwrite(text, 1, bytes[0], f) == bytes[0] && fwrite(profile, 1, n, f) == n && !fflush(f);
     free(text); /* allocated by jansson */
-    emu_free(profile);
+    ss_free(profile);
     TRY(s);
-    return good ? image_write_to(compiled_image(c), out)
+    return good ? image_write_to(ss_compiled_image(c), out)
                 : FAIL(IO, "%.200s: cannot be written", output_path(out));
 }
 
@@ -298,7 +298,7 @@ enum emu_status net_entry_read(const void *body, size_t bytes, const struct arch
     s = out->profile ? EMU_OK : FAIL(NO_MEMORY, "an entry of the cache");
     if (s == EMU_OK) {
         memcpy(out->profile, at + n[0], n[1]);
-        s = (for_timing ? image_read_bytes_for_timing : image_read_bytes)(
+        s = (for_timing ? ss_image_read_bytes_for_timing : ss_image_read_bytes)(
             at + n[0] + n[1], left - n[0] - n[1], "an entry of the cache", &out->image);
     }
     if (s == EMU_OK)
@@ -310,11 +310,11 @@ enum emu_status net_entry_read(const void *body, size_t bytes, const struct arch
 
 void net_entry_free(struct net_entry *e)
 {
-    image_free(e->image);
+    ss_image_free(e->image);
     layer_cycles_free(&e->layers);
     memory_facts_free(&e->memory);
-    emu_free(e->names);
-    emu_free(e->profile);
+    ss_free(e->names);
+    ss_free(e->profile);
     json_decref(e->rows);
     json_decref(e->more);
     memset(e, 0, sizeof(*e));

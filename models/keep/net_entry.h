@@ -34,8 +34,8 @@ enum emu_status net_entry_write(const struct compiled *c, const struct layer_cyc
                                 const char *names, json_t *more,
                                 const struct output_file *out) EMU_MUST_CHECK;
 /* Reads the body of an entry for a machine; for_timing: its image as
- * image_read_for_timing() does. Nothing in it is trusted: EMU_BAD_IMAGE, EMU_NO_MEMORY. Free with
- * net_entry_free(), which takes what is all zero. */
+ * ss_image_read_for_timing() does. Nothing in it is trusted: EMU_BAD_IMAGE, EMU_NO_MEMORY. Free
+ * with net_entry_free(), which takes what is all zero. */
 enum emu_status net_entry_read(const void *body, size_t bytes, const struct arch *a, int for_timing,
                                struct net_entry *out) EMU_MUST_CHECK;
 /* The same of the JSON alone: out has no image. */

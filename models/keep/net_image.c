@@ -133,8 +133,8 @@ static enum emu_status write_pictures(const struct noted *n, const struct option
     if (s == EMU_OK)
         s = op_pixels_pack(&p.numbers, &data, &bytes);
     if (s == EMU_OK)
-        s = run_input_write(r, NET_IMAGE_INPUT, data, bytes);
-    emu_free(data);
+        s = ss_run_input_write(r, NET_IMAGE_INPUT, data, bytes);
+    ss_free(data);
     net_pictures_free(&p);
     return s;
 }
@@ -167,10 +167,10 @@ static enum emu_status put_classes(const struct noted *n, const char *const *nam
     enum emu_status s = scores ? EMU_OK : FAIL(NO_MEMORY, "scores");
 
     if (s == EMU_OK)
-        s = run_output_read(r, NET_IMAGE_OUTPUT, scores, count * sizeof(*scores));
+        s = ss_run_output_read(r, NET_IMAGE_OUTPUT, scores, count * sizeof(*scores));
     if (s == EMU_OK && !model_put_classes(&a, answer))
         s = FAIL(NO_MEMORY, "the answer");
-    emu_free(scores);
+    ss_free(scores);
     return s;
 }
 
@@ -192,6 +192,6 @@ enum emu_status net_image_after(const struct request *q, struct run *r, json_t *
             names[i] = option_image(q)->item[i % option_image(q)->count];
     }
     s = put_classes(&n, names, r, answer);
-    emu_free(names);
+    ss_free(names);
     return s;
 }

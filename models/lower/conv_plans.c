@@ -57,9 +57,9 @@ struct chooser {
 static void chooser_free(struct chooser *c)
 {
     for (uint32_t i = 0; i < c->shapes; i++)
-        conv_choice_free(&c->shape[i].choice);
-    emu_free(c->shape);
-    emu_free(c->conv);
+        ss_conv_choice_free(&c->shape[i].choice);
+    ss_free(c->shape);
+    ss_free(c->conv);
 }
 
 /* ---- what there is to choose from ---- */
@@ -71,7 +71,7 @@ static enum emu_status find_shape(struct chooser *c, const struct conv_shape *s,
             return EMU_OK;
     }
     c->shape[c->shapes].shape = *s;
-    return plan_conv_choice(c->a, s, 0, c->tiles, &c->shape[c->shapes++].choice);
+    return ss_plan_conv_choice(c->a, s, 0, c->tiles, &c->shape[c->shapes++].choice);
 }
 
 static enum emu_status chooser_init(struct chooser *c)
@@ -320,7 +320,7 @@ static enum emu_status choose_least(struct chooser *c)
         return FAIL(NO_MEMORY, "plans of %u convolutions", c->d->convs);
     best = walk_candidates(c, list, n);
     walk_candidates(c, list, best);
-    emu_free(list);
+    ss_free(list);
     return EMU_OK;
 }
 
@@ -403,7 +403,7 @@ enum emu_status conv_plans_choose(const struct arch *a, uint32_t tiles, const st
 
 void conv_plans_free(struct conv_plans *p)
 {
-    emu_free(p->plan);
+    ss_free(p->plan);
     memset(p, 0, sizeof(*p));
 }
 

@@ -35,7 +35,7 @@ struct conv_plans {
     int fits;                /* 1: a tile has peak_bytes; 0: these are the plans that need least */
 };
 
-/* Plans for the first `tiles` tiles of a chip. Errors: those of plan_conv(), EMU_NO_MEMORY. Free
+/* Plans for the first `tiles` tiles of a chip. Errors: those of ss_plan_conv(), EMU_NO_MEMORY. Free
  * with conv_plans_free. */
 enum emu_status conv_plans_choose(const struct arch *a, uint32_t tiles, const struct conv_demand *d,
                                   struct conv_plans *out) EMU_MUST_CHECK;

@@ -4,7 +4,7 @@
 #include "models/lower/groups.h"
 #include "models/operators/op_window.h"
 
-/* The most positions that op_linear() computes: with more of them the matrix unit is faster. */
+/* The most positions that ss_op_linear() computes: with more of them the matrix unit is faster. */
 enum { LINEAR_POSITIONS = 64 };
 
 int conv_take_window(const struct op_window *w, struct conv_layer *c)
@@ -209,7 +209,7 @@ static enum emu_status turn(float **w, uint32_t in, uint32_t out, float factor)
         for (uint32_t o = 0; o < out; o++)
             t[(size_t)o * in + i] = (*w)[(size_t)i * out + o] * factor;
     }
-    emu_free(*w);
+    ss_free(*w);
     *w = t;
     return EMU_OK;
 }
@@ -226,7 +226,7 @@ static enum emu_status add_bias(const struct op_graph *g, uint32_t value, double
         *bias = emu_alloc(channels + 1, sizeof(**bias));
     for (uint32_t c = 0; *bias && c < channels; c++)
         (*bias)[c] += (float)(factor * (double)more[n == 1 ? 0 : c]);
-    emu_free(more);
+    ss_free(more);
     return *bias ? EMU_OK : FAIL(NO_MEMORY, "biases");
 }
 

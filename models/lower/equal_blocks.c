@@ -282,9 +282,9 @@ static enum emu_status find_all(struct wording *w, const struct node_groups *gro
 
 static void class_free(struct block_class *c)
 {
-    emu_free(c->reads);
-    emu_free(c->made);
-    emu_free(c->asked);
+    ss_free(c->reads);
+    ss_free(c->made);
+    ss_free(c->asked);
 }
 
 /* Leaves out classes of one stretch. */
@@ -305,7 +305,7 @@ static enum emu_status drop_alone(struct equal_blocks *b)
         struct stretch *s = &b->stretch[i];
 
         if (now[s->class] == OP_NONE) {
-            emu_free(s->value);
+            ss_free(s->value);
             continue;
         }
         s->class = now[s->class];
@@ -315,7 +315,7 @@ static enum emu_status drop_alone(struct equal_blocks *b)
     }
     b->stretches = stretches;
     b->classes = classes;
-    emu_free(now);
+    ss_free(now);
     return EMU_OK;
 }
 
@@ -347,19 +347,19 @@ static enum emu_status find(const struct op_graph *g, const struct node_groups *
     if (s == EMU_OK)
         s = find_all(&w, groups, out, worded);
     for (uint32_t c = 0; worded && c < out->classes; c++)
-        emu_free(worded[c].word);
+        ss_free(worded[c].word);
     if (s == EMU_OK)
         s = drop_alone(out);
     if (s == EMU_OK)
         mark_asked(g, out);
     else
         equal_blocks_free(out);
-    emu_free(worded);
-    emu_free(w.number);
-    emu_free(w.word);
-    emu_free(w.value);
-    emu_free(w.reads);
-    emu_free(w.made);
+    ss_free(worded);
+    ss_free(w.number);
+    ss_free(w.word);
+    ss_free(w.value);
+    ss_free(w.reads);
+    ss_free(w.made);
     return s;
 }
 
@@ -381,9 +381,9 @@ void equal_blocks_free(struct equal_blocks *b)
     for (uint32_t c = 0; b->class && c < b->classes; c++)
         class_free(&b->class[c]);
     for (uint32_t i = 0; b->stretch && i < b->stretches; i++)
-        emu_free(b->stretch[i].value);
-    emu_free(b->class);
-    emu_free(b->stretch);
+        ss_free(b->stretch[i].value);
+    ss_free(b->class);
+    ss_free(b->stretch);
     memset(b, 0, sizeof(*b));
 }
 

@@ -145,8 +145,8 @@ static enum emu_status collect(struct grouping *s)
         emu_alloc(g->nodes + 1, sizeof(*first)); /* node of the group that ends here */
 
     if (!of_node || !first) {
-        emu_free(of_node);
-        emu_free(first);
+        ss_free(of_node);
+        ss_free(first);
         return FAIL(NO_MEMORY, "groups of %u nodes", g->nodes);
     }
     find_groups(s, of_node);
@@ -160,8 +160,8 @@ static enum emu_status collect(struct grouping *s)
         if (first[i] != OP_NONE)
             s->out->at[s->out->count++] = of_node[first[i]];
     }
-    emu_free(of_node);
-    emu_free(first);
+    ss_free(of_node);
+    ss_free(first);
     return EMU_OK;
 }
 
@@ -188,14 +188,14 @@ enum emu_status node_groups_of(const struct op_graph *g, enum elem real, struct 
         st = collect(&s);
     if (st != EMU_OK)
         node_groups_free(out);
-    emu_free(s.reader);
-    emu_free(s.is_taken);
+    ss_free(s.reader);
+    ss_free(s.is_taken);
     return st;
 }
 
 void node_groups_free(struct node_groups *g)
 {
-    emu_free(g->at);
+    ss_free(g->at);
     memset(g, 0, sizeof(*g));
 }
 

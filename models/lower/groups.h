@@ -67,7 +67,7 @@ struct dense_layer {
     uint32_t patch_h, patch_w; /* above 0: positions are patches of the input, its channels all
                                   their numbers, [channel][row][column] */
     struct conv_layer conv;    /* without weights, bias, add and plan */
-    int linear;                /* 1: one position; op_linear() computes it */
+    int linear;                /* 1: one position; ss_op_linear() computes it */
     int tensors;               /* 1: weights and bias are no constants */
     int transposed;            /* 1: weights are [in][out], else [out][in ..] */
     double alpha, beta;        /* factors of products and of the bias */
@@ -84,11 +84,11 @@ int value_is_picture(const struct op_graph *g, uint32_t value);
 
 /* Whether a node is one. */
 int dense_layer_of(const struct op_graph *g, const struct op_node *n, struct dense_layer *out);
-/* Its weights [out][in / groups][kernel ..] and bias [out], f32; owned, emu_free. *bias NULL: none.
+/* Its weights [out][in / groups][kernel ..] and bias [out], f32; owned, ss_free. *bias NULL: none.
  * bias: a value that comes in addition, or OP_NONE. EMU_NO_MEMORY. */
 enum emu_status dense_layer_numbers(const struct op_graph *g, const struct dense_layer *l,
                                     uint32_t more, float **weights, float **bias) EMU_MUST_CHECK;
-/* The numbers of a constant as f32; owned, emu_free. EMU_NO_MEMORY. */
+/* The numbers of a constant as f32; owned, ss_free. EMU_NO_MEMORY. */
 enum emu_status value_floats(const struct op_graph *g, uint32_t value, float **out) EMU_MUST_CHECK;
 
 #endif

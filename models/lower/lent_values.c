@@ -43,8 +43,8 @@ struct lent_value *lent_values_find(const struct op_graph *g, const struct equal
     uint32_t *reads = of, *last = reads + g->values, *next = last + g->values;
 
     if (!lent || !of) {
-        emu_free(lent);
-        emu_free(of);
+        ss_free(lent);
+        ss_free(of);
         return NULL;
     }
     for (uint32_t v = 0; v < g->values; v++)
@@ -56,7 +56,7 @@ struct lent_value *lent_values_find(const struct op_graph *g, const struct equal
         if (reads[v] != value_reads(g, v) || last[v] > next[v])
             lent[v].class = OP_NONE;
     }
-    emu_free(of);
+    ss_free(of);
     return lent;
 }
 

@@ -19,7 +19,7 @@ struct lent_value {
     uint32_t reads;  /* of the stretch that makes it */
 };
 
-/* By value of the graph; free with emu_free. NULL: no memory. */
+/* By value of the graph; free with ss_free. NULL: no memory. */
 struct lent_value *lent_values_find(const struct op_graph *g, const struct equal_blocks *b);
 
 /* The function of another class that lends value `number` to all stretches of a class. class

@@ -23,7 +23,7 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
     return 1;
 }
 
-/* Whether the values of a batch come as a transfer of op_prefetch(). If not (a step of training
+/* Whether the values of a batch come as a transfer of ss_op_prefetch(). If not (a step of training
  * without IO tiles), each of them is a stream of its own, placed where the network needs it. */
 static int has_transfers(const struct lowering *l)
 {
@@ -42,21 +42,22 @@ void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor ra
     struct prefetch *loop = &l->out->loop;
     uint64_t n = op_shape_count(lower_shape(l, in->value));
 
-    in->elem = tensor_elem(l->g, raw);
+    in->elem = ss_tensor_elem(l->g, raw);
     in->view = in->raw = raw;
     if (in->elem == ELEM_U8) /* without what fills it up */
-        in->view = tensor_slice(l->g, raw, 0, 0, (uint32_t)n);
+        in->view = ss_tensor_slice(l->g, raw, 0, 0, (uint32_t)n);
     in->is_streamed = lower_is_of_batch(l, in->value);
     if (!in->is_streamed) {
-        graph_input(l->g, raw);
+        ss_graph_input(l->g, raw);
     } else if (has_transfers(l)) {
         add_transfer(loop->in, &loop->ins, raw, in->name);
     } else {
-        graph_push(l->g, "host");
+        ss_graph_push(l->g, "host");
         in->stream =
-            graph_stream(l->g, STREAM_IN, in->elem, tensor_elements(l->g, raw), 1, in->name);
-        program_add(l->g, first, program_stream(l->g, in->stream, tensor_flatten(l->g, raw)));
-        graph_pop(l->g);
+            ss_graph_stream(l->g, STREAM_IN, in->elem, ss_tensor_elements(l->g, raw), 1, in->name);
+        ss_program_add(l->g, first,
+                       ss_program_stream(l->g, in->stream, ss_tensor_flatten(l->g, raw)));
+        ss_graph_pop(l->g);
     }
 }
 
@@ -80,23 +81,23 @@ void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value 
 {
     enum { GRAIN = 16, LEAST = 64 };
     struct prefetch *loop = &l->out->loop;
-    uint32_t n = (uint32_t)tensor_elements(l->g, t);
+    uint32_t n = (uint32_t)ss_tensor_elements(l->g, t);
 
     out->is_streamed = 1;
     if (has_transfers(l)) {
         add_transfer(loop->out, &loop->outs, t, out->name);
         return;
     }
-    graph_push(l->g, "host");
-    out->stream = graph_stream(l->g, STREAM_OUT, out->elem, n, 1, out->name);
-    out->raw = graph_variable(l->g, out->elem, 1, &n, out->name);
-    graph_map_linear(l->g, out->raw, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
-    program_add(l->g, l->seq, program_copy(l->g, tensor_flatten(l->g, t), out->raw));
-    program_add(l->g, l->seq, program_stream(l->g, out->stream, out->raw));
-    graph_pop(l->g);
+    ss_graph_push(l->g, "host");
+    out->stream = ss_graph_stream(l->g, STREAM_OUT, out->elem, n, 1, out->name);
+    out->raw = ss_graph_variable(l->g, out->elem, 1, &n, out->name);
+    ss_graph_map_linear(l->g, out->raw, GRAIN, LEAST, 0, ss_graph_compute_tiles(l->g));
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, ss_tensor_flatten(l->g, t), out->raw));
+    ss_program_add(l->g, l->seq, ss_program_stream(l->g, out->stream, out->raw));
+    ss_graph_pop(l->g);
 }
 
-/* Where the transfers of op_prefetch() are, in order. */
+/* Where the transfers of ss_op_prefetch() are, in order. */
 static void find_transfers(struct lowered_value *v, uint32_t count,
                            const struct prefetch_transfer *t)
 {
@@ -130,10 +131,10 @@ static void copy_statistics(struct lowering *l)
 
         if (!is_statistic(l, u))
             continue;
-        n = (uint32_t)tensor_elements(l->g, p->state_row);
-        work = graph_variable(l->g, tensor_elem(l->g, p->state_row), 1, &n, "running");
-        graph_map_like(l->g, work, p->state_row);
-        program_add(l->g, l->seq, program_copy(l->g, p->state_row, work));
+        n = (uint32_t)ss_tensor_elements(l->g, p->state_row);
+        work = ss_graph_variable(l->g, ss_tensor_elem(l->g, p->state_row), 1, &n, "running");
+        ss_graph_map_like(l->g, work, p->state_row);
+        ss_program_add(l->g, l->seq, ss_program_copy(l->g, p->state_row, work));
         p->running = p->state_row;
         p->state_row = work;
         p->state = state_view(l, u->state, work);
@@ -147,7 +148,7 @@ void lower_keep_statistics(struct lowering *l, struct program seq)
         const struct placed *p = &l->at[u->state];
 
         if (is_statistic(l, u))
-            program_add(l->g, seq, program_copy(l->g, p->state_row, p->running));
+            ss_program_add(l->g, seq, ss_program_copy(l->g, p->state_row, p->running));
     }
 }
 
@@ -173,15 +174,15 @@ enum emu_status lower_batches_begin(struct lowering *l)
         return EMU_OK;
     TRY(begin_loop(l));
     if (lower_has_batches(l)) {
-        graph_push(l->g, "accumulate");
+        ss_graph_push(l->g, "accumulate");
         lower_clear_gradients(l);
         copy_statistics(l);
-        graph_pop(l->g);
+        ss_graph_pop(l->g);
     }
-    l->seq = program_sequence(l->g);
-    l->after = lower_has_batches(l) ? program_sequence(l->g) : l->seq;
-    nn_continue_in(l->nn, l->seq);
-    return graph_status(l->g);
+    l->seq = ss_program_sequence(l->g);
+    l->after = lower_has_batches(l) ? ss_program_sequence(l->g) : l->seq;
+    ss_nn_continue_in(l->nn, l->seq);
+    return ss_graph_status(l->g);
 }
 
 void lower_batches_end(struct lowering *l)
@@ -192,9 +193,9 @@ void lower_batches_end(struct lowering *l)
     if (lower_has_batches(l))
         lower_copy_updates(l, l->seq);
     else
-        l->after = program_sequence(l->g);
+        l->after = ss_program_sequence(l->g);
     l->seq = l->after;
-    nn_continue_in(l->nn, l->seq);
+    ss_nn_continue_in(l->nn, l->seq);
 }
 
 enum emu_status lower_batches_close(struct lowering *l)
@@ -204,7 +205,7 @@ enum emu_status lower_batches_close(struct lowering *l)
     if (!lower_has_streams(l))
         return EMU_OK;
     loop->after = l->after;
-    TRY(op_prefetch(l->g, loop, &l->seq));
+    TRY(ss_op_prefetch(l->g, loop, &l->seq));
     if (has_transfers(l)) {
         find_transfers(l->out->in, l->og->inputs, loop->in);
         find_transfers(l->out->out, l->og->outputs, loop->out);

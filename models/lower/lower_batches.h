@@ -7,7 +7,7 @@
  *     update
  *
  * If there are IO tiles, they fetch the next batch and send results on while the other tiles
- * compute, in training even if a step has only one batch (op_prefetch()).
+ * compute, in training even if a step has only one batch (ss_op_prefetch()).
  *
  * What changes with every micro batch is never the state itself, so a step whose gradients are no
  * numbers leaves all states as they were.
@@ -46,7 +46,7 @@ void lower_stream_out(struct lowering *l, struct tensor t, struct lowered_value 
 enum emu_status lower_batches_begin(struct lowering *l) EMU_MUST_CHECK;
 /* Ends it: what is added to l->seq from here on follows. */
 void lower_batches_end(struct lowering *l);
-/* Makes one program of all, l->seq. Errors: those of op_prefetch(). */
+/* Makes one program of all, l->seq. Errors: those of ss_op_prefetch(). */
 enum emu_status lower_batches_close(struct lowering *l) EMU_MUST_CHECK;
 /* Copies the running statistics of a loop to their states. */
 void lower_keep_statistics(struct lowering *l, struct program seq);

@@ -33,7 +33,8 @@ static int scale_channels(struct lowering *l, const struct op_node *n, uint32_t 
     if (s->rank > 4 || !lower_has_field(l, x, 1) || !is_gate(l, gate, x))
         return 0;
     factor = lower_field(l, gate, 1, s->dim[0], 1, 1);
-    y = op_channel_scale(l->nn, lower_field_to_change(l, x, 1, s->dim[0], h, w), factor, n->name);
+    y = ss_op_channel_scale(l->nn, lower_field_to_change(l, x, 1, s->dim[0], h, w), factor,
+                            n->name);
     lower_set_field(l, n->out[0], y, 1);
     return 1;
 }
@@ -76,8 +77,8 @@ static int by_position(struct lowering *l, const struct op_node *n, unsigned k)
         op_value_read(l->og, n->in[k], &numbers) != EMU_OK)
         return 0;
     y = lower_field(l, n->in[1 - k], 1, s->dim[0], s->dim[2], s->dim[3]);
-    t = tensor_reshape(l->g, lower_lanes(l, &numbers, n->name), 5,
-                       (const uint32_t[]){ 1, 1, h, w, CHANNEL_BLOCK });
+    t = ss_tensor_reshape(l->g, lower_lanes(l, &numbers, n->name), 5,
+                          (const uint32_t[]){ 1, 1, h, w, CHANNEL_BLOCK });
     op_tensor_free(&numbers);
     y.t = fn_two(&f, BINARY_MUL, y.t,
                  lower_broadcast(l, t,

@@ -33,19 +33,19 @@ static struct tensor *part_of(struct placed *p, unsigned part)
 static struct tensor memory_like(struct lowering *l, struct tensor t, const char *name)
 {
     enum { GRAIN = 16, LEAST = 32 };
-    struct tensor v = graph_variable(l->g, tensor_elem(l->g, t), tensor_rank(l->g, t),
-                                     tensor_shape(l->g, t), name);
+    struct tensor v = ss_graph_variable(l->g, ss_tensor_elem(l->g, t), ss_tensor_rank(l->g, t),
+                                        ss_tensor_shape(l->g, t), name);
 
-    if (tensor_repeats(l->g, t))
-        graph_map_linear(l->g, v, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+    if (ss_tensor_repeats(l->g, t))
+        ss_graph_map_linear(l->g, v, GRAIN, LEAST, 0, ss_graph_compute_tiles(l->g));
     else
-        graph_map_like(l->g, v, t);
+        ss_graph_map_like(l->g, v, t);
     return v;
 }
 
 static void copy(struct lowering *l, struct tensor from, struct tensor to)
 {
-    program_add(l->g, l->seq, program_copy(l->g, from, to));
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, from, to));
 }
 
 /* ---- formal values ---- */
@@ -172,7 +172,7 @@ static enum emu_status make_function(struct lowering *l, const struct stretch *s
 {
     const struct block_class *c = &l->blocks->class[s->class];
     const struct op_node *n = &l->og->node[l->groups->at[s->begin].node[0]];
-    struct program body = program_sequence(l->g), outer = l->seq;
+    struct program body = ss_program_sequence(l->g), outer = l->seq;
     struct placed *inner, *at = l->at;
     enum emu_status st;
 
@@ -184,7 +184,7 @@ static enum emu_status make_function(struct lowering *l, const struct stretch *s
     inner = emu_alloc(l->og->values + 1, sizeof(*inner));
     if (!inner)
         return FAIL(NO_MEMORY, "a function of %u groups", s->groups);
-    graph_push(l->g, n->name);
+    ss_graph_push(l->g, n->name);
     for (uint32_t k = 0; k < c->values; k++) {
         if (!is_read(l, c, s, k))
             continue;
@@ -192,20 +192,20 @@ static enum emu_status make_function(struct lowering *l, const struct stretch *s
         f->is_lent[k] = is_lent_to_all(l, s, k);
         make_formal(l, s->value[k], f->parts[k], f->is_lent[k], &f->formal[k]);
     }
-    graph_pop(l->g);
+    ss_graph_pop(l->g);
     l->at = inner;
     l->seq = body;
-    nn_continue_in(l->nn, body);
+    ss_nn_continue_in(l->nn, body);
     st = lower_body(l, s, c, f);
     l->at = at;
     if (st == EMU_OK)
         lower_gradients_in_function(l, s->value, c->asked, c->values, f->made);
     l->seq = outer;
-    nn_continue_in(l->nn, outer);
-    emu_free(inner);
+    ss_nn_continue_in(l->nn, outer);
+    ss_free(inner);
     TRY(st);
-    f->function = graph_function(l->g, body, n->block);
-    return graph_status(l->g);
+    f->function = ss_graph_function(l->g, body, n->block);
+    return ss_graph_status(l->g);
 }
 
 /* ---- calls ---- */
@@ -235,9 +235,9 @@ static int is_like(struct lowering *l, uint32_t value, const struct block_functi
         return 0;
     if (parts & PART(PART_VIEW) && formal->has_blocks)
         return p->has_blocks &&
-               tensor_elements(l->g, p->blocks) == tensor_elements(l->g, formal->blocks);
+               ss_tensor_elements(l->g, p->blocks) == ss_tensor_elements(l->g, formal->blocks);
     return !(parts & PART(PART_VIEW)) ||
-           tensor_elem(l->g, lower_view(l, value)) == tensor_elem(l->g, formal->view);
+           ss_tensor_elem(l->g, lower_view(l, value)) == ss_tensor_elem(l->g, formal->view);
 }
 
 static int can_call(struct lowering *l, const struct stretch *s, const struct block_function *f)
@@ -322,7 +322,7 @@ static int can_be_lent(const struct lowering *l, uint32_t value, const struct pl
     if (l->lent[value].class == OP_NONE || l->is_kept[value])
         return 0;
     return placed_as_field(made) ||
-           (made->has_view && !made->has_blocks && !tensor_repeats(l->g, made->view));
+           (made->has_view && !made->has_blocks && !ss_tensor_repeats(l->g, made->view));
 }
 
 /* A result of the function becomes the value of a stretch. */
@@ -384,12 +384,12 @@ static void own_all(struct lowering *l, const struct stretch *s)
 {
     const struct block_class *c = &l->blocks->class[s->class];
 
-    graph_push(l->g, l->og->node[l->groups->at[s->begin].node[0]].name);
+    ss_graph_push(l->g, l->og->node[l->groups->at[s->begin].node[0]].name);
     for (uint32_t k = 0; k < c->values; k++) {
         if (is_read(l, c, s, k) && l->at[s->value[k]].is_lent)
             own(l, s->value[k]);
     }
-    graph_pop(l->g);
+    ss_graph_pop(l->g);
 }
 
 /* The groups of a stretch are those of the first one. */
@@ -401,8 +401,8 @@ static void name_groups(struct lowering *l, const struct stretch *s)
     for (uint32_t k = 0; k < s->groups; k++) {
         struct lowered_group *group = &l->out->group[s->begin + k];
 
-        group->scope = graph_push(l->g, l->og->node[l->groups->at[s->begin + k].node[0]].name);
-        graph_pop(l->g);
+        group->scope = ss_graph_push(l->g, l->og->node[l->groups->at[s->begin + k].node[0]].name);
+        ss_graph_pop(l->g);
         group->plan = l->out->group[first + k].plan;
     }
 }
@@ -411,14 +411,14 @@ static void add_call(struct lowering *l, const struct stretch *s, struct block_f
 {
     const struct block_class *c = &l->blocks->class[s->class];
 
-    graph_push(l->g, l->og->node[l->groups->at[s->begin].node[0]].name);
+    ss_graph_push(l->g, l->og->node[l->groups->at[s->begin].node[0]].name);
     for (uint32_t k = 0; k < c->values; k++) {
         if (is_read(l, c, s, k))
             hand_over(l, s->value[k], f, k);
     }
-    program_add(l->g, l->seq, program_call(l->g, f->function));
+    ss_program_add(l->g, l->seq, ss_program_call(l->g, f->function));
     take_results(l, s, f);
-    graph_pop(l->g);
+    ss_graph_pop(l->g);
     name_groups(l, s);
 }
 
@@ -437,7 +437,7 @@ enum emu_status lower_call_stretch(struct lowering *l, uint32_t *groups)
     l->conv = convs;
     if (f->function == OP_NONE || !can_call(l, s, f)) {
         own_all(l, s);
-        return graph_status(l->g);
+        return ss_graph_status(l->g);
     }
     l->conv += f->convs;
     add_call(l, s, f);
@@ -448,7 +448,7 @@ enum emu_status lower_call_stretch(struct lowering *l, uint32_t *groups)
                                .function = s->class };
     l->out->calls++;
     *groups = s->groups;
-    return graph_status(l->g);
+    return ss_graph_status(l->g);
 }
 
 /* ---- begin and end ---- */
@@ -489,15 +489,15 @@ enum emu_status lower_calls_begin(struct lowering *l, struct equal_blocks *block
 void lower_calls_end(struct lowering *l)
 {
     for (uint32_t c = 0; l->function && c < l->blocks->classes; c++) {
-        emu_free(l->function[c].formal);
-        emu_free(l->function[c].made);
-        emu_free(l->function[c].parts);
-        emu_free(l->function[c].is_lent);
+        ss_free(l->function[c].formal);
+        ss_free(l->function[c].made);
+        ss_free(l->function[c].parts);
+        ss_free(l->function[c].is_lent);
     }
-    emu_free(l->function);
-    emu_free(l->like);
-    emu_free(l->is_result);
-    emu_free(l->lent);
+    ss_free(l->function);
+    ss_free(l->like);
+    ss_free(l->is_result);
+    ss_free(l->lent);
 }
 
 uint32_t lower_storages(const struct lowering *l)

@@ -59,17 +59,17 @@ static struct activation biased(struct lowering *l, struct activation x, uint32_
     const struct op_shape zeros = { .rank = 1, .dim = { rest } };
     struct tensor part[] = { lower_view(l, bias), { 0 } }, t = part[0];
 
-    if (tensor_elem(l->g, t) != ELEM_F16)
-        t = op_cast(l->g, l->seq, t, ELEM_F16, name);
+    if (ss_tensor_elem(l->g, t) != ELEM_F16)
+        t = ss_op_cast(l->g, l->seq, t, ELEM_F16, name);
     part[0] = t;
     if (rest) {
         part[1] = lower_filled(l, ELEM_F16, &zeros, 0);
-        t = tensor_concat(l->g, part, 2, 0);
+        t = ss_tensor_concat(l->g, part, 2, 0);
     }
-    t = tensor_reshape(l->g, t, 5, (const uint32_t[]){ blocks, 1, 1, 1, CHANNEL_BLOCK });
+    t = ss_tensor_reshape(l->g, t, 5, (const uint32_t[]){ blocks, 1, 1, 1, CHANNEL_BLOCK });
     for (unsigned d = 1; d < 4; d++)
-        t = tensor_broadcast(l->g, t, d, tensor_shape(l->g, x.t)[d]);
-    x.t = op_binary(l->g, l->seq, BINARY_ADD, x.t, t, name);
+        t = ss_tensor_broadcast(l->g, t, d, ss_tensor_shape(l->g, x.t)[d]);
+    x.t = ss_op_binary(l->g, l->seq, BINARY_ADD, x.t, t, name);
     return x;
 }
 
@@ -84,8 +84,9 @@ struct tensor lower_gradient_of_blocks(struct lowering *l, const struct op_node 
 
     EMU_ASSERT(found);
     /* Of x only sizes are asked for, and that it is a field. */
-    c.x.t = tensor_reshape(l->g, tensor_slice(l->g, tensor_flatten(l->g, blocks), 0, 0, 1), 5, one);
-    return conv_weights_matrix(l->nn, &c.x, &c.layer, blocks);
+    c.x.t = ss_tensor_reshape(l->g, ss_tensor_slice(l->g, ss_tensor_flatten(l->g, blocks), 0, 0, 1),
+                              5, one);
+    return ss_conv_weights_matrix(l->nn, &c.x, &c.layer, blocks);
 }
 
 enum emu_status lower_conv_back(struct lowering *l, const struct node_group *group,
@@ -101,7 +102,7 @@ enum emu_status lower_conv_back(struct lowering *l, const struct node_group *gro
         return FAIL(BAD_FILE, "a window that is not lowered");
     x = lower_field(l, n->in[0], 1, c.x.n, c.x.h, c.x.w);
     dy = lower_field(l, n->in[1], 1, c.y.n, c.y.h, c.y.w);
-    t = op_conv_weight_gradient(l->nn, x, dy, &c.layer, n->name);
+    t = ss_op_conv_weight_gradient(l->nn, x, dy, &c.layer, n->name);
     lower_set_view(l, n->out[0], lower_gradient_of_blocks(l, n, t));
     p->blocks = t;
     p->has_blocks = 1;
@@ -130,7 +131,7 @@ enum emu_status lower_conv_transpose(struct lowering *l, const struct op_node *n
     dy = lower_field(l, n->in[0], 1, t.y.n, t.y.h, t.y.w);
     t.layer.partials = l->options->partials;
     t.x.t = dy.t; /* of x only sizes are asked for, and that it is a field */
-    dx = op_conv_data_gradient(l->nn, dy, &t.layer, &t.x, n->name);
+    dx = ss_op_conv_data_gradient(l->nn, dy, &t.layer, &t.x, n->name);
     if (n->ins > 2 && n->in[2] != OP_NONE)
         dx = biased(l, dx, n->in[2], n->name);
     lower_set_field(l, n->out[0], dx, 1);

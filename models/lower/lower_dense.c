@@ -11,13 +11,13 @@ static struct tensor patches_of(struct lowering *l, const struct dense_layer *d)
     const uint32_t field[] = { d->n, s->dim[1], s->rank > 3 ? s->dim[2] : 1, s->dim[s->rank - 1] };
     const uint32_t patches[] = { d->n, s->dim[1], d->h, d->patch_h, d->w, d->patch_w };
     const uint32_t rows[] = { d->n, d->h, d->w, d->in_c };
-    struct tensor t = tensor_reshape(l->g, lower_view(l, d->x), 4, field);
+    struct tensor t = ss_tensor_reshape(l->g, lower_view(l, d->x), 4, field);
 
-    t = tensor_slice(l->g, t, 2, 0, d->h * d->patch_h);
-    t = tensor_slice(l->g, t, 3, 0, d->w * d->patch_w);
-    t = tensor_reshape(l->g, t, 6, patches);
-    t = tensor_transpose(l->g, t, (const unsigned[]){ 0, 2, 4, 1, 3, 5 });
-    return tensor_reshape(l->g, t, 4, rows);
+    t = ss_tensor_slice(l->g, t, 2, 0, d->h * d->patch_h);
+    t = ss_tensor_slice(l->g, t, 3, 0, d->w * d->patch_w);
+    t = ss_tensor_reshape(l->g, t, 6, patches);
+    t = ss_tensor_transpose(l->g, t, (const unsigned[]){ 0, 2, 4, 1, 3, 5 });
+    return ss_tensor_reshape(l->g, t, 4, rows);
 }
 
 /* The field that a layer reads. First layers take pictures as they come. */
@@ -31,7 +31,7 @@ static struct activation input_of(struct lowering *l, const struct dense_layer *
     if (plan && plan->method == CONV_FIRST && p->picture.n)
         return p->picture;
     if (p->picture.n && !p->has_field) {
-        p->field = op_picture_blocks(l->nn, p->picture, l->og->value[d->x].name);
+        p->field = ss_op_picture_blocks(l->nn, p->picture, l->og->value[d->x].name);
         p->field.c = d->in_c;
         p->axis = d->axis;
         p->has_field = 1;
@@ -54,19 +54,19 @@ static struct activation add_conv(struct lowering *l, const struct node_group *g
         d->conv.add = &added;
     }
     d->conv.plan = plan;
-    return op_conv(l->nn, x, &d->conv, &l->out->group[l->group].plan, name);
+    return ss_op_conv(l->nn, x, &d->conv, &l->out->group[l->group].plan, name);
 }
 
 struct tensor lower_weights(struct lowering *l, uint32_t value)
 {
     const struct placed *p = &l->at[value];
     struct tensor t = lower_view(l, value);
-    const uint32_t *s = tensor_shape(l->g, t);
+    const uint32_t *s = ss_tensor_shape(l->g, t);
 
     if (p->has_blocks)
         return p->blocks;
-    return tensor_rank(l->g, t) == 3
-               ? tensor_reshape(l->g, t, 4, (const uint32_t[]){ s[0], s[1], 1, s[2] })
+    return ss_tensor_rank(l->g, t) == 3
+               ? ss_tensor_reshape(l->g, t, 4, (const uint32_t[]){ s[0], s[1], 1, s[2] })
                : t;
 }
 
@@ -82,13 +82,13 @@ static enum emu_status with_tensors(struct lowering *l, const struct node_group 
     d->conv.b = d->bias != OP_NONE ? &b : NULL;
     d->conv.w = &w;
     if (d->linear) {
-        w = tensor_reshape(l->g, w, 2, (const uint32_t[]){ d->conv.out_c, d->in_c });
-        y = op_linear_tensors(l->nn, input_of(l, d, NULL), w, d->conv.b, group->act, name);
+        w = ss_tensor_reshape(l->g, w, 2, (const uint32_t[]){ d->conv.out_c, d->in_c });
+        y = ss_op_linear_tensors(l->nn, input_of(l, d, NULL), w, d->conv.b, group->act, name);
     } else {
         y = add_conv(l, group, d, name);
     }
     lower_set_field(l, node_group_result(l->og, group), y, d->axis);
-    return graph_status(l->g);
+    return ss_graph_status(l->g);
 }
 
 enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
@@ -112,13 +112,13 @@ enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
         d.conv.weights = weights;
         d.conv.bias = bias;
         y = conv ? add_conv(l, group, &d, n->name)
-                 : op_linear(l->nn, input_of(l, &d, NULL), d.conv.out_c, weights, bias, group->act,
-                             n->name);
+                 : ss_op_linear(l->nn, input_of(l, &d, NULL), d.conv.out_c, weights, bias,
+                                group->act, n->name);
         lower_set_field(l, result, y, d.axis);
-        s = graph_status(l->g);
+        s = ss_graph_status(l->g);
     }
-    emu_free(weights);
-    emu_free(bias);
+    ss_free(weights);
+    ss_free(bias);
     return s;
 }
 

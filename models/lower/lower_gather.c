@@ -15,15 +15,15 @@ static struct tensor compare_rows(struct lowering *l, const struct formula *f, s
     struct tensor places;
 
     if (op_tensor_new(&row, &number) != EMU_OK) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", f->name);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", f->name);
         return at;
     }
     for (uint32_t k = 0; k < v; k++)
         number.f[k] = k;
     places = lower_broadcast(l, lower_numbers(l, ELEM_F32, &number, "places"), &all);
     op_tensor_free(&number);
-    at = tensor_reshape(l->g, at, 2, (const uint32_t[]){ m, 1 });
-    return fn_two(f, BINARY_EQUAL, places, tensor_broadcast(l->g, at, 1, v));
+    at = ss_tensor_reshape(l->g, at, 2, (const uint32_t[]){ m, 1 });
+    return fn_two(f, BINARY_EQUAL, places, ss_tensor_broadcast(l->g, at, 1, v));
 }
 
 /* The same for many comparisons: tiles have whole rows of [v][m] and fetch all indices once; above,
@@ -36,17 +36,17 @@ static struct tensor compare_columns(struct lowering *l, const struct formula *f
     struct tensor t;
 
     if (!number) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", f->name);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", f->name);
         return at;
     }
     for (uint64_t k = 0; k < (uint64_t)v * m; k++)
         number[k] = (float)(k / m);
-    t = graph_constant(l->g, ELEM_F32, 2, (const uint32_t[]){ v, m }, number, "places");
-    emu_free(number);
-    graph_map_linear(l->g, t, m, m, 0, graph_compute_tiles(l->g));
-    at = tensor_reshape(l->g, at, 1, &m);
+    t = ss_graph_constant(l->g, ELEM_F32, 2, (const uint32_t[]){ v, m }, number, "places");
+    ss_free(number);
+    ss_graph_map_linear(l->g, t, m, m, 0, ss_graph_compute_tiles(l->g));
+    at = ss_tensor_reshape(l->g, at, 1, &m);
     t = fn_by(f, BINARY_EQUAL, fn_two(f, BINARY_SUB, t, at), 0);
-    return tensor_transpose(l->g, t, (const unsigned[]){ 1, 0 });
+    return ss_tensor_transpose(l->g, t, (const unsigned[]){ 1, 0 });
 }
 
 /* Rows of a table [v][d] by indices that are known at run time: a matrix [m][v] with a one for each
@@ -58,17 +58,17 @@ static void look_up(struct lowering *l, const struct op_node *n)
     const struct op_shape *s = lower_shape(l, n->in[0]);
     uint32_t v = s->dim[0], d = (uint32_t)op_shape_span(s, 1, s->rank);
     uint32_t m = (uint32_t)op_shape_count(lower_shape(l, n->in[1]));
-    int many = m % 2 == 0 && (uint64_t)m * v / graph_compute_tiles(l->g) >= MANY;
+    int many = m % 2 == 0 && (uint64_t)m * v / ss_graph_compute_tiles(l->g) >= MANY;
     struct tensor table =
-        tensor_reshape(l->g, lower_view(l, n->in[0]), 3, (const uint32_t[]){ 1, v, d });
-    struct tensor at = op_cast(l->g, l->seq, lower_view(l, n->in[1]), ELEM_F32, n->name), one;
+        ss_tensor_reshape(l->g, lower_view(l, n->in[0]), 3, (const uint32_t[]){ 1, v, d });
+    struct tensor at = ss_op_cast(l->g, l->seq, lower_view(l, n->in[1]), ELEM_F32, n->name), one;
 
     at = fn_select(&f, fn_by(&f, BINARY_LESS, at, 0), fn_by(&f, BINARY_ADD, at, v), at);
     one = many ? compare_columns(l, &f, at, m, v) : compare_rows(l, &f, at, m, v);
     if (l->real != ELEM_F32)
-        one = op_cast(l->g, l->seq, one, l->real, n->name);
-    one = tensor_reshape(l->g, one, 3, (const uint32_t[]){ 1, m, v });
-    lower_set_view(l, n->out[0], op_product(l->g, l->seq, one, table, n->name));
+        one = ss_op_cast(l->g, l->seq, one, l->real, n->name);
+    one = ss_tensor_reshape(l->g, one, 3, (const uint32_t[]){ 1, m, v });
+    lower_set_view(l, n->out[0], ss_op_product(l->g, l->seq, one, table, n->name));
 }
 
 /* Rows or columns of a field by constant indices: a field. */
@@ -175,17 +175,17 @@ enum emu_status lower_cast(struct lowering *l, const struct node_group *group,
     (void)group;
     if (from == OP_KIND_FLOAT && lower_shape(l, n->out[0])->type == OP_TYPE_F16 &&
         l->real == ELEM_F32) {
-        t = op_cast(l->g, l->seq, t, ELEM_F16, n->name);
-        lower_set_view(l, n->out[0], op_cast(l->g, l->seq, t, ELEM_F32, n->name));
+        t = ss_op_cast(l->g, l->seq, t, ELEM_F16, n->name);
+        lower_set_view(l, n->out[0], ss_op_cast(l->g, l->seq, t, ELEM_F32, n->name));
         return EMU_OK;
     }
     if (from == to || (from == OP_KIND_BOOL && to == OP_KIND_FLOAT))
         return lower_alias(l, group, n);
     if (to == OP_KIND_INT) {
-        t = op_cast(l->g, l->seq, t, ELEM_I32, n->name);
+        t = ss_op_cast(l->g, l->seq, t, ELEM_I32, n->name);
     } else {
         if (from == OP_KIND_INT)
-            t = op_cast(l->g, l->seq, t, l->real, n->name);
+            t = ss_op_cast(l->g, l->seq, t, l->real, n->name);
         if (to == OP_KIND_BOOL)
             t = fn_from(&f, BINARY_SUB, 1, fn_by(&f, BINARY_EQUAL, t, 0));
     }

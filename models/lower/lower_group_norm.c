@@ -33,14 +33,14 @@ static struct tensor normed_groups(struct lowering *l, const struct op_node *n)
                        &seen);
     t = lower_reshape(l, t, &seen);
     if (strided)
-        t = tensor_transpose(l->g, t, turned);
-    memcpy(shape, tensor_shape(l->g, t), sizeof(shape));
+        t = ss_tensor_transpose(l->g, t, turned);
+    memcpy(shape, ss_tensor_shape(l->g, t), sizeof(shape));
     items = shape[0] * shape[1];
-    t = tensor_reshape(l->g, t, 2, (const uint32_t[]){ items, shape[2] * shape[3] });
-    t = op_row_norm(l->g, l->seq, t, ROW_BY_ROW, NULL, NULL, (float)op_float(&c, "epsilon"),
-                    n->name);
-    t = tensor_reshape(l->g, t, 4, shape);
-    return lower_reshape(l, strided ? tensor_transpose(l->g, t, turned) : t,
+    t = ss_tensor_reshape(l->g, t, 2, (const uint32_t[]){ items, shape[2] * shape[3] });
+    t = ss_op_row_norm(l->g, l->seq, t, ROW_BY_ROW, NULL, NULL, (float)op_float(&c, "epsilon"),
+                       n->name);
+    t = ss_tensor_reshape(l->g, t, 4, shape);
+    return lower_reshape(l, strided ? ss_tensor_transpose(l->g, t, turned) : t,
                          lower_shape(l, n->in[0]));
 }
 
@@ -82,9 +82,9 @@ static enum emu_status norm_field(struct lowering *l, const struct node_group *g
     layer.beta = beta;
     if (st == EMU_OK)
         lower_set_field(l, node_group_result(l->og, group),
-                        op_group_norm(l->nn, x, &layer, group->act, n->name), 1);
-    emu_free(gamma);
-    emu_free(beta);
+                        ss_op_group_norm(l->nn, x, &layer, group->act, n->name), 1);
+    ss_free(gamma);
+    ss_free(beta);
     return st;
 }
 

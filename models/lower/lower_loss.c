@@ -8,14 +8,14 @@ enum emu_status lower_loss(struct lowering *l, const struct node_group *group,
     const struct formula f = { l, n->name };
     struct op_call c = lower_call(l, n);
     struct tensor x = fn_wide(&f, lower_rows(l, lower_view(l, n->in[0]), 1)), t;
-    uint32_t rows = tensor_shape(l->g, x)[0];
+    uint32_t rows = ss_tensor_shape(l->g, x)[0];
 
     (void)group;
     t = fn_wide(&f, lower_rows(l, lower_view(l, n->in[1]), 1));
-    t = fn_two(&f, BINARY_MUL, t, op_row_softmax(l->g, l->seq, x, ROW_LOG_SOFTMAX, n->name));
-    t = op_row_reduce(l->g, l->seq, ROW_OP_SUM, t, ELEM_F32, n->name);
+    t = fn_two(&f, BINARY_MUL, t, ss_op_row_softmax(l->g, l->seq, x, ROW_LOG_SOFTMAX, n->name));
+    t = ss_op_row_reduce(l->g, l->seq, ROW_OP_SUM, t, ELEM_F32, n->name);
     if (!op_is(&c, "reduction", "none"))
-        t = op_total(l->g, l->seq, REDUCE_SUM, t, n->name);
+        t = ss_op_total(l->g, l->seq, REDUCE_SUM, t, n->name);
     lower_set_view(l, n->out[0],
                    fn_by(&f, BINARY_MUL, t, op_is(&c, "reduction", "mean") ? -1.0 / rows : -1));
     return EMU_OK;

@@ -6,8 +6,8 @@
 /* t as [batch][rows][columns], broadcast to the batch dimensions of the result. */
 static struct tensor batched(struct lowering *l, struct tensor t, const struct op_shape *to)
 {
-    unsigned rank = tensor_rank(l->g, t);
-    const uint32_t *s = tensor_shape(l->g, t);
+    unsigned rank = ss_tensor_rank(l->g, t);
+    const uint32_t *s = ss_tensor_shape(l->g, t);
     struct op_shape wide = { .rank = to->rank };
     uint32_t rows = s[rank - 2], columns = s[rank - 1];
 
@@ -15,7 +15,7 @@ static struct tensor batched(struct lowering *l, struct tensor t, const struct o
     wide.dim[to->rank - 2] = rows;
     wide.dim[to->rank - 1] = columns;
     t = lower_broadcast(l, t, &wide);
-    return tensor_reshape(
+    return ss_tensor_reshape(
         l->g, t, 3,
         (const uint32_t[]){ (uint32_t)op_shape_span(&wide, 0, wide.rank - 2), rows, columns });
 }
@@ -28,23 +28,23 @@ static struct tensor matrix(struct lowering *l, uint32_t value, int right)
 
     if (s->rank > 1)
         return t;
-    return tensor_reshape(l->g, t, 2,
-                          (const uint32_t[]){ right ? s->dim[0] : 1, right ? 1 : s->dim[0] });
+    return ss_tensor_reshape(l->g, t, 2,
+                             (const uint32_t[]){ right ? s->dim[0] : 1, right ? 1 : s->dim[0] });
 }
 
 static void matmul(struct lowering *l, const struct op_node *n)
 {
     struct tensor a = matrix(l, n->in[0], 0), b = matrix(l, n->in[1], 1);
-    unsigned ra = tensor_rank(l->g, a), rb = tensor_rank(l->g, b);
+    unsigned ra = ss_tensor_rank(l->g, a), rb = ss_tensor_rank(l->g, b);
     const struct op_shape *sa = lower_shape(l, n->in[0]), *sb = lower_shape(l, n->in[1]);
     struct op_shape full = { .rank = ra > rb ? ra : rb };
 
     if (rb == 2) { /* all of the batch has the same right operand: more rows of one product */
-        uint32_t k = tensor_shape(l->g, b)[0];
+        uint32_t k = ss_tensor_shape(l->g, b)[0];
 
-        a = tensor_reshape(l->g, a, 3,
-                           (const uint32_t[]){ 1, (uint32_t)(tensor_elements(l->g, a) / k), k });
-        b = tensor_reshape(l->g, b, 3, (const uint32_t[]){ 1, k, tensor_shape(l->g, b)[1] });
+        a = ss_tensor_reshape(
+            l->g, a, 3, (const uint32_t[]){ 1, (uint32_t)(ss_tensor_elements(l->g, a) / k), k });
+        b = ss_tensor_reshape(l->g, b, 3, (const uint32_t[]){ 1, k, ss_tensor_shape(l->g, b)[1] });
     } else {
         for (unsigned d = 0; d + 2 < full.rank; d++) {
             unsigned of = full.rank - d;
@@ -56,7 +56,7 @@ static void matmul(struct lowering *l, const struct op_node *n)
         a = batched(l, a, &full);
         b = batched(l, b, &full);
     }
-    lower_set_view(l, n->out[0], op_product(l->g, l->seq, a, b, n->name));
+    lower_set_view(l, n->out[0], ss_op_product(l->g, l->seq, a, b, n->name));
 }
 
 static void gemm(struct lowering *l, const struct op_node *n)
@@ -68,14 +68,14 @@ static void gemm(struct lowering *l, const struct op_node *n)
     const uint32_t *s;
 
     if (op_int(&c, "transA"))
-        a = tensor_transpose(l->g, a, turned);
+        a = ss_tensor_transpose(l->g, a, turned);
     if (op_int(&c, "transB"))
-        b = tensor_transpose(l->g, b, turned);
-    s = tensor_shape(l->g, a);
-    a = tensor_reshape(l->g, a, 3, (const uint32_t[]){ 1, s[0], s[1] });
-    s = tensor_shape(l->g, b);
-    b = tensor_reshape(l->g, b, 3, (const uint32_t[]){ 1, s[0], s[1] });
-    t = lower_reshape(l, op_product(l->g, l->seq, a, b, n->name), lower_shape(l, n->out[0]));
+        b = ss_tensor_transpose(l->g, b, turned);
+    s = ss_tensor_shape(l->g, a);
+    a = ss_tensor_reshape(l->g, a, 3, (const uint32_t[]){ 1, s[0], s[1] });
+    s = ss_tensor_shape(l->g, b);
+    b = ss_tensor_reshape(l->g, b, 3, (const uint32_t[]){ 1, s[0], s[1] });
+    t = lower_reshape(l, ss_op_product(l->g, l->seq, a, b, n->name), lower_shape(l, n->out[0]));
     if (op_float(&c, "alpha") != 1)
         t = fn_by(&f, BINARY_MUL, t, op_float(&c, "alpha"));
     if (n->ins > 2 && n->in[2] != OP_NONE) {

@@ -62,9 +62,9 @@ static struct tensor positions_first(const struct norm *m, struct tensor t)
 {
     struct graph *g = m->f.l->g;
 
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ m->items, m->channels, m->positions });
-    t = tensor_transpose(g, t, (const unsigned[]){ 2, 0, 1 });
-    return tensor_reshape(g, t, 2, (const uint32_t[]){ m->positions, m->items * m->channels });
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ m->items, m->channels, m->positions });
+    t = ss_tensor_transpose(g, t, (const unsigned[]){ 2, 0, 1 });
+    return ss_tensor_reshape(g, t, 2, (const uint32_t[]){ m->positions, m->items * m->channels });
 }
 
 /* A value of the data's shape, as it is worked on; f32. */
@@ -82,7 +82,7 @@ static struct tensor data_of(const struct norm *m, uint32_t value)
     else if (m->kind == NORM_GROUP)
         t = positions_first(m, t);
     else
-        t = tensor_reshape(l->g, t, 2, (const uint32_t[]){ m->items, m->channels });
+        t = ss_tensor_reshape(l->g, t, 2, (const uint32_t[]){ m->items, m->channels });
     return fn_wide(&m->f, t);
 }
 
@@ -93,7 +93,7 @@ static void set_data(const struct norm *m, uint32_t value, struct tensor t)
     struct activation y = l->at[m->n->in[0]].field;
 
     if (l->real != ELEM_F32)
-        t = op_cast(l->g, l->seq, t, l->real, m->f.name);
+        t = ss_op_cast(l->g, l->seq, t, l->real, m->f.name);
     if (m->field) {
         y.t = t;
         lower_set_field(l, value, y, 1);
@@ -102,8 +102,9 @@ static void set_data(const struct norm *m, uint32_t value, struct tensor t)
     if (m->kind == NORM_BATCH)
         t = lower_from_rows(l, t, &m->shape, 1);
     if (m->kind == NORM_GROUP) {
-        t = tensor_reshape(l->g, t, 3, (const uint32_t[]){ m->positions, m->items, m->channels });
-        t = tensor_transpose(l->g, t, (const unsigned[]){ 1, 2, 0 });
+        t = ss_tensor_reshape(l->g, t, 3,
+                              (const uint32_t[]){ m->positions, m->items, m->channels });
+        t = ss_tensor_transpose(l->g, t, (const unsigned[]){ 1, 2, 0 });
     }
     lower_set_view(l, value, t);
 }
@@ -122,12 +123,12 @@ static struct tensor with_columns(const struct norm *m, enum binary_op op, struc
                                   struct tensor list)
 {
     struct graph *g = m->f.l->g;
-    uint32_t columns = (uint32_t)tensor_elements(g, list);
+    uint32_t columns = (uint32_t)ss_tensor_elements(g, list);
 
     if (m->field)
-        return op_binary_channels(g, m->f.l->seq, op, data, list, m->f.name);
-    list = tensor_reshape(g, list, 2, (const uint32_t[]){ 1, columns });
-    return fn_two(&m->f, op, data, tensor_broadcast(g, list, 0, tensor_shape(g, data)[0]));
+        return ss_op_binary_channels(g, m->f.l->seq, op, data, list, m->f.name);
+    list = ss_tensor_reshape(g, list, 2, (const uint32_t[]){ 1, columns });
+    return fn_two(&m->f, op, data, ss_tensor_broadcast(g, list, 0, ss_tensor_shape(g, data)[0]));
 }
 
 /* Data and a statistic. */
@@ -138,29 +139,30 @@ static struct tensor with_lanes(const struct norm *m, enum binary_op op, struct 
 
     if (m->kind != NORM_LAYER)
         return with_columns(m, op, data, list);
-    list = tensor_reshape(g, list, 2, (const uint32_t[]){ m->items, 1 });
-    return fn_two(&m->f, op, data, tensor_broadcast(g, list, 1, m->channels));
+    list = ss_tensor_reshape(g, list, 2, (const uint32_t[]){ m->items, 1 });
+    return fn_two(&m->f, op, data, ss_tensor_broadcast(g, list, 1, m->channels));
 }
 
 /* [..][channels] with zeros behind, up to whole blocks. */
 static struct tensor filled_up(const struct norm *m, struct tensor t)
 {
     struct lowering *l = m->f.l;
-    const struct op_shape rest = { .rank = 2,
-                                   .dim = { tensor_shape(l->g, t)[0], m->padded - m->channels } };
+    const struct op_shape rest = {
+        .rank = 2, .dim = { ss_tensor_shape(l->g, t)[0], m->padded - m->channels }
+    };
     struct tensor part[] = { t, t };
 
     if (!rest.dim[1])
         return t;
     part[1] = lower_filled(l, ELEM_F32, &rest, 0);
-    return tensor_concat(l->g, part, 2, 1);
+    return ss_tensor_concat(l->g, part, 2, 1);
 }
 
 /* ---- sums ---- */
 
 static struct tensor column_sums(const struct norm *m, struct tensor data)
 {
-    return op_reduce(m->f.l->g, m->f.l->seq, REDUCE_SUM, matrix(m, data), ELEM_F32, m->f.name);
+    return ss_op_reduce(m->f.l->g, m->f.l->seq, REDUCE_SUM, matrix(m, data), ELEM_F32, m->f.name);
 }
 
 /* Sums of the columns of a group, in each of its columns. */
@@ -170,22 +172,22 @@ static struct tensor group_sums(const struct norm *m, struct tensor sums)
     struct graph *g = m->f.l->g;
     uint32_t in_group = m->channels / m->groups, lanes = m->items * m->groups;
 
-    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->padded });
-    sums = tensor_slice(g, sums, 1, 0, m->channels);
+    sums = ss_tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->padded });
+    sums = ss_tensor_slice(g, sums, 1, 0, m->channels);
     if (m->strided) {
-        sums = tensor_reshape(g, sums, 3, (const uint32_t[]){ m->items, in_group, m->groups });
-        sums = tensor_transpose(g, sums, swap);
+        sums = ss_tensor_reshape(g, sums, 3, (const uint32_t[]){ m->items, in_group, m->groups });
+        sums = ss_tensor_transpose(g, sums, swap);
     }
-    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, in_group });
-    sums = op_row_reduce(g, m->f.l->seq, ROW_OP_SUM, sums, ELEM_F32, m->f.name);
-    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, 1 });
-    sums = tensor_broadcast(g, sums, 1, in_group);
+    sums = ss_tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, in_group });
+    sums = ss_op_row_reduce(g, m->f.l->seq, ROW_OP_SUM, sums, ELEM_F32, m->f.name);
+    sums = ss_tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, 1 });
+    sums = ss_tensor_broadcast(g, sums, 1, in_group);
     if (m->strided) {
-        sums = tensor_reshape(g, sums, 3, (const uint32_t[]){ m->items, m->groups, in_group });
-        sums = tensor_transpose(g, sums, swap);
+        sums = ss_tensor_reshape(g, sums, 3, (const uint32_t[]){ m->items, m->groups, in_group });
+        sums = ss_tensor_transpose(g, sums, swap);
     }
-    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->channels });
-    return tensor_flatten(g, filled_up(m, sums));
+    sums = ss_tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->channels });
+    return ss_tensor_flatten(g, filled_up(m, sums));
 }
 
 /* The mean over all numbers that share statistics. */
@@ -195,7 +197,7 @@ static struct tensor lane_mean(const struct norm *m, struct tensor data)
     struct tensor sums;
 
     if (m->kind == NORM_LAYER)
-        return op_row_reduce(m->f.l->g, m->f.l->seq, ROW_OP_MEAN, data, ELEM_F32, m->f.name);
+        return ss_op_row_reduce(m->f.l->g, m->f.l->seq, ROW_OP_MEAN, data, ELEM_F32, m->f.name);
     sums = column_sums(m, data);
     if (m->kind == NORM_GROUP) {
         sums = group_sums(m, sums);
@@ -217,10 +219,11 @@ static void set_columns(const struct norm *m, unsigned k, struct tensor sums)
     if (!is_wanted(m, k))
         return;
     if (m->kind == NORM_GROUP)
-        sums = op_reduce(l->g, l->seq, REDUCE_SUM,
-                         tensor_reshape(l->g, sums, 2, (const uint32_t[]){ m->items, m->padded }),
-                         ELEM_F32, m->f.name);
-    lower_set_view(l, m->n->out[k], tensor_slice(l->g, sums, 0, 0, m->channels));
+        sums = ss_op_reduce(
+            l->g, l->seq, REDUCE_SUM,
+            ss_tensor_reshape(l->g, sums, 2, (const uint32_t[]){ m->items, m->padded }), ELEM_F32,
+            m->f.name);
+    lower_set_view(l, m->n->out[k], ss_tensor_slice(l->g, sums, 0, 0, m->channels));
 }
 
 /* A gradient of scale or shift: the sum of the data over all but channels. */
@@ -236,10 +239,10 @@ static struct tensor columns_of(const struct norm *m, uint32_t value)
     struct lowering *l = m->f.l;
     struct tensor t = fn_wide(&m->f, lower_state_numbers(l, value));
 
-    t = filled_up(m, tensor_reshape(l->g, t, 2, (const uint32_t[]){ 1, m->channels }));
+    t = filled_up(m, ss_tensor_reshape(l->g, t, 2, (const uint32_t[]){ 1, m->channels }));
     if (m->kind == NORM_GROUP && m->items > 1)
-        t = tensor_broadcast(l->g, t, 0, m->items);
-    return tensor_flatten(l->g, t);
+        t = ss_tensor_broadcast(l->g, t, 0, m->items);
+    return ss_tensor_flatten(l->g, t);
 }
 
 /* ---- forward ---- */
@@ -271,7 +274,7 @@ static void set_running(const struct norm *m, unsigned k, struct tensor now)
 
     if (k >= m->n->outs || m->n->out[k] == OP_NONE)
         return;
-    now = tensor_slice(l->g, now, 0, 0, m->channels);
+    now = ss_tensor_slice(l->g, now, 0, 0, m->channels);
     lower_set_view(l, m->n->out[k],
                    fn_two(&m->f, BINARY_ADD, fn_by(&m->f, BINARY_MUL, before, momentum),
                           fn_by(&m->f, BINARY_MUL, now, 1 - momentum)));
@@ -315,15 +318,15 @@ static enum emu_status layer_forward(const struct norm *m, const struct node_gro
     }
     lower_set_field(
         l, node_group_result(l->og, group),
-        op_norm_train(l->nn, lower_field(l, m->n->in[0], 1, x->field.n, x->field.h, x->field.w),
-                      &layer, group->act, moves ? &running : NULL, &x->statistics, m->f.name),
+        ss_op_norm_train(l->nn, lower_field(l, m->n->in[0], 1, x->field.n, x->field.h, x->field.w),
+                         &layer, group->act, moves ? &running : NULL, &x->statistics, m->f.name),
         1);
     x->normed_by = sharing(m);
     if (moves) {
-        lower_set_view(l, m->n->out[1], tensor_slice(l->g, running.mean, 0, 0, m->channels));
-        lower_set_view(l, m->n->out[2], tensor_slice(l->g, running.variance, 0, 0, m->channels));
+        lower_set_view(l, m->n->out[1], ss_tensor_slice(l->g, running.mean, 0, 0, m->channels));
+        lower_set_view(l, m->n->out[2], ss_tensor_slice(l->g, running.variance, 0, 0, m->channels));
     }
-    return graph_status(l->g);
+    return ss_graph_status(l->g);
 }
 
 enum emu_status lower_norm_train(struct lowering *l, const struct node_group *group,
@@ -364,14 +367,14 @@ static enum emu_status layer_backward(const struct norm *m)
     const struct placed *x = &l->at[m->n->in[0]];
     const struct activation *f = &x->field;
     struct norm_gradients r =
-        op_norm_gradient(l->nn, *f, lower_field(l, m->n->in[2], 1, f->n, f->h, f->w), &layer,
-                         lower_statistics(l, m->n->in[0]), m->f.name);
+        ss_op_norm_gradient(l->nn, *f, lower_field(l, m->n->in[2], 1, f->n, f->h, f->w), &layer,
+                            lower_statistics(l, m->n->in[0]), m->f.name);
 
-    TRY(graph_status(l->g));
+    TRY(ss_graph_status(l->g));
     lower_set_field(l, m->n->out[0], r.x, 1);
     set_columns(m, 1, r.gamma);
     set_columns(m, 2, r.beta);
-    return graph_status(l->g);
+    return ss_graph_status(l->g);
 }
 
 /* With h the normed data and g = dy scale: dx = r (g - mean(g) - h mean(g h)). */

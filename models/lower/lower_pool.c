@@ -63,9 +63,9 @@ static struct activation over_windows(struct lowering *l, const struct op_node *
         layer.function = POOL_MEAN;
         layer.count_pads = (int)op_int(&c, "count_include_pad");
         if (is_of_all(w, layer.count_pads))
-            return op_global_pool(l->nn, x, n->name);
+            return ss_op_global_pool(l->nn, x, n->name);
     }
-    return op_pool(l->nn, x, &layer, n->name);
+    return ss_op_pool(l->nn, x, &layer, n->name);
 }
 
 /* ---- gradients ---- */
@@ -78,10 +78,11 @@ static struct activation places_of(struct lowering *l, const struct op_shape *s)
         .n = s->dim[0], .c = s->dim[1], .h = s->rank > 3 ? s->dim[2] : 1, .w = s->dim[s->rank - 1]
     };
 
-    x.t = graph_variable(l->g, ELEM_F16, 5,
-                         (const uint32_t[]){ channel_blocks_of(x.c), x.n, x.h, x.w, CHANNEL_BLOCK },
-                         "places");
-    graph_map_linear(l->g, x.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
+    x.t = ss_graph_variable(
+        l->g, ELEM_F16, 5,
+        (const uint32_t[]){ channel_blocks_of(x.c), x.n, x.h, x.w, CHANNEL_BLOCK }, "places");
+    ss_graph_map_linear(l->g, x.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0,
+                        ss_graph_compute_tiles(l->g));
     return x;
 }
 
@@ -90,8 +91,8 @@ struct activation lower_spread_field(struct lowering *l, struct activation x,
 {
     struct activation ones = places_of(l, to);
 
-    op_fill(l->g, l->seq, ones.t, 1, name);
-    return op_channel_scale(l->nn, ones, x, name);
+    ss_op_fill(l->g, l->seq, ones.t, 1, name);
+    return ss_op_channel_scale(l->nn, ones, x, name);
 }
 
 static int is_gradient(const struct op_node *n)
@@ -128,9 +129,9 @@ static enum emu_status pool_gradient(struct lowering *l, const struct op_node *n
         y = dy;
     } else {
         x = input_of(l, n->in[0]);
-        y = op_pool(l->nn, x, &layer, n->name);
+        y = ss_op_pool(l->nn, x, &layer, n->name);
     }
-    lower_set_field(l, n->out[0], op_pool_gradient(l->nn, x, y, dy, &layer, n->name), 1);
+    lower_set_field(l, n->out[0], ss_op_pool_gradient(l->nn, x, y, dy, &layer, n->name), 1);
     return EMU_OK;
 }
 
@@ -149,15 +150,16 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
     if (op_node_is(n, OP_GlobalMaxPool)) {
         uint32_t rows = s->dim[0] * s->dim[1];
         struct tensor t =
-            tensor_reshape(l->g, lower_view(l, n->in[0]), 2,
-                           (const uint32_t[]){ rows, (uint32_t)op_shape_span(s, 2, s->rank) });
+            ss_tensor_reshape(l->g, lower_view(l, n->in[0]), 2,
+                              (const uint32_t[]){ rows, (uint32_t)op_shape_span(s, 2, s->rank) });
 
-        lower_set_view(l, n->out[0], op_row_reduce(l->g, l->seq, ROW_OP_MAX, t, l->real, n->name));
+        lower_set_view(l, n->out[0],
+                       ss_op_row_reduce(l->g, l->seq, ROW_OP_MAX, t, l->real, n->name));
         return EMU_OK;
     }
     x = input_of(l, n->in[0]);
     if (op_node_is(n, OP_GlobalAveragePool))
-        y = op_global_pool(l->nn, x, n->name);
+        y = ss_op_global_pool(l->nn, x, n->name);
     else if (!read_window(l->og, n, &w))
         return EMU_BAD_FILE;
     else

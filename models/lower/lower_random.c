@@ -11,13 +11,14 @@ enum emu_status lower_random(struct lowering *l, const struct node_group *group,
     struct op_call c = lower_call(l, n);
     double keep = op_float(&c, "keep");
     float factor = l->real == ELEM_F16 ? (float)(1 / keep) : 1;
-    struct tensor t = op_mask(l->g, l->seq, (uint32_t)op_shape_count(s), op_mask_keep(keep), factor,
-                              lower_seed(l, n->in[0]), (uint32_t)op_int(&c, "operation"), n->name);
+    struct tensor t =
+        ss_op_mask(l->g, l->seq, (uint32_t)op_shape_count(s), op_mask_keep(keep), factor,
+                   lower_seed(l, n->in[0]), (uint32_t)op_int(&c, "operation"), n->name);
 
     (void)group;
     if (l->real != ELEM_F16) {
-        t = op_cast(l->g, l->seq, t, l->real, n->name);
-        t = op_binary_scalar(l->g, l->seq, BINARY_MUL, t, (float)(1 / keep), n->name);
+        t = ss_op_cast(l->g, l->seq, t, l->real, n->name);
+        t = ss_op_binary_scalar(l->g, l->seq, BINARY_MUL, t, (float)(1 / keep), n->name);
     }
     lower_set_view(l, n->out[0], lower_reshape(l, t, s));
     return EMU_OK;

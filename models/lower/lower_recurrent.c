@@ -44,15 +44,15 @@ static struct tensor times(const struct recurrent_cell *c, struct tensor a, stru
 {
     static const unsigned turned[] = { 0, 2, 1 }, gates_first[] = { 1, 0, 2 };
     struct graph *g = c->f.l->g;
-    const uint32_t *s = tensor_shape(g, a);
-    uint32_t rows = s[0], k = s[1], columns = tensor_shape(g, b)[0];
+    const uint32_t *s = ss_tensor_shape(g, a);
+    uint32_t rows = s[0], k = s[1], columns = ss_tensor_shape(g, b)[0];
     struct tensor t;
 
-    a = tensor_reshape(g, a, 3, (const uint32_t[]){ 1, rows, k });
-    b = tensor_reshape(g, b, 3, (const uint32_t[]){ 1, columns, k });
-    t = op_product(g, c->f.l->seq, a, tensor_transpose(g, b, turned), c->f.name);
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ rows, columns / c->hidden, c->hidden });
-    return tensor_transpose(g, t, gates_first);
+    a = ss_tensor_reshape(g, a, 3, (const uint32_t[]){ 1, rows, k });
+    b = ss_tensor_reshape(g, b, 3, (const uint32_t[]){ 1, columns, k });
+    t = ss_op_product(g, c->f.l->seq, a, ss_tensor_transpose(g, b, turned), c->f.name);
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ rows, columns / c->hidden, c->hidden });
+    return ss_tensor_transpose(g, t, gates_first);
 }
 
 /* A number for each gate and place, [gates * hidden], again for each row of [gates][rows][hidden].
@@ -60,21 +60,21 @@ static struct tensor times(const struct recurrent_cell *c, struct tensor a, stru
 static struct tensor for_rows(const struct recurrent_cell *c, struct tensor t, uint32_t rows)
 {
     struct graph *g = c->f.l->g;
-    uint32_t gates = (uint32_t)tensor_elements(g, t) / c->hidden;
+    uint32_t gates = (uint32_t)ss_tensor_elements(g, t) / c->hidden;
 
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ gates, 1, c->hidden });
-    return tensor_broadcast(g, t, 1, rows);
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ gates, 1, c->hidden });
+    return ss_tensor_broadcast(g, t, 1, rows);
 }
 
 static struct tensor gates_between(const struct recurrent_cell *c, struct tensor t, uint32_t begin,
                                    uint32_t end)
 {
-    return tensor_slice(c->f.l->g, t, 0, begin, end);
+    return ss_tensor_slice(c->f.l->g, t, 0, begin, end);
 }
 
 static struct tensor gate(const struct recurrent_cell *c, struct tensor t, uint32_t k)
 {
-    return tensor_index(c->f.l->g, t, k);
+    return ss_tensor_index(c->f.l->g, t, k);
 }
 
 /* ---- one step ---- */
@@ -95,11 +95,11 @@ static struct tensor peeped(const struct recurrent_cell *c, struct tensor t, uin
 static struct tensor plus(const struct recurrent_cell *c, struct tensor x, struct tensor t)
 {
     struct lowering *l = c->f.l;
-    struct tensor v =
-        graph_variable(l->g, l->real, tensor_rank(l->g, t), tensor_shape(l->g, t), c->f.name);
+    struct tensor v = ss_graph_variable(l->g, l->real, ss_tensor_rank(l->g, t),
+                                        ss_tensor_shape(l->g, t), c->f.name);
 
-    graph_map_like(l->g, v, x);
-    program_add(l->g, l->seq, program_copy(l->g, t, v));
+    ss_graph_map_like(l->g, v, x);
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, t, v));
     return fn_two(&c->f, BINARY_ADD, x, v);
 }
 
@@ -131,7 +131,7 @@ static struct tensor recurrent(const struct recurrent_cell *c, struct tensor h, 
     if (!has(c->n, B))
         return t;
     return fn_two(&c->f, BINARY_ADD, t,
-                  for_rows(c, tensor_slice(g, c->r_bias, 0, from, to), c->batch));
+                  for_rows(c, ss_tensor_slice(g, c->r_bias, 0, from, to), c->batch));
 }
 
 static struct cell_state gru_step(const struct recurrent_cell *c, struct tensor x,
@@ -176,8 +176,8 @@ static struct tensor of_direction(const struct recurrent_cell *c, uint32_t k, un
     struct tensor t = lower_view(l, c->n->in[k]);
 
     if (dim)
-        t = tensor_transpose(l->g, t, swapped);
-    return tensor_index(l->g, t, c->direction);
+        t = ss_tensor_transpose(l->g, t, swapped);
+    return ss_tensor_index(l->g, t, c->direction);
 }
 
 /* A state at the start, [batch][hidden]: given, or zeros. */
@@ -192,17 +192,17 @@ static struct tensor initial(const struct recurrent_cell *c, uint32_t k)
 /* Rows of t in the other order. */
 static struct tensor backwards(struct lowering *l, struct tensor t)
 {
-    uint32_t rows = tensor_shape(l->g, t)[0];
+    uint32_t rows = ss_tensor_shape(l->g, t)[0];
     struct tensor *row = emu_alloc(rows, sizeof(*row));
 
     if (!row) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%u steps", rows);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%u steps", rows);
         return t;
     }
     for (uint32_t k = 0; k < rows; k++)
-        row[k] = tensor_slice(l->g, t, 0, rows - 1 - k, rows - k);
-    t = tensor_concat(l->g, row, rows, 0);
-    emu_free(row);
+        row[k] = ss_tensor_slice(l->g, t, 0, rows - 1 - k, rows - k);
+    t = ss_tensor_concat(l->g, row, rows, 0);
+    ss_free(row);
     return t;
 }
 
@@ -214,11 +214,11 @@ static struct tensor inputs(const struct recurrent_cell *c)
     struct tensor t = lower_view(c->f.l, c->n->in[X]);
 
     if (c->batch_first)
-        t = tensor_transpose(g, t, time_first);
+        t = ss_tensor_transpose(g, t, time_first);
     if (c->reverse)
         t = backwards(c->f.l, t);
-    return tensor_reshape(g, t, 2,
-                          (const uint32_t[]){ c->steps * c->batch, tensor_shape(g, t)[2] });
+    return ss_tensor_reshape(g, t, 2,
+                             (const uint32_t[]){ c->steps * c->batch, ss_tensor_shape(g, t)[2] });
 }
 
 /* Gates [begin, end) of the recurrent weights; copied to where they are used, if they are used more
@@ -229,13 +229,13 @@ static struct tensor weights_of(const struct recurrent_cell *c, uint32_t begin, 
     static const unsigned turned[] = { 0, 2, 1 };
     uint32_t columns = (end - begin) * c->hidden;
     struct tensor t =
-        tensor_slice(l->g, of_direction(c, R, 0), 0, begin * c->hidden, end * c->hidden);
+        ss_tensor_slice(l->g, of_direction(c, R, 0), 0, begin * c->hidden, end * c->hidden);
 
     if (c->steps == 1)
         return t;
-    t = tensor_reshape(l->g, t, 3, (const uint32_t[]){ 1, columns, c->hidden });
-    t = op_product_hold(l->g, l->seq, c->batch, tensor_transpose(l->g, t, turned), "weights");
-    return tensor_index(l->g, tensor_transpose(l->g, t, turned), 0);
+    t = ss_tensor_reshape(l->g, t, 3, (const uint32_t[]){ 1, columns, c->hidden });
+    t = ss_op_product_hold(l->g, l->seq, c->batch, ss_tensor_transpose(l->g, t, turned), "weights");
+    return ss_tensor_index(l->g, ss_tensor_transpose(l->g, t, turned), 0);
 }
 
 static void recurrent_weights(struct recurrent_cell *c)
@@ -258,15 +258,15 @@ static void begin(struct recurrent_cell *c)
     if (has(c->n, B)) {
         struct tensor b = of_direction(c, B, 0);
 
-        t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, tensor_slice(g, b, 0, 0, size), rows));
-        c->r_bias = tensor_slice(g, b, 0, size, 2 * size);
+        t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, ss_tensor_slice(g, b, 0, 0, size), rows));
+        c->r_bias = ss_tensor_slice(g, b, 0, size, 2 * size);
         if (!op_node_is(c->n, OP_GRU))
             t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, c->r_bias, rows));
     }
     if (has(c->n, P))
         c->peep = of_direction(c, P, 0);
-    t = tensor_reshape(g, t, 4, (const uint32_t[]){ c->gates, c->steps, c->batch, c->hidden });
-    c->in = tensor_transpose(g, t, steps_first);
+    t = ss_tensor_reshape(g, t, 4, (const uint32_t[]){ c->gates, c->steps, c->batch, c->hidden });
+    c->in = ss_tensor_transpose(g, t, steps_first);
 }
 
 /* A variable that keeps a state from step to step, where the gates are; it begins with t. */
@@ -274,10 +274,10 @@ static struct tensor keeper(const struct recurrent_cell *c, struct tensor gate, 
 {
     struct lowering *l = c->f.l;
     struct tensor v =
-        graph_variable(l->g, l->real, 2, (const uint32_t[]){ c->batch, c->hidden }, "state");
+        ss_graph_variable(l->g, l->real, 2, (const uint32_t[]){ c->batch, c->hidden }, "state");
 
-    graph_map_like(l->g, v, gate);
-    program_add(l->g, l->seq, program_copy(l->g, t, v));
+    ss_graph_map_like(l->g, v, gate);
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, t, v));
     return v;
 }
 
@@ -288,30 +288,30 @@ static struct tensor loop(const struct recurrent_cell *c, struct cell_state *s)
     struct graph *g = l->g;
     const uint32_t shape[] = { c->gates, c->batch, c->hidden };
     uint32_t n = c->batch * c->hidden;
-    struct row_loop turns = op_row_loop(g, c->steps, "step");
-    struct loop_rows in = op_loop_rows(g, &turns, l->real, c->gates, n, "in");
-    struct loop_rows out = op_loop_rows(g, &turns, l->real, 1, n, "h");
-    struct program all = l->seq, body = program_sequence(g);
-    struct tensor x = tensor_reshape(g, c->in, 3, (const uint32_t[]){ c->steps, c->gates, n });
+    struct row_loop turns = ss_op_row_loop(g, c->steps, "step");
+    struct loop_rows in = ss_op_loop_rows(g, &turns, l->real, c->gates, n, "in");
+    struct loop_rows out = ss_op_loop_rows(g, &turns, l->real, 1, n, "h");
+    struct program all = l->seq, body = ss_program_sequence(g);
+    struct tensor x = ss_tensor_reshape(g, c->in, 3, (const uint32_t[]){ c->steps, c->gates, n });
     struct cell_state next;
     int has_c = op_node_is(c->n, OP_LSTM);
 
-    program_add(g, all, program_copy(g, x, in.all));
-    x = op_row_get(g, body, &turns, &in, "x");
-    s->h = keeper(c, tensor_index(g, x, 0), s->h);
+    ss_program_add(g, all, ss_program_copy(g, x, in.all));
+    x = ss_op_row_get(g, body, &turns, &in, "x");
+    s->h = keeper(c, ss_tensor_index(g, x, 0), s->h);
     if (has_c)
-        s->c = keeper(c, tensor_index(g, x, 0), s->c);
+        s->c = keeper(c, ss_tensor_index(g, x, 0), s->c);
     l->seq = body;
-    next = step(c, tensor_reshape(g, x, 3, shape), s);
-    op_row_put(g, body, &turns, &out, tensor_reshape(g, next.h, 2, (const uint32_t[]){ 1, n }),
-               "h");
-    op_row_next(g, body, &turns, "next");
-    program_add(g, body, program_copy(g, next.h, s->h));
+    next = step(c, ss_tensor_reshape(g, x, 3, shape), s);
+    ss_op_row_put(g, body, &turns, &out,
+                  ss_tensor_reshape(g, next.h, 2, (const uint32_t[]){ 1, n }), "h");
+    ss_op_row_next(g, body, &turns, "next");
+    ss_program_add(g, body, ss_program_copy(g, next.h, s->h));
     if (has_c)
-        program_add(g, body, program_copy(g, next.c, s->c));
+        ss_program_add(g, body, ss_program_copy(g, next.c, s->c));
     l->seq = all;
-    program_add(g, all, program_repeat(g, c->steps, body));
-    return tensor_reshape(g, out.all, 3, (const uint32_t[]){ c->steps, c->batch, c->hidden });
+    ss_program_add(g, all, ss_program_repeat(g, c->steps, body));
+    return ss_tensor_reshape(g, out.all, 3, (const uint32_t[]){ c->steps, c->batch, c->hidden });
 }
 
 /* h of all steps, [steps][batch][hidden], and the last state. */
@@ -326,8 +326,8 @@ static struct tensor run(struct recurrent_cell *c, struct cell_state *s)
     if (c->steps > 1) {
         y = loop(c, s);
     } else {
-        *s = step(c, tensor_index(c->f.l->g, c->in, 0), s);
-        y = tensor_reshape(c->f.l->g, s->h, 3, (const uint32_t[]){ 1, c->batch, c->hidden });
+        *s = step(c, ss_tensor_index(c->f.l->g, c->in, 0), s);
+        y = ss_tensor_reshape(c->f.l->g, s->h, 3, (const uint32_t[]){ 1, c->batch, c->hidden });
     }
     return c->reverse ? backwards(c->f.l, y) : y;
 }
@@ -339,14 +339,14 @@ static struct tensor of_both(struct lowering *l, const struct tensor *part, uint
                              unsigned dim)
 {
     uint32_t shape[OP_RANK_MAX];
-    unsigned rank = tensor_rank(l->g, part[0]);
+    unsigned rank = ss_tensor_rank(l->g, part[0]);
     struct tensor wide[2];
 
     for (unsigned k = 0; k <= rank; k++)
-        shape[k] = k == dim ? 1 : tensor_shape(l->g, part[0])[k > dim ? k - 1 : k];
+        shape[k] = k == dim ? 1 : ss_tensor_shape(l->g, part[0])[k > dim ? k - 1 : k];
     for (uint32_t k = 0; k < count; k++)
-        wide[k] = tensor_reshape(l->g, part[k], rank + 1, shape);
-    return count > 1 ? tensor_concat(l->g, wide, count, dim) : wide[0];
+        wide[k] = ss_tensor_reshape(l->g, part[k], rank + 1, shape);
+    return count > 1 ? ss_tensor_concat(l->g, wide, count, dim) : wide[0];
 }
 
 static void set_result(struct lowering *l, const struct op_node *n, uint32_t k, struct tensor t)
@@ -395,9 +395,9 @@ enum emu_status lower_recurrent(struct lowering *l, const struct node_group *gro
         h[d] = s.h;
         c[d] = s.c;
         if (batch_first)
-            y[d] = tensor_transpose(l->g, y[d], batch_steps);
+            y[d] = ss_tensor_transpose(l->g, y[d], batch_steps);
     }
-    if (graph_status(l->g) != EMU_OK)
+    if (ss_graph_status(l->g) != EMU_OK)
         return EMU_OK;
     set_result(l, n, 0, of_both(l, y, directions, batch_first ? 2 : 1));
     set_result(l, n, 1, of_both(l, h, directions, batch_first ? 1 : 0));

@@ -10,7 +10,7 @@
 /* The axes in the set moved behind the others, as two dimensions. */
 static struct tensor rows_over(struct lowering *l, struct tensor t, uint32_t set)
 {
-    unsigned rank = tensor_rank(l->g, t), order[OP_RANK_MAX], n = 0;
+    unsigned rank = ss_tensor_rank(l->g, t), order[OP_RANK_MAX], n = 0;
     uint32_t rows = 1, length = 1;
 
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -18,17 +18,17 @@ static struct tensor rows_over(struct lowering *l, struct tensor t, uint32_t set
             if ((set >> d & 1) != pass)
                 continue;
             order[n++] = d;
-            *(pass ? &length : &rows) *= tensor_shape(l->g, t)[d];
+            *(pass ? &length : &rows) *= ss_tensor_shape(l->g, t)[d];
         }
     }
     if (rank > 1)
-        t = tensor_transpose(l->g, t, order);
-    return tensor_reshape(l->g, t, 2, (const uint32_t[]){ rows, length });
+        t = ss_tensor_transpose(l->g, t, order);
+    return ss_tensor_reshape(l->g, t, 2, (const uint32_t[]){ rows, length });
 }
 
 static struct tensor row_sum(const struct formula *f, enum row_op op, struct tensor t)
 {
-    return op_row_reduce(f->l->g, f->l->seq, op, t, f->l->real, f->name);
+    return ss_op_row_reduce(f->l->g, f->l->seq, op, t, f->l->real, f->name);
 }
 
 /* A function of a sum. The sum may be beyond f16 although the result is not, so everything up to
@@ -36,18 +36,18 @@ static struct tensor row_sum(const struct formula *f, enum row_op op, struct ten
 static struct tensor of_wide_sum(const struct formula *f, enum row_op op, enum unary_op function,
                                  struct tensor t)
 {
-    t = op_row_reduce(f->l->g, f->l->seq, op, t, ELEM_F32, f->name);
+    t = ss_op_row_reduce(f->l->g, f->l->seq, op, t, ELEM_F32, f->name);
     t = fn(f, function, t);
-    return f->l->real == ELEM_F32 ? t : op_cast(f->l->g, f->l->seq, t, f->l->real, f->name);
+    return f->l->real == ELEM_F32 ? t : ss_op_cast(f->l->g, f->l->seq, t, f->l->real, f->name);
 }
 
 /* m + log(sum e^(x - m)) with m the largest of the row. */
 static struct tensor log_sum_exp(const struct formula *f, struct tensor t)
 {
-    uint32_t r = tensor_shape(f->l->g, t)[0], n = tensor_shape(f->l->g, t)[1];
+    uint32_t r = ss_tensor_shape(f->l->g, t)[0], n = ss_tensor_shape(f->l->g, t)[1];
     struct tensor most = row_sum(f, ROW_OP_MAX, t);
-    struct tensor column = tensor_reshape(f->l->g, most, 2, (const uint32_t[]){ r, 1 });
-    struct tensor y = fn_two(f, BINARY_SUB, t, tensor_broadcast(f->l->g, column, 1, n));
+    struct tensor column = ss_tensor_reshape(f->l->g, most, 2, (const uint32_t[]){ r, 1 });
+    struct tensor y = fn_two(f, BINARY_SUB, t, ss_tensor_broadcast(f->l->g, column, 1, n));
 
     y = fn(f, UNARY_LOG, row_sum(f, ROW_OP_SUM, fn(f, UNARY_EXP, y)));
     return fn_two(f, BINARY_ADD, y, most);
@@ -82,10 +82,10 @@ static struct activation channel_sums(const struct formula *f, const struct acti
     const uint32_t field[] = { blocks, x->n, 1, 1, CHANNEL_BLOCK };
     struct activation y = { .n = x->n, .c = x->c, .h = 1, .w = 1 };
     struct tensor t =
-        op_reduce(g, f->l->seq, REDUCE_SUM, lower_field_columns(f->l, x, 1), ELEM_F32, f->name);
+        ss_op_reduce(g, f->l->seq, REDUCE_SUM, lower_field_columns(f->l, x, 1), ELEM_F32, f->name);
 
-    t = tensor_reshape(g, op_cast(g, f->l->seq, t, ELEM_F16, f->name), 3, items);
-    y.t = tensor_reshape(g, tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }), 5, field);
+    t = ss_tensor_reshape(g, ss_op_cast(g, f->l->seq, t, ELEM_F16, f->name), 3, items);
+    y.t = ss_tensor_reshape(g, ss_tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }), 5, field);
     return y;
 }
 
@@ -99,7 +99,7 @@ static int over_positions(struct lowering *l, const struct op_node *n, uint32_t 
     if (s->rank != 4 || set != 0xc || lower_shape(l, n->out[0])->rank != 4)
         return 0;
     x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
-    x = op_node_is(n, OP_ReduceMean) ? op_global_pool(l->nn, x, n->name) : channel_sums(&f, &x);
+    x = op_node_is(n, OP_ReduceMean) ? ss_op_global_pool(l->nn, x, n->name) : channel_sums(&f, &x);
     lower_set_field(l, n->out[0], x, 1);
     return 1;
 }
@@ -114,13 +114,13 @@ static int over_channels(struct lowering *l, const struct op_node *n, uint32_t s
 
     if (set != (((1u << s->rank) - 1) & ~2u))
         return 0;
-    t = op_reduce(l->g, l->seq, REDUCE_SUM, lower_field_columns(l, &l->at[n->in[0]].field, 0),
-                  ELEM_F32, n->name);
-    t = tensor_slice(l->g, t, 0, 0, s->dim[1]);
+    t = ss_op_reduce(l->g, l->seq, REDUCE_SUM, lower_field_columns(l, &l->at[n->in[0]].field, 0),
+                     ELEM_F32, n->name);
+    t = ss_tensor_slice(l->g, t, 0, 0, s->dim[1]);
     if (op_node_is(n, OP_ReduceMean))
         t = fn_by(&f, BINARY_MUL, t, (double)s->dim[1] / (double)op_shape_count(s));
     if (l->real != ELEM_F32)
-        t = op_cast(l->g, l->seq, t, l->real, n->name);
+        t = ss_op_cast(l->g, l->seq, t, l->real, n->name);
     lower_set_view(l, n->out[0], t);
     return 1;
 }
@@ -135,10 +135,10 @@ static int of_field(struct lowering *l, const struct op_node *n, uint32_t set)
 /* [r] again for each of n columns. */
 static struct tensor spread(const struct formula *f, struct tensor t, uint32_t n)
 {
-    uint32_t r = (uint32_t)tensor_elements(f->l->g, t);
+    uint32_t r = (uint32_t)ss_tensor_elements(f->l->g, t);
 
-    t = tensor_reshape(f->l->g, t, 2, (const uint32_t[]){ r, 1 });
-    return tensor_broadcast(f->l->g, t, 1, n);
+    t = ss_tensor_reshape(f->l->g, t, 2, (const uint32_t[]){ r, 1 });
+    return ss_tensor_broadcast(f->l->g, t, 1, n);
 }
 
 /* 0, 1, .. n - 1 in each of r rows, f32. */
@@ -150,7 +150,7 @@ static struct tensor counting(const struct formula *f, uint32_t r, uint32_t n)
     struct tensor t = { 0 };
 
     if (op_tensor_new(&row, &number) != EMU_OK) {
-        graph_fail(f->l->g, EMU_NO_MEMORY, "%s", f->name);
+        ss_graph_fail(f->l->g, EMU_NO_MEMORY, "%s", f->name);
         return t;
     }
     for (uint32_t k = 0; k < n; k++)
@@ -165,16 +165,16 @@ static struct tensor counting(const struct formula *f, uint32_t r, uint32_t n)
 static struct tensor place(const struct formula *f, struct tensor t, int smallest, int last)
 {
     struct graph *g = f->l->g;
-    uint32_t r = tensor_shape(g, t)[0], n = tensor_shape(g, t)[1];
+    uint32_t r = ss_tensor_shape(g, t)[0], n = ss_tensor_shape(g, t)[1];
     const struct op_shape all = { .type = OP_TYPE_F32, .rank = 2, .dim = { r, n } };
     struct tensor best = row_sum(f, smallest ? ROW_OP_MIN : ROW_OP_MAX, t);
     struct tensor same = fn_two(f, BINARY_EQUAL, t, spread(f, best, n));
 
-    if (tensor_elem(g, same) != ELEM_F32)
-        same = op_cast(g, f->l->seq, same, ELEM_F32, f->name);
+    if (ss_tensor_elem(g, same) != ELEM_F32)
+        same = ss_op_cast(g, f->l->seq, same, ELEM_F32, f->name);
     same = fn_select(f, same, counting(f, r, n),
                      lower_filled(f->l, ELEM_F32, &all, last ? -1 : (double)n));
-    return op_row_reduce(g, f->l->seq, last ? ROW_OP_MAX : ROW_OP_MIN, same, ELEM_F32, f->name);
+    return ss_op_row_reduce(g, f->l->seq, last ? ROW_OP_MAX : ROW_OP_MIN, same, ELEM_F32, f->name);
 }
 
 static enum emu_status lower_place(struct lowering *l, const struct op_node *n)
@@ -185,7 +185,7 @@ static enum emu_status lower_place(struct lowering *l, const struct op_node *n)
     struct tensor t = place(&f, lower_rows(l, lower_view(l, n->in[0]), axis),
                             op_node_is(n, OP_ArgMin), (int)op_int(&c, "select_last_index"));
 
-    lower_set_view(l, n->out[0], op_cast(l->g, l->seq, t, ELEM_I32, n->name));
+    lower_set_view(l, n->out[0], ss_op_cast(l->g, l->seq, t, ELEM_I32, n->name));
     return EMU_OK;
 }
 
@@ -242,12 +242,12 @@ static enum emu_status hardmax(struct lowering *l, const struct op_node *n, stru
                                unsigned axis)
 {
     const struct formula f = { l, n->name };
-    uint32_t r = tensor_shape(l->g, t)[0], length = tensor_shape(l->g, t)[1];
+    uint32_t r = ss_tensor_shape(l->g, t)[0], length = ss_tensor_shape(l->g, t)[1];
     struct tensor at = spread(&f, place(&f, t, 0, 0), length);
 
     t = fn_two(&f, BINARY_EQUAL, counting(&f, r, length), at);
     if (l->real != ELEM_F32)
-        t = op_cast(l->g, l->seq, t, l->real, n->name);
+        t = ss_op_cast(l->g, l->seq, t, l->real, n->name);
     lower_set_view(l, n->out[0], lower_from_rows(l, t, lower_shape(l, n->out[0]), axis));
     return EMU_OK;
 }
@@ -272,14 +272,14 @@ enum emu_status lower_softmax(struct lowering *l, const struct node_group *group
 
     (void)group;
     if (is_scores(l, n)) {
-        lower_set_view(l, n->out[0], op_scores(l->nn, l->at[n->in[0]].field, n->name));
+        lower_set_view(l, n->out[0], ss_op_scores(l->nn, l->at[n->in[0]].field, n->name));
         return EMU_OK;
     }
     t = lower_rows(l, lower_view(l, n->in[0]), axis);
     if (op_node_is(n, OP_Hardmax))
         return hardmax(l, n, t, axis);
-    t = op_row_softmax(l->g, l->seq, t,
-                       op_node_is(n, OP_LogSoftmax) ? ROW_LOG_SOFTMAX : ROW_SOFTMAX, n->name);
+    t = ss_op_row_softmax(l->g, l->seq, t,
+                          op_node_is(n, OP_LogSoftmax) ? ROW_LOG_SOFTMAX : ROW_SOFTMAX, n->name);
     lower_set_view(l, n->out[0], lower_from_rows(l, t, lower_shape(l, n->out[0]), axis));
     return EMU_OK;
 }
@@ -297,7 +297,7 @@ const char *softmax_obstacle(const struct op_graph *g, const struct op_node *n)
 static void statistics(struct lowering *l, const struct op_node *n, struct tensor t, double eps)
 {
     const struct formula f = { l, n->name };
-    uint32_t length = tensor_shape(l->g, t)[1];
+    uint32_t length = ss_tensor_shape(l->g, t)[1];
     struct tensor mean = row_sum(&f, ROW_OP_MEAN, t), v;
 
     lower_set_view(l, n->out[1], mean);
@@ -317,7 +317,7 @@ static enum emu_status layer_norm(struct lowering *l, const struct op_node *n)
     uint32_t rows = (uint32_t)op_shape_span(s, 0, axis);
     uint32_t length = (uint32_t)op_shape_span(s, axis, s->rank);
     struct tensor t =
-        tensor_reshape(l->g, lower_view(l, n->in[0]), 2, (const uint32_t[]){ rows, length });
+        ss_tensor_reshape(l->g, lower_view(l, n->in[0]), 2, (const uint32_t[]){ rows, length });
     float *gamma = NULL, *beta = NULL;
     enum emu_status st = value_floats(l->og, n->in[1], &gamma);
 
@@ -325,12 +325,12 @@ static enum emu_status layer_norm(struct lowering *l, const struct op_node *n)
         st = value_floats(l->og, n->in[2], &beta);
     if (st == EMU_OK)
         lower_set_view(l, n->out[0],
-                       op_row_norm(l->g, l->seq, t, ROW_BY_COLUMN, gamma, beta,
-                                   (float)op_float(&c, "epsilon"), n->name));
+                       ss_op_row_norm(l->g, l->seq, t, ROW_BY_COLUMN, gamma, beta,
+                                      (float)op_float(&c, "epsilon"), n->name));
     if (st == EMU_OK && n->outs > 1 && n->out[1] != OP_NONE)
         statistics(l, n, t, op_float(&c, "epsilon"));
-    emu_free(gamma);
-    emu_free(beta);
+    ss_free(gamma);
+    ss_free(beta);
     return st;
 }
 
@@ -344,7 +344,7 @@ static enum emu_status repeated(struct lowering *l, uint32_t value, uint32_t tim
     *out = emu_alloc((size_t)c * times + 1, sizeof(**out));
     for (uint32_t k = 0; *out && k < times; k++)
         memcpy(*out + (size_t)k * c, once, c * sizeof(*once));
-    emu_free(once);
+    ss_free(once);
     return *out ? EMU_OK : FAIL(NO_MEMORY, "%u channels", c);
 }
 
@@ -353,7 +353,7 @@ static enum emu_status instance_norm(struct lowering *l, const struct op_node *n
 {
     struct op_call c = lower_call(l, n);
     const struct op_shape *s = lower_shape(l, n->in[0]);
-    struct tensor t = tensor_reshape(
+    struct tensor t = ss_tensor_reshape(
         l->g, lower_view(l, n->in[0]), 2,
         (const uint32_t[]){ s->dim[0] * s->dim[1], (uint32_t)op_shape_span(s, 2, s->rank) });
     float *gamma = NULL, *beta = NULL;
@@ -363,10 +363,10 @@ static enum emu_status instance_norm(struct lowering *l, const struct op_node *n
         st = repeated(l, n->in[2], s->dim[0], &beta);
     if (st == EMU_OK)
         lower_set_view(l, n->out[0],
-                       op_row_norm(l->g, l->seq, t, ROW_BY_ROW, gamma, beta,
-                                   (float)op_float(&c, "epsilon"), n->name));
-    emu_free(gamma);
-    emu_free(beta);
+                       ss_op_row_norm(l->g, l->seq, t, ROW_BY_ROW, gamma, beta,
+                                      (float)op_float(&c, "epsilon"), n->name));
+    ss_free(gamma);
+    ss_free(beta);
     return st;
 }
 
@@ -388,7 +388,7 @@ static enum emu_status channel_numbers(struct lowering *l, const struct op_node 
         number[1].f[i] = (double)p[1][i] - (double)p[2][i] * number[0].f[i];
     }
     for (unsigned k = 0; k < 4; k++)
-        emu_free(p[k]);
+        ss_free(p[k]);
     return st;
 }
 
@@ -412,9 +412,10 @@ static enum emu_status norm_field(struct lowering *l, const struct node_group *g
     if (s == EMU_OK)
         lower_set_field(
             l, node_group_result(l->og, group),
-            op_channel_affine(l->nn, l->at[n->in[0]].field, scale, shift, group->act, n->name), 1);
-    emu_free(scale);
-    emu_free(shift);
+            ss_op_channel_affine(l->nn, l->at[n->in[0]].field, scale, shift, group->act, n->name),
+            1);
+    ss_free(scale);
+    ss_free(shift);
     return s;
 }
 
@@ -424,7 +425,7 @@ void lower_scaled(struct lowering *l, const struct node_group *group, struct ten
     const struct formula f = { l, name };
     uint32_t result = node_group_result(l->og, group);
     const struct op_shape *all = lower_shape(l, result);
-    enum elem e = tensor_elem(l->g, t);
+    enum elem e = ss_tensor_elem(l->g, t);
 
     t = fn_two(&f, BINARY_MUL, t,
                lower_broadcast(l, lower_numbers(l, e, &number[0], "scale"), all));
@@ -477,10 +478,10 @@ static enum emu_status variance_norm(struct lowering *l, const struct op_node *n
             }
         }
     }
-    t = op_row_norm(l->g, l->seq, rows_over(l, lower_view(l, n->in[0]), set), ROW_BY_COLUMN, NULL,
-                    NULL, eps, n->name);
-    t = tensor_reshape(l->g, t, s->rank, dim);
-    lower_set_view(l, n->out[0], tensor_transpose(l->g, t, back));
+    t = ss_op_row_norm(l->g, l->seq, rows_over(l, lower_view(l, n->in[0]), set), ROW_BY_COLUMN,
+                       NULL, NULL, eps, n->name);
+    t = ss_tensor_reshape(l->g, t, s->rank, dim);
+    lower_set_view(l, n->out[0], ss_tensor_transpose(l->g, t, back));
     return EMU_OK;
 }
 

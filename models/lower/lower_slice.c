@@ -42,8 +42,8 @@ static enum emu_status run_on_numbers(struct lowering *l, const struct op_node *
         st = op_node_run(l->og, n, in, out);
     for (uint32_t k = 0; own && k < n->ins; k++)
         op_tensor_free(&own[k]);
-    emu_free(in);
-    emu_free(own);
+    ss_free(in);
+    ss_free(own);
     return st;
 }
 
@@ -69,7 +69,7 @@ static enum emu_status find_origin(struct lowering *l, const struct op_node *n, 
         op_tensor_free(&a[k]);
         op_tensor_free(&b[k]);
     }
-    emu_free(a);
+    ss_free(a);
     return s;
 }
 
@@ -84,7 +84,7 @@ static struct tensor spread_fill(struct lowering *l, struct tensor t, const stru
     struct op_tensor numbers;
     enum emu_status st;
 
-    tensor_memory_order(l->g, t, order);
+    ss_tensor_memory_order(l->g, t, order);
     for (unsigned k = 0; k < s->rank; k++) {
         in_order.dim[k] = s->dim[order[k]];
         back[order[k]] = k;
@@ -92,14 +92,14 @@ static struct tensor spread_fill(struct lowering *l, struct tensor t, const stru
     in_order.type = OP_TYPE_F32;
     st = op_tensor_new(&in_order, &numbers);
     if (st != EMU_OK) {
-        graph_fail(l->g, st, "%s", emu_error());
+        ss_graph_fail(l->g, st, "%s", ss_error());
         return t;
     }
     for (uint64_t k = 0; k < op_shape_count(&in_order); k++)
         numbers.f[k] = fill;
-    t = lower_numbers(l, tensor_elem(l->g, t), &numbers, "fill");
+    t = lower_numbers(l, ss_tensor_elem(l->g, t), &numbers, "fill");
     op_tensor_free(&numbers);
-    return tensor_transpose(l->g, t, back);
+    return ss_tensor_transpose(l->g, t, back);
 }
 
 /* The elements around t. If one number were sent to all of them, every run that reads it would take
@@ -110,24 +110,24 @@ static struct tensor fill_of(struct lowering *l, struct tensor t, const struct o
 {
     enum { FEW = 256 };
 
-    return graph_takes_turns(l->g) && op_shape_count(s) > FEW
+    return ss_graph_takes_turns(l->g) && op_shape_count(s) > FEW
                ? spread_fill(l, t, s, fill)
-               : lower_filled(l, tensor_elem(l->g, t), s, fill);
+               : lower_filled(l, ss_tensor_elem(l->g, t), s, fill);
 }
 
 /* Neighbours become one part. */
 struct tensor lower_pick(struct lowering *l, struct tensor t, unsigned dim, const int64_t *index,
                          uint32_t count, double fill)
 {
-    struct op_shape one = { .rank = tensor_rank(l->g, t) };
+    struct op_shape one = { .rank = ss_tensor_rank(l->g, t) };
     struct tensor *part = emu_alloc(count + 1, sizeof(*part));
     uint32_t parts = 0;
 
     if (!part) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%u parts", count);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%u parts", count);
         return t;
     }
-    memcpy(one.dim, tensor_shape(l->g, t), one.rank * sizeof(one.dim[0]));
+    memcpy(one.dim, ss_tensor_shape(l->g, t), one.rank * sizeof(one.dim[0]));
     for (uint32_t k = 0, end; k < count; k = end) {
         int64_t step = k + 1 < count && index[k] >= 0 ? index[k + 1] - index[k] : 0;
 
@@ -140,19 +140,19 @@ struct tensor lower_pick(struct lowering *l, struct tensor t, unsigned dim, cons
             part[parts++] = fill_of(l, t, &one, fill);
         } else if (step == 1) {
             part[parts++] =
-                tensor_slice(l->g, t, dim, (uint32_t)index[k], (uint32_t)index[end - 1] + 1);
+                ss_tensor_slice(l->g, t, dim, (uint32_t)index[k], (uint32_t)index[end - 1] + 1);
         } else {
-            part[parts] = tensor_slice(l->g, t, dim, (uint32_t)index[k], (uint32_t)index[k] + 1);
+            part[parts] = ss_tensor_slice(l->g, t, dim, (uint32_t)index[k], (uint32_t)index[k] + 1);
             if (end > k + 1)
-                part[parts] = tensor_broadcast(l->g, part[parts], dim, end - k);
+                part[parts] = ss_tensor_broadcast(l->g, part[parts], dim, end - k);
             parts++;
         }
     }
     if (parts > 1)
-        t = tensor_concat(l->g, part, parts, dim);
+        t = ss_tensor_concat(l->g, part, parts, dim);
     else
         t = part[0];
-    emu_free(part);
+    ss_free(part);
     return t;
 }
 
@@ -204,7 +204,7 @@ static struct tensor by_dimension(struct lowering *l, struct tensor t, const str
                                   const int64_t *index, double fill)
 {
     for (unsigned d = 0; d < to->rank; d++) {
-        uint32_t size = tensor_shape(l->g, t)[d];
+        uint32_t size = ss_tensor_shape(l->g, t)[d];
         int same = to->dim[d] == size;
 
         for (uint32_t k = 0; k < to->dim[d] && same; k++)
@@ -221,11 +221,11 @@ static struct tensor by_runs(struct lowering *l, struct tensor t, const struct o
                              const struct origin *o, double fill)
 {
     if (o->count > RUNS_MAX) {
-        graph_fail(l->g, EMU_BAD_FILE, "%llu elements that are picked one by one",
-                   (unsigned long long)o->count);
+        ss_graph_fail(l->g, EMU_BAD_FILE, "%llu elements that are picked one by one",
+                      (unsigned long long)o->count);
         return t;
     }
-    t = lower_pick(l, tensor_flatten(l->g, t), 0, o->of, (uint32_t)o->count, fill);
+    t = lower_pick(l, ss_tensor_flatten(l->g, t), 0, o->of, (uint32_t)o->count, fill);
     return lower_reshape(l, t, to);
 }
 
@@ -263,8 +263,8 @@ enum emu_status lower_moved(struct lowering *l, const struct op_node *n, double 
                 : by_runs(l, t, to, &o, fill);
         lower_set_alias(l, n->out[0], n->in[0], t);
     }
-    emu_free(index);
-    emu_free(o.of);
+    ss_free(index);
+    ss_free(o.of);
     return s;
 }
 
@@ -282,7 +282,7 @@ static void split(struct lowering *l, const struct op_node *n)
         uint32_t end = at + (uint32_t)op_split_size(&c, x->dim[axis], n->outs, k);
 
         if (n->out[k] != OP_NONE && end > at)
-            lower_set_alias(l, n->out[k], n->in[0], tensor_slice(l->g, t, axis, at, end));
+            lower_set_alias(l, n->out[k], n->in[0], ss_tensor_slice(l->g, t, axis, at, end));
         at = end;
     }
 }
@@ -307,10 +307,10 @@ static int join_fields(struct lowering *l, const struct op_node *n, unsigned axi
         y.c += k ? f->c : 0;
     }
     if (can) {
-        y.t = tensor_concat(l->g, part, n->ins, 0);
+        y.t = ss_tensor_concat(l->g, part, n->ins, 0);
         lower_set_field(l, n->out[0], y, axis);
     }
-    emu_free(part);
+    ss_free(part);
     return can;
 }
 
@@ -323,15 +323,16 @@ static void concat(struct lowering *l, const struct op_node *n)
     if (!join_fields(l, n, axis)) {
         part = emu_alloc(n->ins, sizeof(*part));
         if (!part) {
-            graph_fail(l->g, EMU_NO_MEMORY, "%s", n->name);
+            ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", n->name);
             return;
         }
         for (uint32_t k = 0; k < n->ins; k++) {
             if (lower_shape(l, n->in[k])->dim[axis])
                 part[parts++] = lower_view(l, n->in[k]);
         }
-        lower_set_view(l, n->out[0], parts > 1 ? tensor_concat(l->g, part, parts, axis) : part[0]);
-        emu_free(part);
+        lower_set_view(l, n->out[0],
+                       parts > 1 ? ss_tensor_concat(l->g, part, parts, axis) : part[0]);
+        ss_free(part);
     }
     for (uint32_t k = 0; k < n->ins; k++)
         lower_pin(l, n->in[k]);

@@ -3,7 +3,7 @@
  *
  * Parameters and states of optimisers are f32, or f16 if lower_options say so, but for squares and
  * running statistics, which are always f32. Weights of convolutions lie in the form in which the
- * codelets want them (conv_weights_home()), with zeros for the channels that there are not; all
+ * codelets want them (ss_conv_weights_home()), with zeros for the channels that there are not; all
  * others of a list of a ParameterUpdate are filled up to whole rows. Each is spread over the tiles
  * that have the fewest elements so far. A list is one variable, and the states of its optimiser and
  * its gradients are others with the same layout, so an update is a few operations without any
@@ -67,7 +67,7 @@ static uint32_t plain_elements(const struct lowering *l, uint32_t state)
 
 uint32_t state_elements(const struct lowering *l, uint32_t state)
 {
-    return l->at[state].has_state ? (uint32_t)tensor_elements(l->g, l->at[state].state_row)
+    return l->at[state].has_state ? (uint32_t)ss_tensor_elements(l->g, l->at[state].state_row)
                                   : plain_elements(l, state);
 }
 
@@ -81,7 +81,7 @@ static struct tensor in_blocks(struct lowering *l, uint32_t state, struct tensor
 {
     struct tensor home = l->at[state].blocks;
 
-    return tensor_reshape(l->g, flat, tensor_rank(l->g, home), tensor_shape(l->g, home));
+    return ss_tensor_reshape(l->g, flat, ss_tensor_rank(l->g, home), ss_tensor_shape(l->g, home));
 }
 
 struct tensor lower_of_blocks(struct lowering *l, uint32_t state, struct tensor blocks)
@@ -90,7 +90,8 @@ struct tensor lower_of_blocks(struct lowering *l, uint32_t state, struct tensor 
     struct activation x;
 
     layer_of(l, state, &layer, &x);
-    return lower_reshape(l, conv_weights_matrix(l->nn, &x, &layer, blocks), lower_shape(l, state));
+    return lower_reshape(l, ss_conv_weights_matrix(l->nn, &x, &layer, blocks),
+                         lower_shape(l, state));
 }
 
 struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
@@ -98,7 +99,7 @@ struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
     uint32_t n = (uint32_t)op_shape_count(lower_shape(l, state));
 
     if (l->conv_of[state] == OP_NONE)
-        return lower_reshape(l, tensor_slice(l->g, flat, 0, 0, n), lower_shape(l, state));
+        return lower_reshape(l, ss_tensor_slice(l->g, flat, 0, 0, n), lower_shape(l, state));
     return lower_of_blocks(l, state, in_blocks(l, state, flat));
 }
 
@@ -107,15 +108,16 @@ struct tensor state_view(struct lowering *l, uint32_t state, struct tensor flat)
 /* Every state's memory is 0 at the start: what fills it up stays so. */
 static void keep_from_zero(struct lowering *l, struct tensor t)
 {
-    void *zeros = emu_alloc(tensor_elements(l->g, t) + 1, elem_bytes(tensor_elem(l->g, t)));
+    void *zeros =
+        emu_alloc(ss_tensor_elements(l->g, t) + 1, ss_elem_bytes(ss_tensor_elem(l->g, t)));
 
     if (!zeros) {
-        graph_fail(l->g, EMU_NO_MEMORY, "states");
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "states");
         return;
     }
-    graph_set_initial(l->g, t, zeros);
-    graph_keep(l->g, t);
-    emu_free(zeros);
+    ss_graph_set_initial(l->g, t, zeros);
+    ss_graph_keep(l->g, t);
+    ss_free(zeros);
 }
 
 static void set_state(struct lowering *l, uint32_t state, struct tensor flat)
@@ -168,7 +170,7 @@ static int by_load(const void *a, const void *b)
 /* Marks the `count` tiles that have least. */
 static enum emu_status mark_least(const struct lowering *l, uint32_t count, uint8_t *mark)
 {
-    uint32_t tiles = graph_compute_tiles(l->g);
+    uint32_t tiles = ss_graph_compute_tiles(l->g);
     struct tile_load *t = emu_alloc(tiles + 1, sizeof(*t));
 
     if (!t)
@@ -178,7 +180,7 @@ static enum emu_status mark_least(const struct lowering *l, uint32_t count, uint
     qsort(t, tiles, sizeof(*t), by_load);
     for (uint32_t k = 0; k < count; k++)
         mark[t[k].tile] = 1;
-    emu_free(t);
+    ss_free(t);
     return EMU_OK;
 }
 
@@ -187,24 +189,25 @@ static enum emu_status mark_least(const struct lowering *l, uint32_t count, uint
  * will lie in the same places, are counted, too. */
 static void deal_out(struct lowering *l, struct tensor t, uint32_t whole, uint32_t equals)
 {
-    uint32_t tiles = graph_compute_tiles(l->g), n = (uint32_t)tensor_elements(l->g, t), at = 0;
+    uint32_t tiles = ss_graph_compute_tiles(l->g), n = (uint32_t)ss_tensor_elements(l->g, t),
+             at = 0;
     uint32_t pieces = (n + whole - 1) / whole;
     uint8_t *more = emu_alloc(tiles + 1, 1);
     enum emu_status s = more ? mark_least(l, pieces % tiles, more) : FAIL(NO_MEMORY, "weights");
 
     if (s != EMU_OK)
-        graph_fail(l->g, s, "%s", emu_error());
+        ss_graph_fail(l->g, s, "%s", ss_error());
     for (uint32_t k = 0; s == EMU_OK && k < tiles && at < n; k++) {
         uint32_t size = (pieces / tiles + more[k]) * whole;
 
         size = size < n - at ? size : n - at;
         if (!size)
             continue;
-        graph_map(l->g, tensor_slice(l->g, t, 0, at, at + size), k);
+        ss_graph_map(l->g, ss_tensor_slice(l->g, t, 0, at, at + size), k);
         l->load[k] += (uint64_t)size * equals;
         at += size;
     }
-    emu_free(more);
+    ss_free(more);
 }
 
 /* The weights of a convolution lie in the form that it wants. */
@@ -224,13 +227,13 @@ static void find_home_of_weights(struct lowering *l, uint32_t state, enum elem e
         return;
     }
     layer_of(l, state, &layer, &x);
-    home = conv_weights_home(l->nn, &x, &layer, e, name);
-    n = (uint32_t)tensor_elements(l->g, home.blocks);
+    home = ss_conv_weights_home(l->nn, &x, &layer, e, name);
+    n = (uint32_t)ss_tensor_elements(l->g, home.blocks);
     if (n % STATE_ROW) { /* groups that are joined */
         l->conv_of[state] = OP_NONE;
         return;
     }
-    t = graph_variable(l->g, e, 1, &n, name);
+    t = ss_graph_variable(l->g, e, 1, &n, name);
     deal_out(l, t, home.whole, equal_states(l, state));
     l->at[state].blocks = home.blocks;
     set_home(l, state, t);
@@ -247,7 +250,7 @@ static void find_other_home(struct lowering *l, uint32_t state, enum elem e)
         set_home(l, state, *like);
         return;
     }
-    t = graph_variable(l->g, e, 1, &n, l->og->value[state].name);
+    t = ss_graph_variable(l->g, e, 1, &n, l->og->value[state].name);
     deal_out(l, t, LEAST, equal_states(l, state));
     set_home(l, state, t);
 }
@@ -258,13 +261,13 @@ static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t 
     struct tensor *part = emu_alloc(count + 1, sizeof(*part)), t = { 0 };
 
     if (!part) {
-        graph_fail(l->g, EMU_NO_MEMORY, "states");
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "states");
         return t;
     }
     for (uint32_t k = 0; k < count; k++)
         part[k] = homes ? l->at[state[k]].home : l->at[state[k]].state_row;
-    t = tensor_concat(l->g, part, count, 0);
-    emu_free(part);
+    t = ss_tensor_concat(l->g, part, count, 0);
+    ss_free(part);
     return t;
 }
 
@@ -272,10 +275,10 @@ static struct tensor joined(struct lowering *l, const uint32_t *state, uint32_t 
 static struct tensor zeros_like(struct lowering *l, struct tensor list, enum elem e,
                                 const char *name)
 {
-    uint32_t n = (uint32_t)tensor_elements(l->g, list);
-    struct tensor t = graph_variable(l->g, e, 1, &n, name);
+    uint32_t n = (uint32_t)ss_tensor_elements(l->g, list);
+    struct tensor t = ss_graph_variable(l->g, e, 1, &n, name);
 
-    graph_map_like(l->g, t, list);
+    ss_graph_map_like(l->g, t, list);
     keep_from_zero(l, t);
     return t;
 }
@@ -288,9 +291,9 @@ static void place_at_homes(struct lowering *l, const uint32_t *state, uint32_t c
     uint32_t at = 0;
 
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t n = (uint32_t)tensor_elements(l->g, l->at[state[k]].home);
+        uint32_t n = (uint32_t)ss_tensor_elements(l->g, l->at[state[k]].home);
 
-        set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
+        set_state(l, state[k], ss_tensor_slice(l->g, t, 0, at, at + n));
         at += n;
     }
 }
@@ -301,12 +304,12 @@ static void round_list(struct lowering *l, const uint32_t *state, uint32_t count
     struct tensor t = joined(l, state, count, 0);
     uint32_t at = 0;
 
-    if (tensor_elem(l->g, t) != l->real)
-        t = op_cast(l->g, l->seq, t, l->real, "rounded");
+    if (ss_tensor_elem(l->g, t) != l->real)
+        t = ss_op_cast(l->g, l->seq, t, l->real, "rounded");
     for (uint32_t k = 0; k < count; k++) {
         struct placed *p = &l->at[state[k]];
         uint32_t n = state_elements(l, state[k]);
-        struct tensor one = tensor_slice(l->g, t, 0, at, at + n);
+        struct tensor one = ss_tensor_slice(l->g, t, 0, at, at + n);
 
         if (l->conv_of[state[k]] != OP_NONE) {
             p->blocks = in_blocks(l, state[k], one);
@@ -343,7 +346,7 @@ static void place_slot(struct lowering *l, const uint32_t *parameter, const uint
 
         l->conv_of[state[k]] = l->conv_of[parameter[k]];
         l->at[state[k]].blocks = l->at[parameter[k]].blocks;
-        set_state(l, state[k], tensor_slice(l->g, t, 0, at, at + n));
+        set_state(l, state[k], ss_tensor_slice(l->g, t, 0, at, at + n));
         at += n;
     }
 }
@@ -354,15 +357,15 @@ static void place_gradients(struct lowering *l, const uint32_t *parameter, const
                             uint32_t count, enum elem e)
 {
     struct tensor like = joined(l, parameter, count, 0), t;
-    uint32_t all = (uint32_t)tensor_elements(l->g, like), at = 0;
+    uint32_t all = (uint32_t)ss_tensor_elements(l->g, like), at = 0;
 
-    t = graph_variable(l->g, e, 1, &all, "gradients");
-    graph_map_like(l->g, t, like);
+    t = ss_graph_variable(l->g, e, 1, &all, "gradients");
+    ss_graph_map_like(l->g, t, like);
     keep_from_zero(l, t);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t n = state_elements(l, parameter[k]);
 
-        l->at[parameter[k]].gradient = tensor_slice(l->g, t, 0, at, at + n);
+        l->at[parameter[k]].gradient = ss_tensor_slice(l->g, t, 0, at, at + n);
         if (l->gradient_of[gradient[k]] == OP_NONE)
             l->gradient_of[gradient[k]] = parameter[k];
         at += n;
@@ -377,13 +380,13 @@ static void place_update(struct lowering *l, const struct op_node *n)
     const uint32_t *parameter = n->in + UPDATE_LISTS;
     enum elem e = l->options->states == STATES_F32 ? ELEM_F32 : ELEM_F16;
 
-    graph_push(l->g, n->name);
+    ss_graph_push(l->g, n->name);
     place_list(l, parameter, u.n, e, "parameters");
     place_gradients(l, parameter, parameter + u.n, u.n, e);
     for (unsigned k = 0; k < u.slots; k++)
         place_slot(l, parameter, parameter + (2 + k) * u.n, u.n, m->wide[k] ? ELEM_F32 : e,
                    m->slot[k]);
-    graph_pop(l->g);
+    ss_graph_pop(l->g);
 }
 
 /* Finds the convolutions whose weights are states. */
@@ -470,7 +473,7 @@ enum elem lower_input_elem(const struct lowering *l, uint32_t value)
 static int is_in_blocks(const struct lowering *l, uint32_t parameter, const struct placed *p)
 {
     return l->conv_of[parameter] != OP_NONE && p->has_blocks &&
-           tensor_elements(l->g, p->blocks) == state_elements(l, parameter);
+           ss_tensor_elements(l->g, p->blocks) == state_elements(l, parameter);
 }
 
 /* A gradient on its way: numbers as the parameter has them, and where that lies; both flat. */
@@ -486,13 +489,13 @@ static struct way_home way_home(struct lowering *l, uint32_t parameter, const st
     int blocks = is_in_blocks(l, parameter, p);
     struct tensor from = blocks ? p->blocks : p->view;
 
-    graph_push(l->g, l->og->value[parameter].name);
-    if (tensor_elem(l->g, from) != tensor_elem(l->g, to))
-        from = op_cast(l->g, l->seq, from, tensor_elem(l->g, to), "rounded");
-    graph_pop(l->g);
+    ss_graph_push(l->g, l->og->value[parameter].name);
+    if (ss_tensor_elem(l->g, from) != ss_tensor_elem(l->g, to))
+        from = ss_op_cast(l->g, l->seq, from, ss_tensor_elem(l->g, to), "rounded");
+    ss_graph_pop(l->g);
     if (!blocks)
         to = state_view(l, parameter, to);
-    return (struct way_home){ tensor_flatten(l->g, from), tensor_flatten(l->g, to) };
+    return (struct way_home){ ss_tensor_flatten(l->g, from), ss_tensor_flatten(l->g, to) };
 }
 
 static void bring_home(struct lowering *l, uint32_t parameter, const struct placed *p,
@@ -500,21 +503,21 @@ static void bring_home(struct lowering *l, uint32_t parameter, const struct plac
 {
     struct way_home way = way_home(l, parameter, p, to);
 
-    graph_push(l->g, l->og->value[parameter].name);
-    program_add(l->g, l->seq, program_copy(l->g, way.from, way.to));
-    graph_pop(l->g);
+    ss_graph_push(l->g, l->og->value[parameter].name);
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, way.from, way.to));
+    ss_graph_pop(l->g);
 }
 
 /* New memory for the gradient of a parameter, where that lies. */
 static struct tensor memory_at_home(struct lowering *l, uint32_t parameter, const struct placed *p)
 {
     struct tensor like = l->at[parameter].gradient, t;
-    uint32_t n = (uint32_t)tensor_elements(l->g, like);
+    uint32_t n = (uint32_t)ss_tensor_elements(l->g, like);
 
-    t = graph_variable(l->g, tensor_elem(l->g, like), 1, &n, "gradient");
-    graph_map_like(l->g, t, like);
+    t = ss_graph_variable(l->g, ss_tensor_elem(l->g, like), 1, &n, "gradient");
+    ss_graph_map_like(l->g, t, like);
     if (state_is_filled_up(l, parameter) && !is_in_blocks(l, parameter, p))
-        op_fill(l->g, l->seq, t, 0, "gradient");
+        ss_op_fill(l->g, l->seq, t, 0, "gradient");
     return t;
 }
 
@@ -534,14 +537,14 @@ static void take_gradient(struct lowering *l, uint32_t parameter, const struct p
 
     if (!lower_has_batches(l)) {
         if (p->has_gradient)
-            program_add(l->g, l->seq, program_copy(l->g, p->gradient, to));
+            ss_program_add(l->g, l->seq, ss_program_copy(l->g, p->gradient, to));
         else
             bring_home(l, parameter, p, to);
     } else {
         t = p->has_gradient ? p->gradient : new_at_home(l, parameter, p);
-        graph_push(l->g, "accumulate");
-        op_axpy(l->g, l->seq, 1, t, to, "add");
-        graph_pop(l->g);
+        ss_graph_push(l->g, "accumulate");
+        ss_op_axpy(l->g, l->seq, 1, t, to, "add");
+        ss_graph_pop(l->g);
     }
     l->at[parameter].has_gradient = 1;
 }
@@ -554,8 +557,8 @@ void lower_gradients_in_function(struct lowering *l, const uint32_t *value, cons
     unsigned n = 0;
 
     if (!from || !to)
-        graph_fail(l->g, EMU_NO_MEMORY, "gradients of a function");
-    graph_push(l->g, "weights");
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "gradients of a function");
+    ss_graph_push(l->g, "weights");
     for (uint32_t k = 0; from && to && k < values; k++) {
         uint32_t parameter = l->gradient_of[value[k]];
         struct way_home way;
@@ -569,12 +572,12 @@ void lower_gradients_in_function(struct lowering *l, const uint32_t *value, cons
         to[n++] = way.to;
     }
     if (n)
-        program_add(
-            l->g, l->seq,
-            program_copy(l->g, tensor_concat(l->g, from, n, 0), tensor_concat(l->g, to, n, 0)));
-    graph_pop(l->g);
-    emu_free(from);
-    emu_free(to);
+        ss_program_add(l->g, l->seq,
+                       ss_program_copy(l->g, ss_tensor_concat(l->g, from, n, 0),
+                                       ss_tensor_concat(l->g, to, n, 0)));
+    ss_graph_pop(l->g);
+    ss_free(from);
+    ss_free(to);
 }
 
 int lower_gradient_is_home(const struct lowering *l, uint32_t value, const struct placed *made)
@@ -590,17 +593,17 @@ void lower_gradient_is_made(struct lowering *l, uint32_t value, const struct pla
     if (parameter == OP_NONE || l->at != l->outer)
         return;
     if (node != OP_NONE)
-        graph_push(l->g, l->og->node[node].name);
-    graph_push(l->g, "weights");
+        ss_graph_push(l->g, l->og->node[node].name);
+    ss_graph_push(l->g, "weights");
     if (made && made->has_gradient) {
         take_gradient(l, parameter, made);
     } else {
         lower_view(l, value);
         take_gradient(l, parameter, &l->at[value]);
     }
-    graph_pop(l->g);
+    ss_graph_pop(l->g);
     if (node != OP_NONE)
-        graph_pop(l->g);
+        ss_graph_pop(l->g);
 }
 
 void lower_other_gradients(struct lowering *l, const struct op_node *n)
@@ -623,13 +626,13 @@ static struct tensor all_gradients(struct lowering *l, const struct op_node *n)
     struct tensor *part = emu_alloc(u.n + 1, sizeof(*part)), t = { 0 };
 
     if (!part) {
-        graph_fail(l->g, EMU_NO_MEMORY, "gradients");
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "gradients");
         return t;
     }
     for (uint32_t k = 0; k < u.n; k++)
         part[k] = l->at[n->in[UPDATE_LISTS + k]].gradient;
-    t = tensor_concat(l->g, part, u.n, 0);
-    emu_free(part);
+    t = ss_tensor_concat(l->g, part, u.n, 0);
+    ss_free(part);
     return t;
 }
 
@@ -637,7 +640,7 @@ void lower_clear_gradients(struct lowering *l)
 {
     for (uint32_t i = 0; i < l->og->nodes; i++) {
         if (update_results(l, &l->og->node[i]))
-            op_fill(l->g, l->seq, all_gradients(l, &l->og->node[i]), 0, "clear");
+            ss_op_fill(l->g, l->seq, all_gradients(l, &l->og->node[i]), 0, "clear");
     }
 }
 
@@ -653,7 +656,7 @@ void lower_list_gradients(struct lowering *l)
             (struct lowered_value){ .value = v,
                                     .name = l->og->value[v].name,
                                     .view = state_view(l, v, at),
-                                    .elem = tensor_elem(l->g, at) };
+                                    .elem = ss_tensor_elem(l->g, at) };
     }
 }
 
@@ -672,9 +675,9 @@ static int sum_of_gradients(struct lowering *l, struct tensor *sum)
 
         if (!results || n->outs == results)
             continue;
-        t = tensor_reshape(l->g, lower_view(l, n->out[results]), 1, (const uint32_t[]){ 1 });
-        t = op_binary_scalar(l->g, l->seq, BINARY_MUL, t, 0, "finite"); /* 0 or no number */
-        *sum = found ? op_binary(l->g, l->seq, BINARY_ADD, *sum, t, "finite") : t;
+        t = ss_tensor_reshape(l->g, lower_view(l, n->out[results]), 1, (const uint32_t[]){ 1 });
+        t = ss_op_binary_scalar(l->g, l->seq, BINARY_MUL, t, 0, "finite"); /* 0 or no number */
+        *sum = found ? ss_op_binary(l->g, l->seq, BINARY_ADD, *sum, t, "finite") : t;
         found = 1;
     }
     return found;
@@ -686,11 +689,12 @@ static struct program guarded(struct lowering *l, int has_sum, struct tensor sum
 {
     if (!has_sum)
         return p;
-    graph_set_nan_on_overflow(l->g);
-    sum = op_scalar_binary(l->g, l->seq, BINARY_SUB, 1,
-                           op_binary(l->g, l->seq, BINARY_EQUAL, sum, sum, "finite"), "finite");
-    sum = op_cast(l->g, l->seq, sum, ELEM_I32, "finite");
-    return program_if_rare(l->g, tensor_index(l->g, sum, 0), program_sequence(l->g), p);
+    ss_graph_set_nan_on_overflow(l->g);
+    sum =
+        ss_op_scalar_binary(l->g, l->seq, BINARY_SUB, 1,
+                            ss_op_binary(l->g, l->seq, BINARY_EQUAL, sum, sum, "finite"), "finite");
+    sum = ss_op_cast(l->g, l->seq, sum, ELEM_I32, "finite");
+    return ss_program_if_rare(l->g, ss_tensor_index(l->g, sum, 0), ss_program_sequence(l->g), p);
 }
 
 /* Whether a state gets another value than the one that an update has written in place. */
@@ -708,7 +712,7 @@ void lower_copy_updates(struct lowering *l, struct program seq)
     uint32_t n = 0;
 
     if (!old) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%u states", l->og->updates);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%u states", l->og->updates);
         return;
     }
     new = old + l->og->updates;
@@ -719,16 +723,16 @@ void lower_copy_updates(struct lowering *l, struct program seq)
         if (!is_copied(l, u))
             continue;
         t = lower_view(l, u->value);
-        if (tensor_elem(l->g, t) != ELEM_F32)
-            t = op_cast(l->g, l->seq, t, ELEM_F32, "new");
-        new[n] = tensor_flatten(l->g, t);
-        old[n++] = tensor_flatten(l->g, l->at[u->state].state);
+        if (ss_tensor_elem(l->g, t) != ELEM_F32)
+            t = ss_op_cast(l->g, l->seq, t, ELEM_F32, "new");
+        new[n] = ss_tensor_flatten(l->g, t);
+        old[n++] = ss_tensor_flatten(l->g, l->at[u->state].state);
     }
     if (n)
-        program_add(
-            l->g, seq,
-            program_copy(l->g, tensor_concat(l->g, new, n, 0), tensor_concat(l->g, old, n, 0)));
-    emu_free(old);
+        ss_program_add(l->g, seq,
+                       ss_program_copy(l->g, ss_tensor_concat(l->g, new, n, 0),
+                                       ss_tensor_concat(l->g, old, n, 0)));
+    ss_free(old);
 }
 
 void lower_update_states(struct lowering *l)
@@ -740,13 +744,13 @@ void lower_update_states(struct lowering *l)
 
     if (!og->updates)
         return;
-    changes = program_sequence(l->g);
+    changes = ss_program_sequence(l->g);
     has_sum = sum_of_gradients(l, &sum);
     if (lower_has_batches(l))
         lower_keep_statistics(l, changes);
     else
         lower_copy_updates(l, changes);
-    program_add(l->g, outer, guarded(l, has_sum, sum, changes));
+    ss_program_add(l->g, outer, guarded(l, has_sum, sum, changes));
     l->seq = changes;
     for (uint32_t i = 0; i < og->nodes; i++) {
         if (update_results(l, &og->node[i]))

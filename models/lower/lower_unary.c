@@ -9,15 +9,15 @@
 
 static struct tensor filled_like(const struct formula *f, struct tensor x, double number)
 {
-    struct op_shape s = { .rank = tensor_rank(f->l->g, x) };
+    struct op_shape s = { .rank = ss_tensor_rank(f->l->g, x) };
 
-    memcpy(s.dim, tensor_shape(f->l->g, x), s.rank * sizeof(s.dim[0]));
-    return lower_filled(f->l, tensor_elem(f->l->g, x), &s, number);
+    memcpy(s.dim, ss_tensor_shape(f->l->g, x), s.rank * sizeof(s.dim[0]));
+    return lower_filled(f->l, ss_tensor_elem(f->l->g, x), &s, number);
 }
 
 static struct tensor narrow(const struct formula *f, struct tensor t, enum elem e)
 {
-    return e == ELEM_F32 ? t : op_cast(f->l->g, f->l->seq, t, e, f->name);
+    return e == ELEM_F32 ? t : ss_op_cast(f->l->g, f->l->seq, t, e, f->name);
 }
 
 static struct tensor binary(const struct formula *f, const struct formula_step *s, struct tensor a,
@@ -44,7 +44,7 @@ static struct tensor step(const struct formula *f, const struct formula_step *s,
     case FORMULA_BINARY:
         return binary(f, s, a, b);
     case FORMULA_SLOPE:
-        return op_slope(g, f->l->seq, (enum slope_op)s->op, a, b, f->name);
+        return ss_op_slope(g, f->l->seq, (enum slope_op)s->op, a, b, f->name);
     case FORMULA_WHERE:
         return fn_select(f, a, b, c);
     case FORMULA_FILL:
@@ -52,16 +52,16 @@ static struct tensor step(const struct formula *f, const struct formula_step *s,
     case FORMULA_WIDE:
         return fn_wide(f, a);
     case FORMULA_NARROW:
-        return narrow(f, a, tensor_elem(g, v[FORMULA_X]));
+        return narrow(f, a, ss_tensor_elem(g, v[FORMULA_X]));
     case FORMULA_IS_NAN:
         return fn_from(f, BINARY_SUB, 1, fn_two(f, BINARY_EQUAL, a, a));
     case FORMULA_CLAMP:
-        return op_clamp(g, f->l->seq, a, p, q, f->name);
+        return ss_op_clamp(g, f->l->seq, a, p, q, f->name);
     case FORMULA_HARD_SIGMOID:
-        return op_hard_sigmoid(g, f->l->seq, a, p, q, f->name);
+        return ss_op_hard_sigmoid(g, f->l->seq, a, p, q, f->name);
     default:
         EMU_ASSERT(s->kind == FORMULA_LEAKY_RELU);
-        return op_leaky_relu(g, f->l->seq, a, p, f->name);
+        return ss_op_leaky_relu(g, f->l->seq, a, p, f->name);
     }
 }
 
@@ -133,7 +133,7 @@ static int on_fields(struct lowering *l, const struct op_node *n, struct tensor 
     if (!l->at[n->in[1]].has_field || !lower_has_field(l, n->in[0], l->at[n->in[1]].axis) ||
         x->c != dy->c || (uint64_t)x->n * x->h * x->w != (uint64_t)dy->n * dy->h * dy->w)
         return 0;
-    *v = tensor_reshape(l->g, x->t, 5, tensor_shape(l->g, dy->t));
+    *v = ss_tensor_reshape(l->g, x->t, 5, ss_tensor_shape(l->g, dy->t));
     return 1;
 }
 

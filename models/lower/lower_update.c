@@ -52,13 +52,13 @@ static struct tensor joined(const struct update *u, unsigned list, int gradients
     struct tensor *part = emu_alloc(u->lists.n + 1, sizeof(*part)), t = { 0 };
 
     if (!part) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", u->n->name);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", u->n->name);
         return t;
     }
     for (uint32_t k = 0; k < u->lists.n; k++)
         part[k] = gradients ? l->at[value[k]].gradient : l->at[value[k]].state_row;
-    t = tensor_concat(l->g, part, u->lists.n, 0);
-    emu_free(part);
+    t = ss_tensor_concat(l->g, part, u->lists.n, 0);
+    ss_free(part);
     return t;
 }
 
@@ -89,7 +89,7 @@ static enum emu_status update_begin(struct lowering *l, const struct op_node *n,
     u->g = joined(u, 0, 1);
     for (unsigned k = 0; k < u->lists.slots; k++)
         u->state[k] = joined(u, 2 + k, 0);
-    return graph_status(l->g);
+    return ss_graph_status(l->g);
 }
 
 /* ---- numbers of all tiles ---- */
@@ -98,7 +98,7 @@ static struct tensor number_of(const struct update *u, unsigned input)
 {
     struct graph *g = u->f.l->g;
 
-    return tensor_reshape(g, lower_view(u->f.l, u->n->in[input]), 1, (const uint32_t[]){ 1 });
+    return ss_tensor_reshape(g, lower_view(u->f.l, u->n->in[input]), 1, (const uint32_t[]){ 1 });
 }
 
 /* 1 / (1 - a^step) */
@@ -113,13 +113,13 @@ static struct tensor correction(const struct update *u, double a)
 static struct tensor norms(const struct update *u, struct tensor list)
 {
     return fn(&u->f, UNARY_SQRT,
-              op_piece_totals(u->f.l->g, u->f.l->seq, REDUCE_SUMSQ, list, u->piece, u->lists.n,
-                              u->lists.n, u->f.name));
+              ss_op_piece_totals(u->f.l->g, u->f.l->seq, REDUCE_SUMSQ, list, u->piece, u->lists.n,
+                                 u->lists.n, u->f.name));
 }
 
 static struct tensor again(const struct update *u, struct tensor number, uint32_t n)
 {
-    return tensor_broadcast(u->f.l->g, number, 0, n);
+    return ss_tensor_broadcast(u->f.l->g, number, 0, n);
 }
 
 /* The rate of each parameter by LARS, [n]. */
@@ -156,7 +156,7 @@ static void send_numbers(struct update *u, const char *method)
     }
     if (!strcmp(method, "lars"))
         part[n++] = rates(u);
-    u->numbers = op_piece_numbers(g, u->f.l->seq, tensor_concat(g, part, n, 0), u->f.name);
+    u->numbers = ss_op_piece_numbers(g, u->f.l->seq, ss_tensor_concat(g, part, n, 0), u->f.name);
 }
 
 /* ---- a part ---- */
@@ -168,13 +168,13 @@ static struct tensor take(const struct update_part *p, struct tensor list)
     struct tensor *part = emu_alloc(p->runs + 1, sizeof(*part)), t = list;
 
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "%s", p->u->f.name);
+        ss_graph_fail(g, EMU_NO_MEMORY, "%s", p->u->f.name);
         return t;
     }
     for (uint32_t k = 0; k < p->runs; k++)
-        part[k] = tensor_slice(g, list, 0, p->from[k].begin, p->from[k].end);
-    t = tensor_concat(g, part, p->runs, 0);
-    emu_free(part);
+        part[k] = ss_tensor_slice(g, list, 0, p->from[k].begin, p->from[k].end);
+    t = ss_tensor_concat(g, part, p->runs, 0);
+    ss_free(part);
     return t;
 }
 
@@ -182,9 +182,9 @@ static struct tensor take(const struct update_part *p, struct tensor list)
 static struct tensor times(const struct update_part *p, struct tensor t, uint32_t number)
 {
     struct graph *g = p->u->f.l->g;
-    const struct list_piece all = { 0, (uint32_t)tensor_elements(g, t), number };
+    const struct list_piece all = { 0, (uint32_t)ss_tensor_elements(g, t), number };
 
-    return op_piece_mul(g, p->u->f.l->seq, t, &all, 1, p->u->numbers, p->u->f.name);
+    return ss_op_piece_mul(g, p->u->f.l->seq, t, &all, 1, p->u->numbers, p->u->f.name);
 }
 
 /* a x + b y */
@@ -233,8 +233,8 @@ static void rmsprop(struct update_part *p)
 static void lars(struct update_part *p)
 {
     const struct update *u = p->u;
-    struct tensor h = op_piece_mul(u->f.l->g, u->f.l->seq, decayed(p), p->piece, p->pieces,
-                                   u->numbers, u->f.name);
+    struct tensor h = ss_op_piece_mul(u->f.l->g, u->f.l->seq, decayed(p), p->piece, p->pieces,
+                                      u->numbers, u->f.name);
 
     p->state_to[0] = mix(p, u->alpha, p->state[0], 1, h);
     p->to = fn_two(&u->f, BINARY_SUB, p->w, p->state_to[0]);
@@ -269,12 +269,12 @@ static void store(const struct update_part *p, struct tensor list, struct tensor
     struct lowering *l = p->u->f.l;
     const char *name = p->u->f.name;
 
-    if (tensor_elem(l->g, list) == ELEM_F16 && l->options->states == STATES_F16_NEAREST)
-        t = op_cast(l->g, l->seq, t, ELEM_F16, name);
-    else if (tensor_elem(l->g, list) == ELEM_F16)
-        t = op_round_random(l->g, l->seq, t, lower_seed(l, p->u->n->in[UPDATE_SEED]), l->draws++,
-                            name);
-    program_add(l->g, l->seq, program_copy(l->g, t, take(p, list)));
+    if (ss_tensor_elem(l->g, list) == ELEM_F16 && l->options->states == STATES_F16_NEAREST)
+        t = ss_op_cast(l->g, l->seq, t, ELEM_F16, name);
+    else if (ss_tensor_elem(l->g, list) == ELEM_F16)
+        t = ss_op_round_random(l->g, l->seq, t, lower_seed(l, p->u->n->in[UPDATE_SEED]), l->draws++,
+                               name);
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, t, take(p, list)));
 }
 
 static void update_one_part(struct update_part *p)
@@ -323,21 +323,21 @@ static enum emu_status find_pieces(struct update_part *p)
 
 static enum emu_status update_in_parts(struct update *u)
 {
-    uint32_t parts = op_list_parts(u->f.l->g, u->w, PART);
+    uint32_t parts = ss_op_list_parts(u->f.l->g, u->w, PART);
 
     for (uint32_t i = 0; i < parts; i++) {
         struct update_part p = { .u = u };
-        enum emu_status s = op_list_part(u->f.l->g, u->w, STATE_ROW, i, parts, &p.from, &p.runs);
+        enum emu_status s = ss_op_list_part(u->f.l->g, u->w, STATE_ROW, i, parts, &p.from, &p.runs);
 
         if (s == EMU_OK)
             s = find_pieces(&p);
         if (s == EMU_OK && p.runs)
             update_one_part(&p);
-        emu_free(p.from);
-        emu_free(p.piece);
+        ss_free(p.from);
+        ss_free(p.piece);
         TRY(s);
     }
-    return graph_status(u->f.l->g);
+    return ss_graph_status(u->f.l->g);
 }
 
 void lower_apply_update(struct lowering *l, const struct op_node *n)
@@ -346,16 +346,16 @@ void lower_apply_update(struct lowering *l, const struct op_node *n)
     struct update u;
     enum emu_status s;
 
-    graph_push(l->g, n->name);
+    ss_graph_push(l->g, n->name);
     s = update_begin(l, n, &u);
     if (s == EMU_OK) {
         send_numbers(&u, op_string(&c, "method"));
         s = update_in_parts(&u);
     }
     if (s != EMU_OK)
-        graph_fail(l->g, s, "%s", emu_error());
-    emu_free(u.piece);
-    graph_pop(l->g);
+        ss_graph_fail(l->g, s, "%s", ss_error());
+    ss_free(u.piece);
+    ss_graph_pop(l->g);
 }
 
 /* ---- the node ---- */
@@ -390,11 +390,11 @@ enum emu_status lower_update(struct lowering *l, const struct node_group *group,
     l->seq = l->after;
     if (n->outs > lists.n * (1 + lists.slots)) {
         TRY(update_begin(l, n, &u));
-        sum = tensor_reshape(l->g, op_total(l->g, l->seq, REDUCE_SUM, u.g, n->name), 1,
-                             (const uint32_t[]){ 1 });
+        sum = ss_tensor_reshape(l->g, ss_op_total(l->g, l->seq, REDUCE_SUM, u.g, n->name), 1,
+                                (const uint32_t[]){ 1 });
         sum = fn_two(&u.f, BINARY_MUL, sum, number_of(&u, UPDATE_SCALE));
-        lower_set_view(l, n->out[n->outs - 1], tensor_reshape(l->g, sum, 0, NULL));
-        emu_free(u.piece);
+        lower_set_view(l, n->out[n->outs - 1], ss_tensor_reshape(l->g, sum, 0, NULL));
+        ss_free(u.piece);
     }
     l->seq = before;
     return EMU_OK;

@@ -27,13 +27,13 @@ enum emu_status lower_alias(struct lowering *l, const struct node_group *group,
 static struct tensor transposed(struct lowering *l, const struct op_node *n, struct tensor t)
 {
     struct op_call c = lower_call(l, n);
-    unsigned rank = tensor_rank(l->g, t), order[OP_RANK_MAX];
+    unsigned rank = ss_tensor_rank(l->g, t), order[OP_RANK_MAX];
     const int64_t *perm;
     uint32_t count = op_ints(&c, "perm", &perm);
 
     for (unsigned k = 0; k < rank; k++)
         order[k] = count ? (unsigned)perm[k] : rank - 1 - k;
-    return rank > 1 ? tensor_transpose(l->g, t, order) : t;
+    return rank > 1 ? ss_tensor_transpose(l->g, t, order) : t;
 }
 
 /* Every dimension r times after itself. */
@@ -42,18 +42,18 @@ static struct tensor tiled(struct lowering *l, const struct op_node *n, struct t
     const struct op_shape *to = lower_shape(l, n->out[0]);
 
     for (unsigned k = 0; k < to->rank; k++) {
-        uint32_t size = tensor_shape(l->g, t)[k], times = size ? to->dim[k] / size : 0;
+        uint32_t size = ss_tensor_shape(l->g, t)[k], times = size ? to->dim[k] / size : 0;
         struct tensor *part = emu_alloc(times + 1, sizeof(*part));
 
         if (!part) {
-            graph_fail(l->g, EMU_NO_MEMORY, "%s", n->name);
+            ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", n->name);
             return t;
         }
         for (uint32_t i = 0; i < times; i++)
             part[i] = t;
         if (times > 1)
-            t = tensor_concat(l->g, part, times, k);
-        emu_free(part);
+            t = ss_tensor_concat(l->g, part, times, k);
+        ss_free(part);
     }
     return t;
 }
@@ -62,25 +62,25 @@ static struct tensor tiled(struct lowering *l, const struct op_node *n, struct t
 static struct tensor blocks_to_space(struct lowering *l, const struct op_node *n, struct tensor t)
 {
     struct op_call c = lower_call(l, n);
-    const uint32_t *s = tensor_shape(l->g, t);
+    const uint32_t *s = ss_tensor_shape(l->g, t);
     uint32_t b = (uint32_t)op_int(&c, "blocksize"), depth = s[1] / b / b;
     int columns_first = op_is(&c, "mode", "DCR");
     const uint32_t dcr[] = { s[0], b, b, depth, s[2], s[3] };
     const uint32_t crd[] = { s[0], depth, b, b, s[2], s[3] };
     static const unsigned from_dcr[] = { 0, 3, 4, 1, 5, 2 }, from_crd[] = { 0, 1, 4, 2, 5, 3 };
 
-    t = tensor_reshape(l->g, t, 6, columns_first ? dcr : crd);
-    return tensor_transpose(l->g, t, columns_first ? from_dcr : from_crd);
+    t = ss_tensor_reshape(l->g, t, 6, columns_first ? dcr : crd);
+    return ss_tensor_transpose(l->g, t, columns_first ? from_dcr : from_crd);
 }
 
 static struct tensor space_to_blocks(struct lowering *l, const struct op_node *n, struct tensor t)
 {
     struct op_call c = lower_call(l, n);
-    const uint32_t *s = tensor_shape(l->g, t);
+    const uint32_t *s = ss_tensor_shape(l->g, t);
     uint32_t b = (uint32_t)op_int(&c, "blocksize");
 
-    t = tensor_reshape(l->g, t, 6, (const uint32_t[]){ s[0], s[1], s[2] / b, b, s[3] / b, b });
-    return tensor_transpose(l->g, t, (const unsigned[]){ 0, 3, 5, 1, 2, 4 });
+    t = ss_tensor_reshape(l->g, t, 6, (const uint32_t[]){ s[0], s[1], s[2] / b, b, s[3] / b, b });
+    return ss_tensor_transpose(l->g, t, (const unsigned[]){ 0, 3, 5, 1, 2, 4 });
 }
 
 /* A reshape that leaves the channels of a field alone leaves the field: other dimensions are only

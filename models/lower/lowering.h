@@ -40,14 +40,15 @@ struct placed {
     /* Of a parameter: what an update takes as its gradient, with the elements that fill it up, flat
      * and where the parameter lies. Of a gradient within a function: the same. */
     struct tensor gradient;
-    int has_gradient;     /* it is there */
-    struct tensor blocks; /* of weights: in the form of conv_weights_home(), floats as computed */
+    int has_gradient; /* it is there */
+    struct tensor
+        blocks; /* of weights: in the form of ss_conv_weights_home(), floats as computed */
     int has_blocks;
     struct norm_statistics statistics; /* by which a norm of the library normed it */
     uint32_t normed_by; /* how the statistics are grouped (lower_norm_train.c); 0: there are none */
     /* Whether they were used since the value was placed. */
     int view_is_read, state_is_read, statistics_are_read;
-    struct tensor seed; /* of an input that is one: op_seed() */
+    struct tensor seed; /* of an input that is one: ss_op_seed() */
     int has_seed;
     int is_lent; /* it is where a function has made it (lent_values.h) */
 };
@@ -119,7 +120,7 @@ void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct ten
 void lower_pin(struct lowering *l, uint32_t value);
 /* The numbers of a state, f32, or a value as a view. */
 struct tensor lower_state_numbers(struct lowering *l, uint32_t value);
-/* Weights of a convolution: in the form of conv_weights_home(), or [out][in][rows][columns]. */
+/* Weights of a convolution: in the form of ss_conv_weights_home(), or [out][in][rows][columns]. */
 struct tensor lower_weights(struct lowering *l, uint32_t value);
 /* The statistics by which a norm of the library normed a value. */
 const struct norm_statistics *lower_statistics(struct lowering *l, uint32_t value);

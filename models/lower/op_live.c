@@ -42,8 +42,8 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
     layer->conv.bias =
         (layer->bias != OP_NONE && !layer->tensors) || group->bias != OP_NONE ? &bias : NULL;
     layer->conv.add = group->added != OP_NONE ? &other : NULL;
-    *shape = conv_layer_shape(&x, &layer->conv);
-    shape->blocks = conv_is_first(shape) && !value_is_picture(g, layer->x);
+    *shape = ss_conv_layer_shape(&x, &layer->conv);
+    shape->blocks = ss_conv_is_first(shape) && !value_is_picture(g, layer->x);
     layer->conv.bias = NULL;
     layer->conv.w = layer->conv.b = NULL;
     layer->conv.add = NULL;
@@ -197,10 +197,10 @@ enum emu_status op_live_demand(const struct op_graph *g, const struct node_group
     } else {
         s = FAIL(NO_MEMORY, "values of %u groups", groups->count);
     }
-    emu_free(w.where);
-    emu_free(w.stored);
-    emu_free(w.live);
-    emu_free(w.kept);
-    emu_free(w.left);
+    ss_free(w.where);
+    ss_free(w.stored);
+    ss_free(w.live);
+    ss_free(w.kept);
+    ss_free(w.left);
     return s;
 }

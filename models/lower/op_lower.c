@@ -115,9 +115,9 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
 
         if (!op_node_is(n, OP_Conv) || !node_group_conv(g, &alone, &o, &layer, &shape))
             continue;
-        s = conv_check(a, &shape, &known);
+        s = ss_conv_check(a, &shape, &known);
         if (s != EMU_OK)
-            return emu_fail(s, "node %s: %s", n->name, emu_error());
+            return ss_fail(s, "node %s: %s", n->name, ss_error());
     }
     return EMU_OK;
 }
@@ -127,9 +127,9 @@ enum emu_status op_lower_check_machine(const struct arch *a, const struct op_gra
 /* A place in the program before what is added from now on. */
 static struct program place(struct lowering *l)
 {
-    struct program first = program_sequence(l->g);
+    struct program first = ss_program_sequence(l->g);
 
-    program_add(l->g, l->seq, first);
+    ss_program_add(l->g, l->seq, first);
     return first;
 }
 
@@ -139,8 +139,8 @@ static struct activation formatted_picture(struct lowering *l, const struct op_s
 {
     struct program first = place(l);
     struct tensor raw;
-    struct activation x =
-        op_pixels(l->nn, s->dim[0], s->dim[2], s->dim[3], l->options->loop.pixels, &raw, in->name);
+    struct activation x = ss_op_pixels(l->nn, s->dim[0], s->dim[2], s->dim[3],
+                                       l->options->loop.pixels, &raw, in->name);
 
     in->lanes = x.c;
     lower_arrive(l, in, raw, first);
@@ -152,10 +152,10 @@ static struct activation streamed_picture(struct lowering *l, const struct op_sh
                                           struct lowered_value *in)
 {
     const uint32_t shape[] = { s->dim[0], s->dim[2], s->dim[3], 4 };
-    struct activation x = { graph_variable(l->g, ELEM_F16, 4, shape, in->name), s->dim[0], 3,
+    struct activation x = { ss_graph_variable(l->g, ELEM_F16, 4, shape, in->name), s->dim[0], 3,
                             s->dim[2], s->dim[3] };
 
-    graph_map_linear(l->g, x.t, 64, 64, 0, graph_compute_tiles(l->g));
+    ss_graph_map_linear(l->g, x.t, 64, 64, 0, ss_graph_compute_tiles(l->g));
     in->lanes = 4;
     lower_arrive(l, in, x.t, place(l));
     return x;
@@ -178,15 +178,15 @@ static void add_picture(struct lowering *l, uint32_t value, struct lowered_value
     } else if (lower_is_of_batch(l, value)) {
         x = streamed_picture(l, s, in);
     } else {
-        x = op_picture(l->nn, s->dim[0], s->dim[2], s->dim[3], in->name);
+        x = ss_op_picture(l->nn, s->dim[0], s->dim[2], s->dim[3], in->name);
         in->lanes = 4;
         in->view = x.t;
         in->elem = ELEM_F16;
     }
     x.c = s->dim[1];
     l->at[value].picture = x;
-    t = tensor_transpose(l->g, x.t, (const unsigned[]){ 0, 3, 1, 2 });
-    lower_set_view(l, value, tensor_slice(l->g, t, 1, 0, x.c));
+    t = ss_tensor_transpose(l->g, x.t, (const unsigned[]){ 0, 3, 1, 2 });
+    lower_set_view(l, value, ss_tensor_slice(l->g, t, 1, 0, x.c));
 }
 
 /* Numbers in the value's order, floats, say, or bytes that become floats. */
@@ -200,12 +200,12 @@ static struct tensor arriving(struct lowering *l, uint32_t value, enum elem elem
     struct tensor t, raw;
 
     if (is_formatted(l, value) && l->options->loop.pixels->elem == ELEM_U8) {
-        t = op_bytes(l->nn, elem, s->rank, s->dim, channels,
-                     (uint32_t)op_shape_count(s) / s->dim[0] / channels, l->options->loop.pixels,
-                     &raw, in->name);
+        t = ss_op_bytes(l->nn, elem, s->rank, s->dim, channels,
+                        (uint32_t)op_shape_count(s) / s->dim[0] / channels, l->options->loop.pixels,
+                        &raw, in->name);
     } else {
-        raw = t = graph_variable(l->g, elem, s->rank, s->dim, in->name);
-        graph_map_linear(l->g, t, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+        raw = t = ss_graph_variable(l->g, elem, s->rank, s->dim, in->name);
+        ss_graph_map_linear(l->g, t, GRAIN, LEAST, 0, ss_graph_compute_tiles(l->g));
     }
     lower_arrive(l, in, raw, first);
     return t;
@@ -234,17 +234,17 @@ static struct activation new_input_field(struct lowering *l, uint32_t value, con
     uint32_t grain = is_formatted(l, value) && x.c == 3 ? 16 * CHANNEL_BLOCK : CHANNEL_BLOCK;
     void *zeros;
 
-    x.t = graph_variable(l->g, ELEM_F16, 5, shape, name);
-    zeros = emu_alloc(tensor_elements(l->g, x.t) + 1, elem_bytes(ELEM_F16));
+    x.t = ss_graph_variable(l->g, ELEM_F16, 5, shape, name);
+    zeros = emu_alloc(ss_tensor_elements(l->g, x.t) + 1, ss_elem_bytes(ELEM_F16));
     if (!zeros) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
         return x;
     }
-    graph_map_linear(l->g, x.t, grain, grain > 4 * CHANNEL_BLOCK ? grain : 4 * CHANNEL_BLOCK, 0,
-                     graph_compute_tiles(l->g));
-    graph_set_initial(l->g, x.t, zeros);
-    graph_keep(l->g, x.t);
-    emu_free(zeros);
+    ss_graph_map_linear(l->g, x.t, grain, grain > 4 * CHANNEL_BLOCK ? grain : 4 * CHANNEL_BLOCK, 0,
+                        ss_graph_compute_tiles(l->g));
+    ss_graph_set_initial(l->g, x.t, zeros);
+    ss_graph_keep(l->g, x.t);
+    ss_free(zeros);
     return x;
 }
 
@@ -261,12 +261,13 @@ static void add_field(struct lowering *l, uint32_t value, struct lowered_value *
         const uint32_t shape[] = { 1, x.n, x.h, x.w, 4 };
 
         p = formatted_picture(l, lower_shape(l, value), in);
-        t = tensor_reshape(l->g, p.t, 5, shape); /* the fourth number is 0 */
-        program_add(l->g, l->seq, program_copy(l->g, t, tensor_slice(l->g, x.t, 4, 0, 4)));
+        t = ss_tensor_reshape(l->g, p.t, 5, shape); /* the fourth number is 0 */
+        ss_program_add(l->g, l->seq, ss_program_copy(l->g, t, ss_tensor_slice(l->g, x.t, 4, 0, 4)));
     } else if (is_formatted(l, value) || lower_is_of_batch(l, value)) {
         t = arriving(l, value, ELEM_F16, in);
-        program_add(l->g, l->seq,
-                    program_copy(l->g, tensor_flatten(l->g, t), tensor_flatten(l->g, view)));
+        ss_program_add(
+            l->g, l->seq,
+            ss_program_copy(l->g, ss_tensor_flatten(l->g, t), ss_tensor_flatten(l->g, view)));
     } else {
         in->elem = ELEM_F16;
         in->view = view;
@@ -281,7 +282,7 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
     in->name = v->name;
     if (v->kind == OP_STATE) {
         in->view = l->at[value].state;
-        in->elem = tensor_elem(l->g, in->view);
+        in->elem = ss_tensor_elem(l->g, in->view);
     } else if (value_is_picture(l->og, value)) {
         add_picture(l, value, in);
     } else if (is_trained_on(l, value)) {
@@ -324,11 +325,11 @@ static void add_output(struct lowering *l, uint32_t k)
     out->name = v->name;
     if (state != OP_NONE) {
         out->view = l->at[state].state;
-        out->elem = tensor_elem(l->g, out->view);
+        out->elem = ss_tensor_elem(l->g, out->view);
         return;
     }
     t = lower_view(l, value);
-    out->elem = tensor_elem(l->g, t);
+    out->elem = ss_tensor_elem(l->g, t);
     if (lower_leaves(l, k) && !l->options->loop.is_open) {
         out->view = t;
         lower_stream_out(l, t, out);
@@ -337,11 +338,11 @@ static void add_output(struct lowering *l, uint32_t k)
     if (v->kind == OP_RESULT && !l->storage_is_input[l->at[value].storage]) {
         out->view = t;
     } else {
-        out->view = graph_variable(l->g, out->elem, v->shape.rank, v->shape.dim, v->name);
-        graph_map_like(l->g, out->view, t);
-        program_add(l->g, l->seq, program_copy(l->g, t, out->view));
+        out->view = ss_graph_variable(l->g, out->elem, v->shape.rank, v->shape.dim, v->name);
+        ss_graph_map_like(l->g, out->view, t);
+        ss_program_add(l->g, l->seq, ss_program_copy(l->g, t, out->view));
     }
-    graph_keep(l->g, out->view);
+    ss_graph_keep(l->g, out->view);
     if (lower_leaves(l, k))
         lower_stream_out(l, out->view, out);
 }
@@ -390,8 +391,8 @@ static void keep(struct lowering *l, uint32_t value)
     v->value = value;
     v->name = l->og->value[value].name;
     v->view = lower_made_view(l, value);
-    v->elem = tensor_elem(l->g, v->view);
-    graph_keep(l->g, v->view);
+    v->elem = ss_tensor_elem(l->g, v->view);
+    ss_graph_keep(l->g, v->view);
     l->out->kepts++;
 }
 
@@ -425,11 +426,11 @@ static void watch(struct lowering *l, const struct node_group *group)
             l->at[value].has_state || op_type_kind(lower_shape(l, value)->type) != OP_KIND_FLOAT)
             continue;
         t = lower_made_view(l, value);
-        if (tensor_elem(l->g, t) != ELEM_F16 && tensor_elem(l->g, t) != ELEM_F32)
+        if (ss_tensor_elem(l->g, t) != ELEM_F16 && ss_tensor_elem(l->g, t) != ELEM_F32)
             continue;
         w->node = last->name;
-        w->sum = op_total(l->g, l->seq, REDUCE_SUM, t, "watched");
-        graph_keep(l->g, w->sum);
+        w->sum = ss_op_total(l->g, l->seq, REDUCE_SUM, t, "watched");
+        ss_graph_keep(l->g, w->sum);
         l->out->watches++;
     }
 }
@@ -506,7 +507,7 @@ static enum emu_status lower_wide(struct lowering *l, const struct node_group *g
         lower_as_before(l, n->in[i], &before[i]);
     for (uint32_t i = 0; group->precision == OP_WIDE_INSIDE && i < last->outs; i++)
         lower_round_value(l, last->out[i]);
-    emu_free(before);
+    ss_free(before);
     return s;
 }
 
@@ -520,20 +521,20 @@ enum emu_status lower_one(struct lowering *l, const struct node_group *group)
     if (!f)
         return FAIL(BAD_FILE, "node %s (%s): no lowering of the operator is built yet", n->name,
                     n->row->name);
-    l->out->group[l->group].scope = graph_push(l->g, n->name);
+    l->out->group[l->group].scope = ss_graph_push(l->g, n->name);
     if (weights)
-        graph_push(l->g, "weights");
+        ss_graph_push(l->g, "weights");
     s = group->precision == OP_AS_OTHERS || lower_reads_f32(l->og, n) ? lower_rounded(l, group, n)
                                                                       : lower_wide(l, group, n);
     if (weights)
-        graph_pop(l->g);
+        ss_graph_pop(l->g);
     if (s == EMU_OK && l->options->watch)
         watch(l, group);
-    graph_pop(l->g);
+    ss_graph_pop(l->g);
     if (s == EMU_OK)
-        s = graph_status(l->g);
+        s = ss_graph_status(l->g);
     if (s != EMU_OK)
-        return emu_fail(s, "node %s (%s): %s", n->name, n->row->name, emu_error());
+        return ss_fail(s, "node %s (%s): %s", n->name, n->row->name, ss_error());
     group_is_done(l, group);
     return EMU_OK;
 }
@@ -560,12 +561,12 @@ static enum emu_status lower_all(struct lowering *l)
     if (l->groups->count)
         l->real = node_group_around(&l->groups->at[0]);
     add_inputs(l, 0);
-    TRY(graph_status(l->g));
+    TRY(ss_graph_status(l->g));
     TRY(lower_batches_begin(l));
     add_inputs(l, 1);
     for (uint32_t k = 0; k < og->inputs; k++)
         keep(l, og->input[k]);
-    TRY(graph_status(l->g));
+    TRY(ss_graph_status(l->g));
     TRY(lower_groups(l));
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, k);
@@ -575,8 +576,8 @@ static enum emu_status lower_all(struct lowering *l)
     if (l->options->gradients)
         lower_list_gradients(l);
     l->out->functions = l->blocks->classes;
-    graph_set_program(l->g, l->seq);
-    return graph_status(l->g);
+    ss_graph_set_program(l->g, l->seq);
+    return ss_graph_status(l->g);
 }
 
 /* ---- plans ---- */
@@ -611,7 +612,7 @@ static enum emu_status share_plans(const struct op_graph *og, const struct lower
             }
         }
     }
-    emu_free(conv);
+    ss_free(conv);
     return EMU_OK;
 }
 
@@ -619,8 +620,8 @@ static enum emu_status choose_plans(const struct graph *g, const struct op_graph
                                     const struct lower_options *o,
                                     const struct equal_blocks *blocks, struct lowered_network *out)
 {
-    const struct arch *a = graph_arch(g);
-    uint32_t tiles = graph_compute_tiles(g);
+    const struct arch *a = ss_graph_arch(g);
+    uint32_t tiles = ss_graph_compute_tiles(g);
     struct conv_request *request = emu_alloc(og->nodes + 1, sizeof(*request));
     struct conv_demand d = { .conv = request,
                              .least_memory = o->least_memory,
@@ -635,7 +636,7 @@ static enum emu_status choose_plans(const struct graph *g, const struct op_graph
     d.fixed_bytes += conv_plans_fixed(a, op_live_nodes(og)) + o->reserve_bytes;
     if (s == EMU_OK)
         s = conv_plans_choose(a, tiles, &d, &out->plans);
-    emu_free(request);
+    ss_free(request);
     return s;
 }
 
@@ -683,7 +684,7 @@ static enum emu_status lowering_begin(struct lowering *l, struct equal_blocks *b
     l->is_kept = emu_alloc(og->values + 1, sizeof(*l->is_kept));
     l->conv_of = emu_alloc(og->values + 1, sizeof(*l->conv_of));
     l->gradient_of = emu_alloc(og->values + 1, sizeof(*l->gradient_of));
-    l->load = emu_alloc(graph_compute_tiles(l->g) + 1, sizeof(*l->load));
+    l->load = emu_alloc(ss_graph_compute_tiles(l->g) + 1, sizeof(*l->load));
     l->out->call = emu_alloc(blocks->stretches + 1, sizeof(*l->out->call));
     if (!l->at || !l->storage_left || !l->storage_is_input || !l->is_kept || !l->conv_of ||
         !l->gradient_of || !l->load || !l->out->call)
@@ -691,24 +692,24 @@ static enum emu_status lowering_begin(struct lowering *l, struct equal_blocks *b
     l->outer = l->at;
     lower_mark_kept(og, l->groups, l->options, l->is_kept);
     TRY(choose_plans(l->g, og, l->options, blocks, l->out));
-    return nn_new(l->g, l->seq,
-                  (uint64_t)(l->options->memory_proportion * (double)graph_arch(l->g)->mem_bytes),
-                  &l->nn);
+    return ss_nn_new(
+        l->g, l->seq,
+        (uint64_t)(l->options->memory_proportion * (double)ss_graph_arch(l->g)->mem_bytes), &l->nn);
 }
 
 static void lowering_end(struct lowering *l, struct equal_blocks *blocks)
 {
-    nn_free(l->nn);
+    ss_nn_free(l->nn);
     if (l->blocks)
         lower_calls_end(l);
     equal_blocks_free(blocks);
-    emu_free(l->at);
-    emu_free(l->storage_left);
-    emu_free(l->storage_is_input);
-    emu_free(l->is_kept);
-    emu_free(l->conv_of);
-    emu_free(l->gradient_of);
-    emu_free(l->load);
+    ss_free(l->at);
+    ss_free(l->storage_left);
+    ss_free(l->storage_is_input);
+    ss_free(l->is_kept);
+    ss_free(l->conv_of);
+    ss_free(l->gradient_of);
+    ss_free(l->load);
 }
 
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
@@ -718,9 +719,9 @@ enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struc
     struct equal_blocks blocks = { .stretches = 0 };
     enum emu_status s = new_network(og, o->real, out);
 
-    l.seq = program_sequence(g);
+    l.seq = ss_program_sequence(g);
     if (og->updates || og->f32_nodes) /* of thousands of small operations */
-        graph_take_turns(g);
+        ss_graph_take_turns(g);
     if (s == EMU_OK) {
         l.out = *out;
         l.groups = &(*out)->groups;
@@ -742,14 +743,14 @@ void op_lower_free(struct lowered_network *n)
         return;
     node_groups_free(&n->groups);
     conv_plans_free(&n->plans);
-    emu_free(n->group);
-    emu_free(n->call);
-    emu_free(n->in);
-    emu_free(n->out);
-    emu_free(n->kept);
-    emu_free(n->watched);
-    emu_free(n->gradient);
-    emu_free(n->loop.in);
-    emu_free(n->loop.out);
-    emu_free(n);
+    ss_free(n->group);
+    ss_free(n->call);
+    ss_free(n->in);
+    ss_free(n->out);
+    ss_free(n->kept);
+    ss_free(n->watched);
+    ss_free(n->gradient);
+    ss_free(n->loop.in);
+    ss_free(n->loop.out);
+    ss_free(n);
 }

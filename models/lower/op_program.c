@@ -58,8 +58,8 @@ static enum emu_status lower_program(const struct fitting *f, const struct lower
 
     lower.reserve_bytes += t->reserve;
     lower.least_memory = t->room == ROOM_MOST;
-    TRY(graph_new(f->a, &kernel_library, &p->graph));
-    TRY(prefetch_reserve(p->graph, &lower.loop.link));
+    TRY(ss_graph_new(f->a, &ss_kernel_library, &p->graph));
+    TRY(ss_prefetch_reserve(p->graph, &lower.loop.link));
     return op_lower(p->graph, f->og, &lower, &p->network);
 }
 
@@ -73,7 +73,7 @@ static void report_plans(const struct op_program *p, struct progress *progress)
     progress_report(progress, "graph",
                     "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes "
                     "a tile stay; expected: at most %s bytes",
-                    p->network->groups.count, count_text(graph_compute_tiles(p->graph)).at,
+                    p->network->groups.count, count_text(ss_graph_compute_tiles(p->graph)).at,
                     plans->fetched, plans->convs, count_text(plans->resident_bytes).at,
                     count_text(plans->peak_bytes).at);
 }
@@ -111,7 +111,7 @@ static enum emu_status try_attempt(struct fitting *f, struct lowering_attempt *t
     if (f->o->outlook || (plans->fits && !t->to_the_end))
         compile.give_up |= GIVE_UP_MEMORY;
     TRY(graph_compile_with(p->graph, &compile, f->o->schedules, &p->compiled));
-    t->need = compiled_need_bytes(p->compiled);
+    t->need = ss_compiled_need_bytes(p->compiled);
     f->compiled++;
     f->base = *t;
     f->base_peak = plans->peak_bytes - t->reserve;
@@ -123,15 +123,15 @@ static enum emu_status try_attempt(struct fitting *f, struct lowering_attempt *t
 
 static void program_free(struct op_program *p)
 {
-    compiled_free(p->compiled);
+    ss_compiled_free(p->compiled);
     op_lower_free(p->network);
-    graph_free(p->graph);
+    ss_graph_free(p->graph);
     *p = (struct op_program){ .alike = p->alike };
 }
 
 static int code_fits(const struct arch *a, const struct op_program *p)
 {
-    return !p->compiled || compiled_code_bytes(p->compiled) <= a->region0_bytes;
+    return !p->compiled || ss_compiled_code_bytes(p->compiled) <= a->region0_bytes;
 }
 
 /* What comes after an attempt that does not fit. A reserve as large as the error of the expectation
@@ -235,16 +235,16 @@ static enum emu_status graph_of_alike(const struct op_graph *og, enum elem real,
         *out = g;
         return s;
     }
-    emu_free(value);
-    emu_free(g);
+    ss_free(value);
+    ss_free(g);
     return s;
 }
 
 static void alike_free(struct op_graph *g)
 {
     if (g)
-        emu_free(g->value);
-    emu_free(g);
+        ss_free(g->value);
+    ss_free(g);
 }
 
 /* As o->lower.share_blocks says. */
@@ -267,7 +267,7 @@ static enum emu_status build_shared(const struct arch *a, const struct op_graph 
         progress = progress_begin(o.compile.progress);
         progress_report(
             &progress, "again", "%s bytes of code, of %s: blocks that are alike become functions",
-            count_text(compiled_code_bytes(p->compiled)).at, count_text(a->region0_bytes).at);
+            count_text(ss_compiled_code_bytes(p->compiled)).at, count_text(a->region0_bytes).at);
         program_free(p);
     }
     o.lower.share_blocks = SHARE_EQUAL;
@@ -334,7 +334,7 @@ static double unpack(enum elem e, const void *at)
     uint32_t word = 0;
     float f;
 
-    memcpy(&word, at, elem_bytes(e));
+    memcpy(&word, at, ss_elem_bytes(e));
     if (e == ELEM_I32)
         return (double)(int32_t)word;
     if (e == ELEM_F16)
@@ -363,13 +363,13 @@ static uint64_t pixel_at(const struct op_shape *s, unsigned lanes, uint64_t k)
 enum emu_status op_numbers_pack(enum elem e, unsigned lanes, const char *name,
                                 const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
 {
-    uint64_t n = op_shape_count(&t->shape), size = elem_bytes(e);
+    uint64_t n = op_shape_count(&t->shape), size = ss_elem_bytes(e);
 
     for (uint64_t i = 0; i < n; i++) {
         double v = op_tensor_number(t, i);
 
         if (isfinite(v) && fabs(v) > largest_of(e))
-            return FAIL(USAGE, "input %s: %g is beyond the range of %s", name, v, elem_name(e));
+            return FAIL(USAGE, "input %s: %g is beyond the range of %s", name, v, ss_elem_name(e));
     }
     *bytes = (lanes ? n / t->shape.dim[1] * lanes : n) * size;
     *out = emu_alloc(*bytes + 1, 1);
@@ -387,7 +387,7 @@ enum emu_status op_numbers_unpack(enum elem e, const void *data, const struct op
 
     TRY(op_tensor_new(shape, out));
     for (uint64_t i = 0; i < op_shape_count(shape); i++) {
-        double v = unpack(e, at + i * elem_bytes(e));
+        double v = unpack(e, at + i * ss_elem_bytes(e));
 
         if (op_type_kind(shape->type) == OP_KIND_FLOAT)
             out->f[i] = v;
@@ -418,8 +418,8 @@ enum emu_status op_program_write(const struct op_program *p, struct session *s, 
     uint8_t *data;
 
     TRY(elements_of(p, k, t, &data));
-    st = session_write(s, p->network->in[k].view, data);
-    emu_free(data);
+    st = ss_session_write(s, p->network->in[k].view, data);
+    ss_free(data);
     return st;
 }
 
@@ -432,11 +432,11 @@ static int is_written_ahead(const struct lowered_network *n)
 static enum emu_status describe_input(const struct op_program *p, const struct lowered_value *in)
 {
     if (!in->is_streamed)
-        TRY(compiled_add_input(p->compiled, in->view, in->name, NULL));
+        TRY(ss_compiled_add_input(p->compiled, in->view, in->name, NULL));
     else if (is_written_ahead(p->network))
-        TRY(compiled_add_input(p->compiled, in->raw, in->name, NULL));
+        TRY(ss_compiled_add_input(p->compiled, in->raw, in->name, NULL));
     return p->network->graph->value[in->value].kind == OP_STATE
-               ? compiled_add_output(p->compiled, in->view, in->name)
+               ? ss_compiled_add_output(p->compiled, in->view, in->name)
                : EMU_OK;
 }
 
@@ -454,14 +454,14 @@ static enum emu_status describe_output(const struct op_program *p, const struct 
 {
     return out->is_streamed || is_of_state(p->network->graph, out->value)
                ? EMU_OK
-               : compiled_add_output(p->compiled, out->view, out->name);
+               : ss_compiled_add_output(p->compiled, out->view, out->name);
 }
 
 static enum emu_status describe_gradient(const struct op_program *p, const struct lowered_value *v)
 {
     struct gradient_name name = op_gradient_name(v->name);
 
-    return compiled_add_output(p->compiled, v->view, name.at);
+    return ss_compiled_add_output(p->compiled, v->view, name.at);
 }
 
 enum emu_status op_program_describe(const struct op_program *p)
@@ -481,16 +481,16 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
                                       const struct lowered_value *o, struct op_tensor *out)
 {
     const struct op_shape *shape = &p->network->graph->value[o->value].shape;
-    uint8_t *data = emu_alloc(op_shape_count(shape) + 1, elem_bytes(o->elem));
+    uint8_t *data = emu_alloc(op_shape_count(shape) + 1, ss_elem_bytes(o->elem));
     enum emu_status st;
 
     memset(out, 0, sizeof(*out));
     if (!data)
         return FAIL(NO_MEMORY, "%s", o->name);
-    st = session_read(s, o->view, data);
+    st = ss_session_read(s, o->view, data);
     if (st == EMU_OK)
         st = op_numbers_unpack(o->elem, data, shape, out);
-    emu_free(data);
+    ss_free(data);
     return st;
 }
 

@@ -28,13 +28,13 @@ struct op_program {         /* all owned */
                                states; shares all but its values */
     struct graph *graph;
     struct lowered_network *network;
-    struct compiled *compiled; /* may not fit: compiled_fits(); NULL: given up, plans say why */
+    struct compiled *compiled; /* may not fit: ss_compiled_fits(); NULL: given up, plans say why */
     uint64_t need_bytes;       /* of the tile that needs most; what is expected if compiled is NULL,
                                   an estimate where it was given up */
 };
 
-/* Plans, builds and compiles. og is borrowed. Errors: those of op_lower() and graph_compile();
- * EMU_USAGE when there are too few IO tiles (emu_error() says how many are needed). Free with
+/* Plans, builds and compiles. og is borrowed. Errors: those of op_lower() and ss_graph_compile();
+ * EMU_USAGE when there are too few IO tiles (ss_error() says how many are needed). Free with
  * op_program_free. */
 enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
                                const struct op_program_options *o,
@@ -43,7 +43,7 @@ void op_program_free(struct op_program *p); /* p may be all zero, and is all zer
 
 /* Writes input k before a run: the numbers of t, which has the input's shape, rounded to what the
  * chip has. Reads output k after it. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY, those of
- * session_write() and session_read(). op_program_read(): free with op_tensor_free. */
+ * ss_session_write() and ss_session_read(). op_program_read(): free with op_tensor_free. */
 enum emu_status op_program_write(const struct op_program *p, struct session *s, uint32_t k,
                                  const struct op_tensor *t) EMU_MUST_CHECK;
 enum emu_status op_program_read(const struct op_program *p, struct session *s, uint32_t k,
@@ -57,8 +57,8 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
 /* Declares the inputs, without numbers, and the outputs of the graph as inputs and outputs of the
  * image, by their names. States are both, and gradients that were kept are outputs
  * (op_gradient_name()). A value that comes by a stream is an input if the host writes its first
- * transfer into the memory of IO tiles. Errors: those of compiled_add_input() and
- * compiled_add_output(). */
+ * transfer into the memory of IO tiles. Errors: those of ss_compiled_add_input() and
+ * ss_compiled_add_output(). */
 enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
 /* What the image calls the gradient of a parameter. */
 struct gradient_name {

@@ -25,7 +25,7 @@ struct tensor lower_seed(struct lowering *l, uint32_t value)
     struct placed *p = &l->at[value];
 
     if (!p->has_seed)
-        p->seed = op_seed(l->g, l->seq, lower_view(l, value), l->og->value[value].name);
+        p->seed = ss_op_seed(l->g, l->seq, lower_view(l, value), l->og->value[value].name);
     p->has_seed = 1;
     return p->seed;
 }
@@ -100,11 +100,11 @@ static uint8_t *pack_all(struct lowering *l, enum elem e, const struct op_tensor
                          const char *name)
 {
     uint64_t n = op_shape_count(&t->shape);
-    uint32_t size = elem_bytes(e);
+    uint32_t size = ss_elem_bytes(e);
     uint8_t *data = emu_alloc(n + 1, size);
 
     if (!data)
-        graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
+        ss_graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
     for (uint64_t k = 0; data && k < n; k++) {
         uint64_t bits = pack_one(e, op_tensor_number(t, k));
 
@@ -122,9 +122,9 @@ static struct tensor new_constant(struct lowering *l, enum elem e, const struct 
 
     if (!data)
         return c;
-    c = graph_constant(l->g, e, t->shape.rank, t->shape.dim, data, name);
-    graph_map_linear(l->g, c, GRAIN, least, 0, graph_compute_tiles(l->g));
-    emu_free(data);
+    c = ss_graph_constant(l->g, e, t->shape.rank, t->shape.dim, data, name);
+    ss_graph_map_linear(l->g, c, GRAIN, least, 0, ss_graph_compute_tiles(l->g));
+    ss_free(data);
     return c;
 }
 
@@ -146,7 +146,7 @@ struct tensor lower_lanes(struct lowering *l, const struct op_tensor *t, const c
     s.dim[t->shape.rank] = LANES;
     st = op_tensor_new(&s, &all);
     if (st != EMU_OK) {
-        graph_fail(l->g, st, "%s", emu_error());
+        ss_graph_fail(l->g, st, "%s", ss_error());
         return c;
     }
     for (uint64_t k = 0; k < op_shape_count(&s); k++)
@@ -167,13 +167,13 @@ void lower_set_initial(struct lowering *l, struct tensor t, uint32_t value)
         return;
     s = op_value_read(l->og, value, &numbers);
     if (s != EMU_OK) {
-        graph_fail(l->g, s, "%s", emu_error());
+        ss_graph_fail(l->g, s, "%s", ss_error());
         return;
     }
-    data = pack_all(l, tensor_elem(l->g, t), &numbers, v->name);
+    data = pack_all(l, ss_tensor_elem(l->g, t), &numbers, v->name);
     if (data)
-        graph_set_initial(l->g, t, data);
-    emu_free(data);
+        ss_graph_set_initial(l->g, t, data);
+    ss_free(data);
     op_tensor_free(&numbers);
 }
 
@@ -185,7 +185,7 @@ static void place_constant(struct lowering *l, uint32_t value)
 
     s = op_value_read(l->og, value, &t);
     if (s != EMU_OK) {
-        graph_fail(l->g, s, "%s", emu_error());
+        ss_graph_fail(l->g, s, "%s", ss_error());
         return;
     }
     l->at[value].view = lower_numbers(l, lower_elem(l, v->shape.type), &t, v->name);
@@ -225,21 +225,22 @@ static unsigned others(const struct op_shape *s, unsigned axis, uint32_t dim[OP_
 
 struct tensor lower_rows(struct lowering *l, struct tensor t, unsigned axis)
 {
-    unsigned rank = tensor_rank(l->g, t), order[OP_RANK_MAX], n = 0;
+    unsigned rank = ss_tensor_rank(l->g, t), order[OP_RANK_MAX], n = 0;
     uint32_t length;
 
     EMU_ASSERT(axis < rank && rank <= OP_RANK_MAX);
-    length = tensor_shape(l->g, t)[axis];
+    length = ss_tensor_shape(l->g, t)[axis];
     for (unsigned k = 0; k < rank; k++) {
         if (k != axis)
             order[n++] = k;
     }
     order[n] = axis;
     if (axis + 1 < rank)
-        t = tensor_transpose(l->g, t, order);
-    return tensor_reshape(
+        t = ss_tensor_transpose(l->g, t, order);
+    return ss_tensor_reshape(
         l->g, t, 2,
-        (const uint32_t[]){ length ? (uint32_t)(tensor_elements(l->g, t) / length) : 0, length });
+        (const uint32_t[]){ length ? (uint32_t)(ss_tensor_elements(l->g, t) / length) : 0,
+                            length });
 }
 
 struct tensor lower_from_rows(struct lowering *l, struct tensor t, const struct op_shape *to,
@@ -249,10 +250,10 @@ struct tensor lower_from_rows(struct lowering *l, struct tensor t, const struct 
     unsigned n = others(to, axis, dim), order[OP_RANK_MAX];
 
     dim[n] = to->dim[axis];
-    t = tensor_reshape(l->g, t, to->rank, dim);
+    t = ss_tensor_reshape(l->g, t, to->rank, dim);
     for (unsigned k = 0; k < to->rank; k++)
         order[k] = k < axis ? k : k == axis ? n : k - 1;
-    return axis + 1 < to->rank ? tensor_transpose(l->g, t, order) : t;
+    return axis + 1 < to->rank ? ss_tensor_transpose(l->g, t, order) : t;
 }
 
 /* A field [c16][n][h][w][16] as the view of a value. */
@@ -262,39 +263,40 @@ static struct tensor view_of_field(struct lowering *l, const struct activation *
     uint32_t blocks = channel_blocks_of(f->c);
     uint32_t positions = f->n * f->h * f->w;
     struct tensor t =
-        tensor_reshape(l->g, f->t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
+        ss_tensor_reshape(l->g, f->t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
 
-    t = tensor_transpose(l->g, t, (const unsigned[]){ 1, 0, 2 });
-    t = tensor_reshape(l->g, t, 2, (const uint32_t[]){ positions, blocks * CHANNEL_BLOCK });
+    t = ss_tensor_transpose(l->g, t, (const unsigned[]){ 1, 0, 2 });
+    t = ss_tensor_reshape(l->g, t, 2, (const uint32_t[]){ positions, blocks * CHANNEL_BLOCK });
     if (f->c < blocks * CHANNEL_BLOCK)
-        t = tensor_slice(l->g, t, 1, 0, f->c);
+        t = ss_tensor_slice(l->g, t, 1, 0, f->c);
     return lower_from_rows(l, t, s, axis);
 }
 
 /* [positions][channels] with channels filled up with zeros, as [c16][positions][16]. */
 static struct tensor blocks_of_rows(struct lowering *l, struct tensor rows)
 {
-    uint32_t positions = tensor_shape(l->g, rows)[0], c = tensor_shape(l->g, rows)[1];
+    uint32_t positions = ss_tensor_shape(l->g, rows)[0], c = ss_tensor_shape(l->g, rows)[1];
     uint32_t blocks = channel_blocks_of(c), rest = blocks * CHANNEL_BLOCK - c;
 
     if (rest) {
         const struct op_shape zeros = { .rank = 2, .dim = { positions, rest } };
         struct tensor part[] = { rows, lower_filled(l, ELEM_F16, &zeros, 0) };
 
-        rows = tensor_concat(l->g, part, 2, 1);
+        rows = ss_tensor_concat(l->g, part, 2, 1);
     }
-    rows = tensor_reshape(l->g, rows, 3, (const uint32_t[]){ positions, blocks, CHANNEL_BLOCK });
-    return tensor_transpose(l->g, rows, (const unsigned[]){ 1, 0, 2 });
+    rows = ss_tensor_reshape(l->g, rows, 3, (const uint32_t[]){ positions, blocks, CHANNEL_BLOCK });
+    return ss_tensor_transpose(l->g, rows, (const unsigned[]){ 1, 0, 2 });
 }
 
 struct activation lower_copied_field(struct lowering *l, struct tensor t, uint32_t channels)
 {
-    const uint32_t *s = tensor_shape(l->g, t);
+    const uint32_t *s = ss_tensor_shape(l->g, t);
     struct activation f = { .n = s[1], .c = channels, .h = s[2], .w = s[3] };
 
-    f.t = graph_variable(l->g, ELEM_F16, 5, s, "field");
-    graph_map_linear(l->g, f.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
-    program_add(l->g, l->seq, program_copy(l->g, t, f.t));
+    f.t = ss_graph_variable(l->g, ELEM_F16, 5, s, "field");
+    ss_graph_map_linear(l->g, f.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0,
+                        ss_graph_compute_tiles(l->g));
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, t, f.t));
     return f;
 }
 
@@ -302,13 +304,13 @@ struct activation lower_field_of(struct lowering *l, struct tensor t, unsigned a
                                  uint32_t h, uint32_t w)
 {
     struct tensor rows = lower_rows(l, t, axis);
-    uint32_t c = tensor_shape(l->g, rows)[1];
+    uint32_t c = ss_tensor_shape(l->g, rows)[1];
     uint32_t blocks = channel_blocks_of(c);
     const uint32_t shape[] = { blocks, n, h, w, CHANNEL_BLOCK };
 
-    if (tensor_elem(l->g, rows) != ELEM_F16)
-        rows = op_cast(l->g, l->seq, rows, ELEM_F16, "half");
-    return lower_copied_field(l, tensor_reshape(l->g, blocks_of_rows(l, rows), 5, shape), c);
+    if (ss_tensor_elem(l->g, rows) != ELEM_F16)
+        rows = ss_op_cast(l->g, l->seq, rows, ELEM_F16, "half");
+    return lower_copied_field(l, ss_tensor_reshape(l->g, blocks_of_rows(l, rows), 5, shape), c);
 }
 
 static struct activation reshaped(struct lowering *l, const struct activation *f, uint32_t n,
@@ -318,20 +320,20 @@ static struct activation reshaped(struct lowering *l, const struct activation *f
 
     if (f->n == n && f->h == h && f->w == w)
         return *f;
-    return (struct activation){ tensor_reshape(l->g, f->t, 5, shape), n, f->c, h, w };
+    return (struct activation){ ss_tensor_reshape(l->g, f->t, 5, shape), n, f->c, h, w };
 }
 
 struct tensor lower_field_columns(struct lowering *l, const struct activation *f, int each_item)
 {
     uint32_t blocks = channel_blocks_of(f->c), positions = f->h * f->w;
     uint32_t columns = blocks * CHANNEL_BLOCK * (each_item ? f->n : 1);
-    struct tensor t =
-        tensor_reshape(l->g, f->t, 4, (const uint32_t[]){ blocks, f->n, positions, CHANNEL_BLOCK });
+    struct tensor t = ss_tensor_reshape(
+        l->g, f->t, 4, (const uint32_t[]){ blocks, f->n, positions, CHANNEL_BLOCK });
 
-    t = tensor_transpose(
+    t = ss_tensor_transpose(
         l->g, t, each_item ? (const unsigned[]){ 2, 1, 0, 3 } : (const unsigned[]){ 1, 2, 0, 3 });
-    return tensor_reshape(l->g, t, 2,
-                          (const uint32_t[]){ each_item ? positions : f->n * positions, columns });
+    return ss_tensor_reshape(
+        l->g, t, 2, (const uint32_t[]){ each_item ? positions : f->n * positions, columns });
 }
 
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis)
@@ -374,9 +376,9 @@ struct activation lower_field_to_change(struct lowering *l, uint32_t value, unsi
 
     if (is_last_reader(l, value))
         return x;
-    y.t = graph_variable(l->g, ELEM_F16, 5, tensor_shape(l->g, x.t), "in");
-    graph_map_like(l->g, y.t, x.t);
-    program_add(l->g, l->seq, program_copy(l->g, x.t, y.t));
+    y.t = ss_graph_variable(l->g, ELEM_F16, 5, ss_tensor_shape(l->g, x.t), "in");
+    ss_graph_map_like(l->g, y.t, x.t);
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, x.t, y.t));
     return y;
 }
 
@@ -393,7 +395,7 @@ struct tensor lower_view(struct lowering *l, uint32_t value)
         p->view = view_of_field(l, &p->field, p->axis, lower_shape(l, value));
         p->has_view = 1;
         if (l->real != ELEM_F16)
-            p->view = op_cast(l->g, l->seq, p->view, l->real, "wide");
+            p->view = ss_op_cast(l->g, l->seq, p->view, l->real, "wide");
     }
     return p->view;
 }
@@ -419,12 +421,12 @@ static void narrow(struct lowering *l, uint32_t value)
 {
     struct placed *p = &l->at[value];
 
-    if (!p->has_view || tensor_elem(l->g, p->view) != ELEM_F32 || p->has_state)
+    if (!p->has_view || ss_tensor_elem(l->g, p->view) != ELEM_F32 || p->has_state)
         return;
     if (lower_is_constant(l, value)) {
         p->has_view = 0; /* made again if it is asked for */
     } else if (l->storage_left[p->storage]) {
-        p->view = op_cast(l->g, l->seq, p->view, ELEM_F16, l->og->value[value].name);
+        p->view = ss_op_cast(l->g, l->seq, p->view, ELEM_F16, l->og->value[value].name);
         p->has_field = 0;
     }
 }
@@ -441,10 +443,10 @@ void lower_narrow_value(struct lowering *l, uint32_t value)
     struct placed *p = &l->at[value];
 
     if (l->real != ELEM_F16 || !p->has_view || p->has_state || p->is_narrowed ||
-        tensor_elem(l->g, p->view) != ELEM_F32)
+        ss_tensor_elem(l->g, p->view) != ELEM_F32)
         return;
     p->wide = p->view;
-    p->view = op_cast(l->g, l->seq, p->view, ELEM_F16, "rounded");
+    p->view = ss_op_cast(l->g, l->seq, p->view, ELEM_F16, "rounded");
     p->is_narrowed = 1;
 }
 
@@ -478,8 +480,8 @@ void lower_as_wide(struct lowering *l, uint32_t value, int takes_f16, struct pla
     p->has_field = 0;
     if (lower_is_constant(l, value))
         p->has_view = 0; /* made anew, in f32 */
-    else if (tensor_elem(l->g, p->view) == ELEM_F16 && !takes_f16)
-        p->view = op_cast(l->g, l->seq, p->view, ELEM_F32, "wide");
+    else if (ss_tensor_elem(l->g, p->view) == ELEM_F16 && !takes_f16)
+        p->view = ss_op_cast(l->g, l->seq, p->view, ELEM_F32, "wide");
 }
 
 void lower_as_before(struct lowering *l, uint32_t value, const struct placed *before)
@@ -499,8 +501,8 @@ void lower_round_value(struct lowering *l, uint32_t value)
 {
     struct placed *p = value == OP_NONE ? NULL : &l->at[value];
 
-    if (p && p->has_view && tensor_elem(l->g, p->view) == ELEM_F32)
-        p->view = op_cast(l->g, l->seq, p->view, ELEM_F16, l->og->value[value].name);
+    if (p && p->has_view && ss_tensor_elem(l->g, p->view) == ELEM_F32)
+        p->view = ss_op_cast(l->g, l->seq, p->view, ELEM_F16, l->og->value[value].name);
 }
 
 struct tensor lower_made_view(struct lowering *l, uint32_t value)
@@ -540,26 +542,26 @@ void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct ten
 
 struct tensor lower_reshape(struct lowering *l, struct tensor t, const struct op_shape *to)
 {
-    unsigned rank = tensor_rank(l->g, t);
+    unsigned rank = ss_tensor_rank(l->g, t);
 
-    if (rank == to->rank && !memcmp(tensor_shape(l->g, t), to->dim, rank * sizeof(to->dim[0])))
+    if (rank == to->rank && !memcmp(ss_tensor_shape(l->g, t), to->dim, rank * sizeof(to->dim[0])))
         return t;
-    return tensor_reshape(l->g, t, to->rank, to->dim);
+    return ss_tensor_reshape(l->g, t, to->rank, to->dim);
 }
 
 struct tensor lower_broadcast(struct lowering *l, struct tensor t, const struct op_shape *to)
 {
     uint32_t shape[OP_RANK_MAX];
-    unsigned rank = tensor_rank(l->g, t), lead = to->rank - rank;
+    unsigned rank = ss_tensor_rank(l->g, t), lead = to->rank - rank;
 
     EMU_ASSERT(rank <= to->rank);
     for (unsigned k = 0; k < to->rank; k++)
-        shape[k] = k < lead ? 1 : tensor_shape(l->g, t)[k - lead];
+        shape[k] = k < lead ? 1 : ss_tensor_shape(l->g, t)[k - lead];
     if (lead)
-        t = tensor_reshape(l->g, t, to->rank, shape);
+        t = ss_tensor_reshape(l->g, t, to->rank, shape);
     for (unsigned k = 0; k < to->rank; k++) {
         if (shape[k] == 1 && to->dim[k] != 1)
-            t = tensor_broadcast(l->g, t, k, to->dim[k]);
+            t = ss_tensor_broadcast(l->g, t, k, to->dim[k]);
     }
     return t;
 }
@@ -567,10 +569,10 @@ struct tensor lower_broadcast(struct lowering *l, struct tensor t, const struct 
 struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shape *s, double number)
 {
     uint64_t bits = pack_one(e, number);
-    struct tensor t = graph_constant(
+    struct tensor t = ss_graph_constant(
         l->g, e, s->rank, (const uint32_t[OP_RANK_MAX]){ 1, 1, 1, 1, 1, 1, 1, 1 }, &bits, "fill");
 
-    graph_map(l->g, t, graph_first_tile(l->g, 1));
+    ss_graph_map(l->g, t, ss_graph_first_tile(l->g, 1));
     return lower_broadcast(l, t, s);
 }
 

@@ -156,8 +156,8 @@ void net_free(struct net *n)
     if (!n)
         return;
     op_graph_free(n->graph);
-    emu_free(n->param);
-    emu_free(n);
+    ss_free(n->param);
+    ss_free(n);
 }
 
 enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,

@@ -185,7 +185,7 @@ uint32_t build_picture(struct net_builder *b)
 
     if (b->status == EMU_OK && op_shape_check(&s) != EMU_OK)
         b->status = FAIL(USAGE, "%u pictures of %u x %u: %s", n->batch, n->resolution,
-                         n->resolution, emu_error());
+                         n->resolution, ss_error());
     if (b->status == EMU_OK)
         b->status = op_value_new(n->graph, "picture", OP_INPUT, &s, &out);
     if (b->status == EMU_OK)

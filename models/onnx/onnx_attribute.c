@@ -182,7 +182,7 @@ static int text_fits(struct wire_span s, const char *name, char why[ONNX_WHY])
 {
     if (onnx_text_check(s) == EMU_OK)
         return 1;
-    snprintf(why, ONNX_WHY, "attribute %.60s: %s", name, emu_error());
+    snprintf(why, ONNX_WHY, "attribute %.60s: %s", name, ss_error());
     return 0;
 }
 
@@ -328,6 +328,6 @@ enum emu_status onnx_attribute_make(struct onnx_reader *r, const struct onnx_arg
     TRY(onnx_keep(r, a.bytes));
     s = make_value(r, &a, out, why);
     if (s == EMU_BAD_FILE || s == EMU_IO)
-        s = emu_fail(s, "attribute %.60s: %s", out->name, emu_error());
+        s = ss_fail(s, "attribute %.60s: %s", out->name, ss_error());
     return s;
 }

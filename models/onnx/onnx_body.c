@@ -14,7 +14,7 @@ enum emu_status onnx_spans_add(struct onnx_reader *r, struct onnx_spans *s, stru
 
 void onnx_spans_free(struct onnx_spans *s)
 {
-    emu_free(s->at);
+    ss_free(s->at);
     *s = (struct onnx_spans){ .at = NULL };
 }
 
@@ -22,8 +22,8 @@ void onnx_body_free(struct onnx_body *b)
 {
     onnx_spans_free(&b->node);
     onnx_names_free(&b->names);
-    emu_free(b->wanted);
-    emu_free(b->live);
+    ss_free(b->wanted);
+    ss_free(b->live);
 }
 
 /* --- a node ------------------------------------------------------------------------------- */
@@ -88,9 +88,9 @@ enum emu_status onnx_node_failed(const struct onnx_node *n, enum emu_status s)
 {
     if (s != EMU_BAD_FILE && s != EMU_IO)
         return s;
-    return emu_fail(s, "node %s%.*s (%.*s): %s", wire_length(n->name) ? "" : "of ",
-                    ONNX_SHOWN(wire_length(n->name) ? n->name : n->made), ONNX_SHOWN(n->op),
-                    emu_error());
+    return ss_fail(s, "node %s%.*s (%.*s): %s", wire_length(n->name) ? "" : "of ",
+                   ONNX_SHOWN(wire_length(n->name) ? n->name : n->made), ONNX_SHOWN(n->op),
+                   ss_error());
 }
 
 /* The next input or output of a node that onnx_node_read() has accepted; number 0: none is left. */

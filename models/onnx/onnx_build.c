@@ -19,7 +19,7 @@ void *onnx_scratch(struct onnx_reader *r, size_t count, size_t size)
 void onnx_scratch_free(struct onnx_reader *r, size_t mark)
 {
     while (r->scratches > mark)
-        emu_free(r->scratch[--r->scratches]);
+        ss_free(r->scratch[--r->scratches]);
 }
 
 /* --- names -------------------------------------------------------------------------------- */

@@ -124,7 +124,7 @@ enum emu_status onnx_functions_check(struct onnx_reader *r)
         enum emu_status s = check_body(r, f);
 
         if (s == EMU_BAD_FILE)
-            return FAIL(BAD_FILE, "function %.*s: %s", ONNX_SHOWN(f->name), emu_error());
+            return FAIL(BAD_FILE, "function %.*s: %s", ONNX_SHOWN(f->name), ss_error());
         TRY(s);
         if (k && !by_name(f - 1, f))
             return FAIL(BAD_FILE, "two functions are called %.*s", ONNX_SHOWN(f->name));

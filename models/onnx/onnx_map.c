@@ -46,7 +46,7 @@ void onnx_unmap(struct onnx_mapped *m)
 {
     if (m->at)
         munmap((void *)m->at, m->bytes ? m->bytes : 1);
-    emu_free(m->location);
+    ss_free(m->location);
     *m = (struct onnx_mapped){ .at = NULL };
 }
 
@@ -59,7 +59,7 @@ enum emu_status onnx_folder_open(const char *path, struct onnx_folder *out)
     if (!folder)
         return FAIL(NO_MEMORY, "a path");
     out->fd = open(folder, OPEN_FOLDER);
-    emu_free(folder);
+    ss_free(folder);
     return out->fd < 0 ? FAIL(IO, "the folder of %s: %s", path, strerror(errno)) : EMU_OK;
 }
 
@@ -67,7 +67,7 @@ void onnx_folder_free(struct onnx_folder *d)
 {
     for (size_t k = 0; k < d->files; k++)
         onnx_unmap(&d->file[k]);
-    emu_free(d->file);
+    ss_free(d->file);
     if (d->fd >= 0)
         close(d->fd);
     *d = (struct onnx_folder){ .fd = -1 };

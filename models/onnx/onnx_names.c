@@ -6,8 +6,8 @@
 
 void onnx_names_free(struct onnx_names *t)
 {
-    emu_free(t->name);
-    emu_free(t->slot);
+    ss_free(t->name);
+    ss_free(t->slot);
     *t = (struct onnx_names){ .name = NULL };
 }
 
@@ -34,7 +34,7 @@ static enum emu_status grow(struct onnx_names *t)
     TRY(emu_grow((void **)&t->name, t->names, &t->cap, sizeof(*t->name)));
     if (2 * (t->names + 1) <= t->slots)
         return EMU_OK;
-    emu_free(t->slot);
+    ss_free(t->slot);
     t->slots = 0;
     t->slot = emu_alloc(slots, sizeof(*t->slot));
     if (!t->slot)
@@ -82,7 +82,7 @@ static int path_of(struct wire_span node, struct wire_span *path)
 void onnx_modules_free(struct onnx_modules *m)
 {
     onnx_names_free(&m->path);
-    emu_free(m->module);
+    ss_free(m->module);
     m->module = NULL;
 }
 

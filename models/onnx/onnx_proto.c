@@ -8,8 +8,8 @@
 
 void proto_free(struct proto *p)
 {
-    emu_free(p->at);
-    emu_free(p->loan);
+    ss_free(p->at);
+    ss_free(p->loan);
     *p = (struct proto){ .at = NULL };
 }
 

@@ -68,9 +68,8 @@ static enum emu_status model_field(struct onnx_reader *r, const struct wire_fiel
  * off. */
 static enum emu_status no_field(const struct onnx_reader *r)
 {
-    return r->model->ir_version
-               ? FAIL(BAD_FILE, "it ends too early, or is damaged: %s", emu_error())
-               : FAIL(BAD_FILE, "no ONNX file: %s", emu_error());
+    return r->model->ir_version ? FAIL(BAD_FILE, "it ends too early, or is damaged: %s", ss_error())
+                                : FAIL(BAD_FILE, "no ONNX file: %s", ss_error());
 }
 
 static enum emu_status read_model(struct onnx_reader *r, struct model_message *m)
@@ -131,7 +130,7 @@ static enum emu_status add_sources(struct onnx_reader *r)
         if (s == EMU_OK)
             s = onnx_body_source(r, &r->body, t.name);
         if (s == EMU_BAD_FILE)
-            return FAIL(BAD_FILE, "initializer %.*s: %s", ONNX_SHOWN(t.name), emu_error());
+            return FAIL(BAD_FILE, "initializer %.*s: %s", ONNX_SHOWN(t.name), ss_error());
         TRY(s);
     }
     for (uint32_t k = 0; k < r->input.count; k++) {
@@ -267,7 +266,7 @@ static void reader_free(struct onnx_reader *r)
         onnx_spans_free(&f->attribute);
         onnx_spans_free(&f->preset);
     }
-    emu_free(r->function);
+    ss_free(r->function);
     onnx_body_free(&r->body);
     onnx_spans_free(&r->initializer);
     onnx_spans_free(&r->input);
@@ -276,7 +275,7 @@ static void reader_free(struct onnx_reader *r)
     onnx_modules_free(&r->modules);
     onnx_names_free(&r->node_names);
     onnx_scratch_free(r, 0);
-    emu_free(r->scratch);
+    ss_free(r->scratch);
 }
 
 /* A model without a graph's contents, in no file. */
@@ -310,7 +309,7 @@ static enum emu_status fill_model(struct onnx_model *m, struct wire_span all,
     r.g->parameters_change = r.options->trained;
     s = read_all(&r);
     reader_free(&r);
-    return s == EMU_OK ? s : emu_fail(s, "%s: %s", m->graph->name, emu_error());
+    return s == EMU_OK ? s : ss_fail(s, "%s: %s", m->graph->name, ss_error());
 }
 
 enum emu_status onnx_read_bytes(const void *data, size_t bytes, const char *name,
@@ -363,8 +362,8 @@ void onnx_model_free(struct onnx_model *m)
         onnx_folder_free(&m->files->folder);
         onnx_unmap(&m->files->main);
     }
-    emu_free(m->files);
-    emu_free(m);
+    ss_free(m->files);
+    ss_free(m);
 }
 
 struct hash128 onnx_model_hash(const struct onnx_model *m)
@@ -399,7 +398,7 @@ static enum emu_status read_tensor(struct wire_source *src, struct op_tensor *ou
     s = own ? onnx_tensor_decode(src, &t, own) : FAIL(NO_MEMORY, "a tensor");
     if (s == EMU_OK)
         s = op_tensor_unpack(&t.shape, own, out);
-    emu_free(own);
+    ss_free(own);
     return s;
 }
 
@@ -412,5 +411,5 @@ enum emu_status onnx_tensor_read(const void *data, size_t bytes, const char *nam
     *out = (struct op_tensor){ .any = NULL };
     wire_source_init(&src, data, bytes);
     s = read_tensor(&src, out);
-    return s == EMU_BAD_FILE ? FAIL(BAD_FILE, "%s: %s", name, emu_error()) : s;
+    return s == EMU_BAD_FILE ? FAIL(BAD_FILE, "%s: %s", name, ss_error()) : s;
 }

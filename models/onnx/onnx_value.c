@@ -300,7 +300,7 @@ static enum emu_status take_inputs(struct onnx_reader *r, const struct used_opti
             continue; /* initializers are the first names */
         s = take_input(r, &v, used, &open, value);
         if (s == EMU_BAD_FILE)
-            return FAIL(BAD_FILE, "input %.*s: %s", ONNX_SHOWN(v.name), emu_error());
+            return FAIL(BAD_FILE, "input %.*s: %s", ONNX_SHOWN(v.name), ss_error());
         TRY(s);
     }
     return check_options(r, used, &open);
@@ -376,7 +376,7 @@ static enum emu_status make_initializers(struct onnx_reader *r, uint32_t *value)
         TRY(onnx_tensor_parse(&r->source, r->initializer.at[k], &t));
         s = make_initializer(r, &t, &value[k]);
         if (s == EMU_BAD_FILE || s == EMU_IO)
-            return emu_fail(s, "initializer %.*s: %s", ONNX_SHOWN(t.name), emu_error());
+            return ss_fail(s, "initializer %.*s: %s", ONNX_SHOWN(t.name), ss_error());
         TRY(s);
     }
     return EMU_OK;
@@ -392,8 +392,8 @@ enum emu_status onnx_sources_make(struct onnx_reader *r, uint32_t *value)
         s = make_initializers(r, value);
     if (s == EMU_OK)
         s = take_inputs(r, &used, value);
-    emu_free(used.dim);
-    emu_free(used.bound);
+    ss_free(used.dim);
+    ss_free(used.bound);
     return s;
 }
 

@@ -116,7 +116,7 @@ static enum emu_status put_numbers(struct proto *p, const char *name, const stru
     put_shape_and_name(&t, name, &n->shape);
     proto_bytes(&t, ONNX_TENSOR_RAW_DATA, data, bytes);
     proto_message(p, ONNX_GRAPH_INITIALIZER, &t);
-    emu_free(data);
+    ss_free(data);
     return EMU_OK;
 }
 

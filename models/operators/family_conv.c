@@ -294,7 +294,7 @@ static enum emu_status conv_ref(struct op_call *c, const struct op_tensor *const
 #pragma omp parallel for schedule(dynamic, 4) if (positions * weights >= PARALLEL_MIN)
     for (int64_t i = 0; i < items; i++)
         conv_item(&v, i, in[0]->f, out[0].f);
-    emu_free(swapped);
+    ss_free(swapped);
     return EMU_OK;
 }
 

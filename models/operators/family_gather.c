@@ -457,7 +457,7 @@ static enum emu_status top_k(struct op_call *c, const struct op_tensor *x, struc
                 out[1].i[to + i * inner] = row[i].index;
         }
     }
-    emu_free(row);
+    ss_free(row);
     return EMU_OK;
 }
 

@@ -327,11 +327,11 @@ static enum emu_status sequence_new(const struct recurrent *v, struct sequence *
 
 static void sequence_free(struct sequence *s)
 {
-    emu_free(s->h);
-    emu_free(s->c);
-    emu_free(s->from_x);
-    emu_free(s->from_h);
-    emu_free(s->reset);
+    ss_free(s->h);
+    ss_free(s->c);
+    ss_free(s->from_x);
+    ss_free(s->from_h);
+    ss_free(s->reset);
 }
 
 /* The weights of direction d. */

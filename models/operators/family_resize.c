@@ -420,7 +420,7 @@ static enum emu_status resize_dim(const struct resize *z, unsigned d, struct op_
               out.f + o * s.dim[d] * inner);
     op_tensor_free(x);
     *x = out;
-    emu_free(taps);
+    ss_free(taps);
     return status;
 }
 

@@ -148,7 +148,7 @@ static void split_back(struct op_gradient *x, unsigned axis)
     if (in)
         x->in[0] = gradient_node(x, OP_Concat, in, x->n->outs,
                                  (struct op_named_attr[]){ gradient_int("axis", axis) }, 1);
-    emu_free(in);
+    ss_free(in);
 }
 
 /* What was padded is cut off again, and the other way round. */
@@ -304,7 +304,7 @@ static uint32_t last_written(struct op_gradient *x, enum op_code gather,
         x->status = FAIL(NO_MEMORY, "gradients");
     if (x->status == EMU_OK)
         x->status = op_constant_new(x->g, &from, number, &numbers);
-    emu_free(number);
+    ss_free(number);
     who = gradient_node(x, x->n->row->code,
                         (uint32_t[]){ gradient_zeros(x, to), x->n->in[1], numbers }, 3, axis, axes);
     who = gradient_node(x, gather, (uint32_t[]){ who, x->n->in[1] }, 2, axis, axes);
@@ -390,7 +390,7 @@ static uint32_t add_up(struct op_gradient *x, uint32_t dy, const int64_t *index,
         one[(uint64_t)index[k] * n + k] = 1;
     if (x->status == EMU_OK)
         x->status = op_constant_new(x->g, &ones, one, &matrix);
-    emu_free(one);
+    ss_free(one);
     return gradient_binary(x, OP_MatMul, matrix, dy);
 }
 
@@ -408,7 +408,7 @@ static int picked_back(struct op_gradient *x, unsigned d)
     int steps = index && are_in_steps(index, n);
 
     if (!index || (!steps && (!n || n * size > MOST))) {
-        emu_free(index);
+        ss_free(index);
         return 0;
     }
     if (steps) {
@@ -423,7 +423,7 @@ static int picked_back(struct op_gradient *x, unsigned d)
         dy = add_up(x, gradient_reshape(x, x->out[0], three), index, n, size);
         x->in[0] = gradient_reshape(x, dy, to);
     }
-    emu_free(index);
+    ss_free(index);
     return 1;
 }
 

@@ -343,8 +343,8 @@ static enum emu_status call_new(const struct op_graph *g, const struct op_row *r
 
 static void call_free(struct op_call *c)
 {
-    emu_free((void *)c->in);
-    emu_free(c->out);
+    ss_free((void *)c->in);
+    ss_free(c->out);
 }
 
 static enum emu_status infer(struct op_call *c)
@@ -352,7 +352,7 @@ static enum emu_status infer(struct op_call *c)
     TRY(c->row->family->infer(c));
     for (uint32_t k = 0; k < c->outs; k++) {
         if (op_shape_check(&c->out[k]) != EMU_OK)
-            return op_refuse(c, "its result has %s", emu_error());
+            return op_refuse(c, "its result has %s", ss_error());
     }
     return EMU_OK;
 }
@@ -490,8 +490,8 @@ static enum emu_status fold(const struct making *m, struct op_call *c, uint32_t 
         s = keep_results(m, t + m->ins, out);
     for (uint32_t k = 0; t && k < m->ins + c->outs; k++)
         op_tensor_free(&t[k]);
-    emu_free(t);
-    emu_free(in);
+    ss_free(t);
+    ss_free(in);
     return s;
 }
 

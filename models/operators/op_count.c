@@ -98,7 +98,7 @@ enum emu_status op_graph_work(const struct op_graph *g, struct op_work **out)
 
     *out = w;
     if (!w || !seen) {
-        emu_free(seen);
+        ss_free(seen);
         return FAIL(NO_MEMORY, "the work of %u nodes", g->nodes);
     }
     sum = &w[g->nodes];
@@ -108,6 +108,6 @@ enum emu_status op_graph_work(const struct op_graph *g, struct op_work **out)
         sum->weight_bytes += w[i].weight_bytes;
         sum->result_bytes += w[i].result_bytes;
     }
-    emu_free(seen);
+    ss_free(seen);
     return EMU_OK;
 }

@@ -278,8 +278,8 @@ static enum emu_status walk_back(struct backwards *b)
         enum emu_status s =
             of && wanted ? node_back(b, &node, of, wanted) : FAIL(NO_MEMORY, "gradients");
 
-        emu_free(of);
-        emu_free(wanted);
+        ss_free(of);
+        ss_free(wanted);
         TRY(s);
     }
     return EMU_OK;
@@ -320,7 +320,7 @@ enum emu_status op_gradients(struct op_graph *g, uint32_t of, uint32_t seed, con
         s = walk_back(&b);
     for (uint32_t k = 0; s == EMU_OK && k < count; k++)
         out[k] = b.sum[by[k]];
-    emu_free(b.wanted);
-    emu_free(b.sum);
+    ss_free(b.wanted);
+    ss_free(b.sum);
     return s;
 }

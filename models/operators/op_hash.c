@@ -126,6 +126,6 @@ enum emu_status op_graph_hash(const struct op_graph *g, struct hash128 *out)
         *out = hash128(text, bytes);
     }
     free(text); /* allocated by open_memstream */
-    emu_free(begins);
+    ss_free(begins);
     return good ? EMU_OK : FAIL(NO_MEMORY, "a hash of a network");
 }

@@ -44,8 +44,8 @@ enum emu_status op_lanes_new(const struct op_shape *s, uint32_t axes, struct op_
 
 void op_lanes_free(struct op_lanes *l)
 {
-    emu_free(l->any);
-    emu_free(l->offset);
+    ss_free(l->any);
+    ss_free(l->offset);
     l->any = NULL;
     l->offset = NULL;
 }

@@ -109,7 +109,7 @@ enum emu_status op_table_print(FILE *f)
         print_entry(&e, f);
         k += e.all;
     }
-    emu_free(l.row);
+    ss_free(l.row);
     return EMU_OK;
 }
 
@@ -165,6 +165,6 @@ json_t *op_table_json(void)
         }
         k += e.all;
     }
-    emu_free(l.row);
+    ss_free(l.row);
     return list;
 }

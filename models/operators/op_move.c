@@ -53,7 +53,7 @@ enum emu_status op_picks_new(const struct op_shape *result, struct op_picks *out
 void op_picks_free(struct op_picks *p)
 {
     for (unsigned d = 0; d < OP_RANK_MAX; d++)
-        emu_free(p->index[d]);
+        ss_free(p->index[d]);
 }
 
 void op_move_picked(const struct op_shape *s, const struct op_shape *of, const struct op_picks *p,

@@ -56,8 +56,8 @@ static enum emu_status run_node(struct graph_run *r, const struct op_node *n)
     }
     for (uint32_t k = 0; s == EMU_OK && k < n->ins; k++)
         release(r, n->in[k]);
-    emu_free(in);
-    emu_free(out);
+    ss_free(in);
+    ss_free(out);
     return s;
 }
 
@@ -99,8 +99,8 @@ static enum emu_status begin_and_run(struct graph_run *r, const struct op_tensor
         s = run(r, in, out);
     for (uint32_t v = 0; r->at && v < g->values; v++)
         op_tensor_free(&r->at[v]);
-    emu_free(r->at);
-    emu_free(r->readers);
+    ss_free(r->at);
+    ss_free(r->readers);
     return s;
 }
 

@@ -46,7 +46,7 @@ static enum emu_status follow_aliases(struct op_graph *g)
         if (is_alias(g, node))
             stands_for[node->out[0]] = in[0];
     }
-    emu_free(stands_for);
+    ss_free(stands_for);
     return EMU_OK;
 }
 
@@ -87,7 +87,7 @@ enum emu_status op_graph_tidy(struct op_graph *g)
         mark_node(g, n, value, node);
     if (s == EMU_OK)
         s = op_graph_compact(g, value, node);
-    emu_free(value);
-    emu_free(node);
+    ss_free(value);
+    ss_free(node);
     return s;
 }

@@ -264,7 +264,7 @@ uint64_t op_graph_macs(const struct op_graph *g);
 struct op_work {
     uint64_t macs, weight_bytes, result_bytes;
 };
-/* *out: of each node, and behind them their sum; owned by the caller (emu_free), also after an
+/* *out: of each node, and behind them their sum; owned by the caller (ss_free), also after an
  * error. EMU_NO_MEMORY. */
 enum emu_status op_graph_work(const struct op_graph *g, struct op_work **out) EMU_MUST_CHECK;
 /* Whether a node only says where numbers are that its inputs have: it has no memory of its own. */

@@ -149,7 +149,7 @@ static enum emu_status expand_scatter_add(struct op_pass *p, const struct op_nod
     TRY(op_value_read(p->g, at, &targets));
     added = emu_alloc(op_shape_count(&p->g->value[n->in[0]].shape) + 1, sizeof(*added));
     s = added ? add_picks(p, n, &targets, v, added, out) : FAIL(NO_MEMORY, "%s", n->name);
-    emu_free(added);
+    ss_free(added);
     op_tensor_free(&targets);
     return s;
 }

@@ -5,10 +5,10 @@
 
 static void pass_free(struct op_pass *p)
 {
-    emu_free(p->old);
-    emu_free(p->producer);
-    emu_free(p->readers);
-    emu_free(p->stands_for);
+    ss_free(p->old);
+    ss_free(p->producer);
+    ss_free(p->readers);
+    ss_free(p->stands_for);
 }
 
 /* Takes the nodes out of the graph. */

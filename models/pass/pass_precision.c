@@ -619,8 +619,8 @@ enum emu_status pass_precision(struct op_graph *g, struct precision_notes *notes
     p.leads = emu_alloc(g->values + 1, 1);
     p.numbers = emu_alloc(g->values + 1, 1);
     s = p.leads && p.numbers ? mark_all(&p) : FAIL(NO_MEMORY, "a graph of %u values", g->values);
-    emu_free(p.leads);
-    emu_free(p.numbers);
+    ss_free(p.leads);
+    ss_free(p.numbers);
     if (s == EMU_OK)
         s = op_graph_tidy(g);
     return s == EMU_OK ? op_graph_check(g) : s;

@@ -64,7 +64,7 @@ static enum emu_status plain_norm(struct op_pass *p, uint32_t groups, uint32_t o
         st = op_constant_new(p->g, &s, numbers, &out[0]);
     if (st == EMU_OK)
         st = op_constant_new(p->g, &s, numbers + groups, &out[1]);
-    emu_free(numbers);
+    ss_free(numbers);
     return st;
 }
 

@@ -182,7 +182,7 @@ static enum emu_status put_patches(struct window_conv *v, uint32_t *out)
         st = op_node(s->p->g, &join, &last);
     else if (st == EMU_OK)
         last = part[0];
-    emu_free(part);
+    ss_free(part);
     return st == EMU_OK ? expand_reshape(s->p, s->n, last, &rows, out) : st;
 }
 

@@ -40,7 +40,7 @@ enum emu_status picture_allocate(struct picture *p, uint32_t width, uint32_t hei
 
 void picture_free(struct picture *p)
 {
-    emu_free(p->rgb);
+    ss_free(p->rgb);
     memset(p, 0, sizeof(*p));
 }
 
@@ -66,7 +66,7 @@ enum emu_status picture_read_bytes(const void *data, size_t bytes, const char *n
 {
     enum emu_status s = picture_decode(data, bytes, UINT64_MAX, out);
 
-    return s == EMU_OK ? s : emu_fail(s, "%s: %s", name, emu_error());
+    return s == EMU_OK ? s : ss_fail(s, "%s: %s", name, ss_error());
 }
 
 /* ---- files ---- */
@@ -116,6 +116,6 @@ enum emu_status picture_read(const char *path, struct picture *out)
     fclose(f);
     if (s == EMU_OK)
         s = picture_read_bytes(data, bytes, path, out);
-    emu_free(data);
+    ss_free(data);
     return s;
 }

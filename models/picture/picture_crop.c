@@ -52,9 +52,9 @@ struct resampling {
 
 static void resampling_free(struct resampling *r)
 {
-    emu_free(r->begin);
-    emu_free(r->taps);
-    emu_free(r->weight);
+    ss_free(r->begin);
+    ss_free(r->taps);
+    ss_free(r->weight);
 }
 
 /* w: room for the weights of one result. */
@@ -99,12 +99,12 @@ static enum emu_status resampling_init(struct resampling *r, enum picture_filter
     r->weight = emu_alloc((size_t)count * r->most, sizeof(*r->weight));
     w = emu_alloc(r->most, sizeof(*w));
     if (!r->begin || !r->taps || !r->weight || !w) {
-        emu_free(w);
+        ss_free(w);
         return FAIL(NO_MEMORY, "weights to resize a picture");
     }
     for (uint32_t k = 0; k < count; k++)
         fill_result(r, k, in, ((double)(first + k) + 0.5) * step, step, w);
-    emu_free(w);
+    ss_free(w);
     return EMU_OK;
 }
 
@@ -173,14 +173,14 @@ static enum emu_status resize(const struct picture *p, const struct resampling *
     out->height = down->count;
     out->rgb = emu_alloc(down->count, bytes);
     if (!between || !sum || !out->rgb) {
-        emu_free(between);
-        emu_free(sum);
+        ss_free(between);
+        ss_free(sum);
         return FAIL(NO_MEMORY, "a picture of %u x %u", across->count, down->count);
     }
     resize_across(p, top, rows, across, between);
     resize_down(between, top, bytes, down, sum, out->rgb);
-    emu_free(between);
-    emu_free(sum);
+    ss_free(between);
+    ss_free(sum);
     return EMU_OK;
 }
 

@@ -148,6 +148,6 @@ enum emu_status jpeg_decode(const uint8_t *data, size_t bytes, uint64_t pixels_m
     r.d.client_data = &r; /* jpeg_create_decompress() leaves it and err alone */
     decode_guarded(&r, data, bytes);
     jpeg_destroy_decompress(&r.d);
-    emu_free(r.row);
+    ss_free(r.row);
     return r.status;
 }

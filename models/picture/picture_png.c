@@ -112,6 +112,6 @@ enum emu_status png_decode(const uint8_t *data, size_t bytes, uint64_t pixels_ma
     else
         decode_guarded(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
-    emu_free(r.row);
+    ss_free(r.row);
     return r.status;
 }

@@ -76,9 +76,9 @@ _FLOATS, _INTEGERS, _LABELS, _BYTES = POINTER(c_float), POINTER(c_int64), POINTE
 
 # What each function returns (c_int: a status), and takes.
 _FUNCTIONS = {
-    "emu_error": (c_char_p,),
-    "emu_status_name": (c_char_p, c_int),
-    "emu_free": (None, c_void_p),
+    "ss_error": (c_char_p,),
+    "ss_status_name": (c_char_p, c_int),
+    "ss_free": (None, c_void_p),
     "ss_network_open": (c_int, c_char_p, _LIST_OF_TEXT, c_size_t, POINTER(_Listener), POINTER(_HANDLE)),
     "ss_network_close": (None, _HANDLE),
     "ss_network_inputs": (c_uint32, _HANDLE),
@@ -144,7 +144,7 @@ for _name, (_result, *_arguments) in _FUNCTIONS.items():
 
 def _must(status):
     if status:
-        raise Error(_text(_lib.emu_error()), _text(_lib.emu_status_name(status)))
+        raise Error(_text(_lib.ss_error()), _text(_lib.ss_status_name(status)))
 
 
 def _text(data):
@@ -328,7 +328,7 @@ class Network(_Handle):
         try:
             return json.loads(ctypes.string_at(text))
         finally:
-            _lib.emu_free(text)
+            _lib.ss_free(text)
 
     def profile(self, file=None):
         """Runs once more and returns a Profile of it: the file stays if it was named."""

@@ -53,7 +53,7 @@ static enum emu_status run_and_compare(struct graph_comparer *c, struct system *
         TRY(system_write(s, c->g->input[k], &c->in[k]));
     TRY(system_run(s));
     progress_report(&c->progress, "execute", "%s cycles",
-                    count_text(session_cycles(s->session)).at);
+                    count_text(ss_session_cycles(s->session)).at);
     TRY(compare_groups(&s->program, s->session, o, c->sum));
     progress_report(&c->progress, "compare", "groups %u to %u of %u", o->keep_begin + 1,
                     o->keep_end, c->groups->count);

@@ -280,7 +280,7 @@ static struct sram_text sram_text(uint64_t n)
  * tried takes the place of the change. */
 static struct arch machine_by_name(const struct fit_trial *x)
 {
-    const struct arch *named = arch_preset(x->s->arch->name);
+    const struct arch *named = ss_arch_preset(x->s->arch->name);
     const struct option_list *set = option_set(x->s->q);
     struct arch a = *x->s->arch;
 
@@ -300,7 +300,7 @@ static int try_sram(struct fit_trial *x, const struct size *z, uint64_t n)
 
     (void)z;
     snprintf(change, sizeof(change), "--set %s", sram_text(n).at);
-    if (arch_set(&a, sram_text(n).at) != EMU_OK || arch_check(&a) != EMU_OK)
+    if (ss_arch_set(&a, sram_text(n).at) != EMU_OK || ss_arch_check(&a) != EMU_OK)
         return 0;
     return try_change(x, x->s->q, &a, change);
 }

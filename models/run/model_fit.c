@@ -72,13 +72,13 @@ void model_fit_search(const struct request *q, const struct arch *a, const struc
 static enum emu_status print_json(const struct compiled *c, const struct fit_findings *found,
                                   FILE *f)
 {
-    json_t *o = compiled_report_json(c);
+    json_t *o = ss_compiled_report_json(c);
 
     if (!o || json_object_set_new(o, "tried", fit_findings_json(found))) {
         json_decref(o);
         return FAIL(NO_MEMORY, "the report");
     }
-    run_print_json(o, f);
+    ss_run_print_json(o, f);
     json_decref(o);
     return EMU_OK;
 }

@@ -12,7 +12,7 @@ void model_hopeless(const struct model_facts *n, const struct conv_plans *p, con
             "  It is expected to need %s bytes on the fullest tile, %.1f times the %s there are;\n"
             "  %s of them are parameters of convolutions that stay there.\n"
             "\nWhat would help\n",
-            n->name, n->input, n->batch, arch_title(a).at, count_text(p->peak_bytes).at,
+            n->name, n->input, n->batch, ss_arch_title(a).at, count_text(p->peak_bytes).at,
             (double)p->peak_bytes / a->mem_bytes, count_text(a->mem_bytes).at,
             count_text(p->resident_bytes).at);
     for (unsigned i = 0; i < found->lines; i++)
@@ -25,7 +25,7 @@ json_t *model_hopeless_json(const struct model_facts *n, const struct conv_plans
 {
     json_t *o =
         json_pack("{s:b, s:o, s:s, s:o, s:I, s:I, s:I, s:o, s:[]}", "fits", 0, "network",
-                  json_text(n->name), "machine", a->name, "machine_changes", arch_changes(a),
+                  json_text(n->name), "machine", a->name, "machine_changes", ss_arch_changes(a),
                   "tile_bytes", (json_int_t)a->mem_bytes, "expected_max_tile_bytes",
                   (json_int_t)p->peak_bytes, "resident_tile_bytes", (json_int_t)p->resident_bytes,
                   "tried", fit_findings_json(found), "advice");

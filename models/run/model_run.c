@@ -112,7 +112,7 @@ static enum emu_status print_text(const struct model_run *m, const struct model_
         TRY(run_print_bsp(a->run, option_no_cache(m->r.q) ? "" : option_cache(m->r.q), stdout));
     if (m->r.ranges)
         model_report_ranges(a, stdout);
-    if (a->run && run_has_values(a->run))
+    if (a->run && ss_run_has_values(a->run))
         print_outputs(m, a);
     model_report_precision(a, stdout);
     if (!option_report(m->r.q))
@@ -138,7 +138,7 @@ static enum emu_status print_answer(const struct model_run *m)
         json_decref(o);
         return EMU_USAGE;
     }
-    run_print_json(o, stdout);
+    ss_run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }
@@ -174,7 +174,7 @@ static void write_results(struct model_run *m)
 /* --strict: numbers that are none, or that were clipped, are a failure. */
 static void judge(struct model_run *m)
 {
-    int clipped = m->r.system.session && session_overflow(m->r.system.session).tiles;
+    int clipped = m->r.system.session && ss_session_overflow(m->r.system.session).tiles;
 
     if (option_strict(m->r.q) && m->code == EXIT_RAN && (m->r.source.not_finite.rows || clipped))
         m->code = EXIT_FAULTED;
@@ -190,7 +190,7 @@ static enum emu_status run_machine(struct model_run *m)
     s = network_run_execute(&m->r);
     request_trace_end(trace);
     if (s == EMU_FAULT) {
-        m->code = run_reached_limit(system_machine(&m->r.system)) ? EXIT_PARTIAL : EXIT_FAULTED;
+        m->code = ss_run_reached_limit(system_machine(&m->r.system)) ? EXIT_PARTIAL : EXIT_FAULTED;
         TRY(model_report_fault(m->r.q, network_run_subject(&m->r), m->r.system.session));
         return network_run_profile(&m->r, &m->files.profile);
     }
@@ -201,7 +201,7 @@ static enum emu_status run_machine(struct model_run *m)
     if (option_check(m->r.q))
         progress_report(&m->r.progress, "check", "%s findings",
                         count_text(run_check_findings(system_machine(&m->r.system))).at);
-    if (run_has_values(system_machine(&m->r.system))) {
+    if (ss_run_has_values(system_machine(&m->r.system))) {
         TRY(network_run_outputs(&m->r));
         write_results(m);
         network_run_look(&m->r);
@@ -238,7 +238,7 @@ static enum emu_status step_machine(struct model_run *m)
 
     if (s == EMU_OK)
         s = step_session(m->r.q, system_machine(&m->r.system), &names, &m->code);
-    emu_free(l.row);
+    ss_free(l.row);
     return s;
 }
 
@@ -287,7 +287,7 @@ static enum emu_status report_hopeless(struct model_run *m)
     o = model_hopeless_json(&f, p, &m->r.arch, &found);
     if (!o)
         return FAIL(NO_MEMORY, "the report");
-    run_print_json(o, stdout);
+    ss_run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }
@@ -346,7 +346,7 @@ static enum emu_status compare(struct model_run *m)
         network_run_look_at_inputs(&m->r);
     if (s == EMU_OK)
         s = compare_graph(m->r.q, &m->r.arch, g, &o, in, &m->code);
-    emu_free(in);
+    ss_free(in);
     return s;
 }
 

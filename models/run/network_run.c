@@ -63,9 +63,9 @@ static void forget_run(struct network_run *m)
 {
     for (uint32_t k = 0; m->out && k < m->source.graph->outputs; k++)
         op_tensor_free(&m->out[k]);
-    emu_free(m->scores);
+    ss_free(m->scores);
     m->scores = NULL;
-    emu_free(m->ranges);
+    ss_free(m->ranges);
     m->ranges = NULL;
 }
 
@@ -74,8 +74,8 @@ void network_run_free(struct network_run *m)
     for (uint32_t k = 0; m->in && k < m->source.graph->inputs; k++)
         model_input_free(&m->in[k]);
     forget_run(m);
-    emu_free(m->in);
-    emu_free(m->out);
+    ss_free(m->in);
+    ss_free(m->out);
     class_names_free(&m->classes);
     system_free(&m->system);
     model_source_free(&m->source);
@@ -221,7 +221,7 @@ void network_run_look_at_inputs(struct network_run *m)
 static void look_at_results(struct network_run *m)
 {
     const struct op_graph *g = m->source.graph;
-    struct session_not_finite made = session_not_finite(m->system.session);
+    struct session_not_finite made = ss_session_not_finite(m->system.session);
     uint32_t before = m->source.not_finite.rows;
 
     if (made.nan || made.infinite)
@@ -236,7 +236,7 @@ static void look_at_results(struct network_run *m)
 /* Warns of sums that overflowed in f16. */
 static void warn_of_range(const struct network_run *m)
 {
-    struct session_overflow o = session_overflow(m->system.session);
+    struct session_overflow o = ss_session_overflow(m->system.session);
 
     if (!o.tiles)
         return;
@@ -358,7 +358,7 @@ enum emu_status network_run_start(struct network_run *m, FILE *digests)
     o.watch_ctx = &m->meter;
     TRY(system_start(&m->system, &o));
     /* Nothing in a network branches on values. */
-    EMU_ASSERT(!m->source.choice.blank || !run_has_values(system_machine(&m->system)));
+    EMU_ASSERT(!m->source.choice.blank || !ss_run_has_values(system_machine(&m->system)));
     return write_inputs(m);
 }
 
@@ -375,7 +375,7 @@ enum emu_status network_run_execute(struct network_run *m)
 void network_run_tell(struct network_run *m)
 {
     progress_report(&m->progress, "execute", "%s cycles",
-                    count_text(session_cycles(m->system.session)).at);
+                    count_text(ss_session_cycles(m->system.session)).at);
 }
 
 enum emu_status network_run_bill(struct network_run *m)

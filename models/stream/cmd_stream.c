@@ -92,7 +92,7 @@ static void close_results(struct streaming *x)
     x->results = NULL;
     if (s == EMU_OK)
         return;
-    fprintf(stderr, "superstep stream: %s\n", emu_error());
+    fprintf(stderr, "superstep stream: %s\n", ss_error());
     x->code = x->put ? EXIT_PARTIAL : EXIT_BAD;
 }
 
@@ -104,10 +104,10 @@ static void streaming_free(struct streaming *x)
     close_results(x); /* still open only after an earlier error */
     stream_free(x->stream);
     for (size_t i = 0; i < x->pending_cap; i++)
-        emu_free(x->pending[i].name);
-    emu_free(x->pending);
-    emu_free(x->first);
-    emu_free(x->path);
+        ss_free(x->pending[i].name);
+    ss_free(x->pending);
+    ss_free(x->first);
+    ss_free(x->path);
     class_names_free(&x->classes);
     model_source_free(&x->source);
 }
@@ -119,7 +119,7 @@ static enum emu_status keep_error(struct streaming *x, enum emu_status s)
 {
     if (s != EMU_OK && x->failed == EMU_OK) {
         x->failed = s;
-        snprintf(x->text, sizeof(x->text), "%s", emu_error());
+        snprintf(x->text, sizeof(x->text), "%s", ss_error());
     }
     return s;
 }
@@ -136,7 +136,7 @@ static enum emu_status take_picture(struct streaming *x, uint8_t *rgb, int *more
     TRY(feed_next(x->feed, rgb, &name, &p->index, more));
     if (!*more)
         return EMU_OK;
-    emu_free(p->name);
+    ss_free(p->name);
     p->name = emu_strdup(name);
     x->taken++;
     return p->name ? EMU_OK : FAIL(NO_MEMORY, "the name of a picture");
@@ -155,7 +155,7 @@ static enum emu_status next_picture(void *ctx, uint8_t *rgb, int *more)
         return keep_error(x, take_picture(x, rgb, more));
     memcpy(rgb, x->first, picture_bytes(x));
     *more = x->has_first;
-    emu_free(x->first);
+    ss_free(x->first);
     x->first = NULL;
     return EMU_OK;
 }
@@ -270,7 +270,7 @@ static enum emu_status take_first(struct streaming *x)
     if (s != EMU_OK && feed_count(x->feed).bad > 1) {
         keep_error(x, s);
         (void)!feed_report(x->feed, stderr);
-        return emu_fail(s, "%s", x->text);
+        return ss_fail(s, "%s", x->text);
     }
     return s;
 }
@@ -346,11 +346,11 @@ static enum emu_status say_maker(struct streaming *x)
         return EMU_OK;
     TRY(name_network(x));
     name_weights(x);
-    machine = arch_to_json(&x->arch);
+    machine = ss_arch_to_json(&x->arch);
     if (!machine)
         return FAIL(NO_MEMORY, "a machine as text");
     name_maker(x->made_by[2], x->arch.name, machine, strlen(machine));
-    emu_free(machine);
+    ss_free(machine);
     x->maker = (struct results_maker){ x->made_by[0], x->made_by[1], x->made_by[2] };
     return results_made_by(x->results, &x->maker);
 }
@@ -432,7 +432,7 @@ static enum emu_status compile(struct streaming *x)
     if (option_host_bandwidth(x->q)) {
         snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64,
                  option_host_bandwidth(x->q));
-        TRY(arch_set(&x->arch, text));
+        TRY(ss_arch_set(&x->arch, text));
     }
     x->progress = progress_begin(x->options.compile.progress);
     TRY(model_source_open(x->q, &x->arch, &x->progress, &x->source));
@@ -518,7 +518,7 @@ static enum emu_status print_answer(struct streaming *x)
 
     system_digest_text(stream_system(x->stream), digest);
     a.digest = digest;
-    run_engine_text(run, engine);
+    ss_run_engine_text(run, engine);
     if (!option_json(x->q)) {
         stream_report(&a, f);
         fprintf(f, "engine      %s\n", engine);
@@ -531,7 +531,7 @@ static enum emu_status print_answer(struct streaming *x)
         json_decref(o);
         return FAIL(NO_MEMORY, "the answer");
     }
-    run_print_json(o, f);
+    ss_run_print_json(o, f);
     json_decref(o);
     return EMU_OK;
 }
@@ -546,7 +546,7 @@ static void judge(struct streaming *x, enum emu_status s)
         fprintf(stderr, "superstep stream: %s\n", x->text);
         x->code = x->put ? EXIT_PARTIAL : EXIT_BAD;
     } else if (s != EMU_OK) {
-        fprintf(stderr, "superstep stream: %s\n", emu_error());
+        fprintf(stderr, "superstep stream: %s\n", ss_error());
         x->code = s == EMU_FAULT ? EXIT_FAULTED : EXIT_BAD;
     }
     if (interrupt_came())

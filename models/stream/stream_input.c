@@ -8,7 +8,7 @@ enum { CHANNELS = 3 };
 
 static size_t batch_bytes(const struct stream_input *x)
 {
-    return x->batch_elements * elem_bytes(x->pixels.elem);
+    return x->batch_elements * ss_elem_bytes(x->pixels.elem);
 }
 
 enum emu_status stream_input_init(struct stream_input *x, const struct stream_network *net,
@@ -29,9 +29,9 @@ enum emu_status stream_input_init(struct stream_input *x, const struct stream_ne
 
 void stream_input_free(struct stream_input *x)
 {
-    emu_free(x->data);
-    emu_free(x->pictures);
-    emu_free(x->rgb);
+    ss_free(x->data);
+    ss_free(x->pictures);
+    ss_free(x->rgb);
 }
 
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)

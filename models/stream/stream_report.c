@@ -31,7 +31,7 @@ static double pictures_per_s(const struct stream_answer *a)
 
 static const char *input_name(const struct stream_answer *a)
 {
-    return elem_name(a->options->input);
+    return ss_elem_name(a->options->input);
 }
 
 /* ---- text ---- */
@@ -46,7 +46,7 @@ static void print_head(const struct stream_answer *a, FILE *f)
             a->net->name, a->precision.at, a->net->batch, a->net->recipe.width,
             a->net->recipe.height, input_name(a), count_text(r->batch_bytes).at);
     fprintf(f, "prepared    %s\n", picture_recipe_text(&a->net->recipe, recipe));
-    fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(a->arch).at,
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", ss_arch_title(a->arch).at,
             count_text(a->arch->tiles).at, a->arch->clock_mhz);
     fprintf(f, "tiles       %s compute", count_text(a->arch->tiles - o->tiles).at);
     if (o->tiles)
@@ -214,7 +214,7 @@ json_t *stream_report_json(const struct stream_answer *a)
 {
     json_t *all = head_json(a);
 
-    if (json_object_set_new(all, "machine_changes", arch_changes(a->arch)) ||
+    if (json_object_set_new(all, "machine_changes", ss_arch_changes(a->arch)) ||
         json_object_update_new(all, source_json(a)) ||
         json_object_update_new(all, counts_json(a)) ||
         json_object_set_new(all, "steady", steady_json(a)) ||

@@ -55,7 +55,7 @@ static enum emu_status check_type(const struct picture_stream *s)
 
     return takes == s->o.input ? EMU_OK
                                : FAIL(USAGE, "--input-type %s: %s reads pictures as u8 or %s",
-                                      elem_name(s->o.input), s->net->name, elem_name(takes));
+                                      ss_elem_name(s->o.input), s->net->name, ss_elem_name(takes));
 }
 
 static enum emu_status build(struct picture_stream *s)
@@ -69,7 +69,7 @@ static enum emu_status build(struct picture_stream *s)
     TRY(check_type(s));
     s->record.batch_bytes = system_transfer_bytes(&s->system, s->in);
     return stream_input_init(&s->input, s->net, s->o.input, system_lanes(&s->system, s->in) != 0,
-                             s->record.batch_bytes / elem_bytes(s->o.input),
+                             s->record.batch_bytes / ss_elem_bytes(s->o.input),
                              2 * s->o.lower.loop.link.depth + 2);
 }
 
@@ -105,9 +105,9 @@ void stream_free(struct picture_stream *s)
         return;
     system_free(&s->system);
     stream_input_free(&s->input);
-    emu_free(s->record.row);
-    emu_free(s->scores);
-    emu_free(s);
+    ss_free(s->record.row);
+    ss_free(s->scores);
+    ss_free(s);
 }
 
 struct system *stream_system(struct picture_stream *s)
@@ -202,7 +202,7 @@ static void close_record(struct picture_stream *s)
 {
     const struct host_stream_record *in = system_link(&s->system, s->in);
 
-    s->record.cycles = session_cycles(s->system.session);
+    s->record.cycles = ss_session_cycles(s->system.session);
     s->record.bytes_in = in->bytes;
     s->record.packets_in = in->packets;
     s->record.link_cycles = in->busy_cycles;

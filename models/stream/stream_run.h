@@ -88,7 +88,7 @@ struct stream_network {
 
 /* Plans and compiles. net and a are borrowed; the graph of net has its parameters, and passes have
  * been run (pass_all()). EMU_USAGE when there are too few IO tiles
- * (emu_error() says how many are needed), and the errors of graphs. */
+ * (ss_error() says how many are needed), and the errors of graphs. */
 enum emu_status stream_new(const struct stream_network *net, const struct arch *a,
                            const struct stream_options *o,
                            struct picture_stream **out) EMU_MUST_CHECK;

@@ -160,7 +160,7 @@ static void find_steady(struct stream_times *t)
 /* The round trip of the smallest request. */
 static double latency_of(const struct arch *a)
 {
-    return (double)(arch_host_route_cycles(a) + arch_cycles_from_ns(a, arch_host_latency_ns(a)));
+    return (double)(arch_host_route_cycles(a) + ss_arch_cycles_from_ns(a, arch_host_latency_ns(a)));
 }
 
 static void apply_rule(struct stream_times *t)

@@ -42,7 +42,7 @@ static const struct option_row *find_option(const struct request *q, const char 
 
 static enum emu_status refuse_name(const struct request *q, const char *name)
 {
-    const char *near = arch_field_nearest(name);
+    const char *near = ss_arch_field_nearest(name);
     char options[300] = "";
     size_t n = 0;
 
@@ -66,7 +66,7 @@ static enum emu_status check_field(const struct arch_field *f)
                     (unsigned long long)f->min, f->unit);
     if (f->stage == ARCH_STAGE_N || f->type == ARCH_TYPE_text)
         return FAIL(USAGE, "%s cannot be varied: no run reads it (%s)", f->name, f->doc);
-    if (f->offset == arch_field_find("chips")->offset)
+    if (f->offset == ss_arch_field_find("chips")->offset)
         return FAIL(USAGE, "chips cannot be varied: one chip is emulated");
     if (f->stage == ARCH_STAGE_H && strcmp(f->name, "clock_mhz"))
         return FAIL(USAGE,
@@ -88,7 +88,7 @@ static enum emu_status find_name(const struct request *q, struct sweep_axis *a)
         a->kind = AXIS_PARAMETER;
     } else {
         a->kind = AXIS_FIELD;
-        a->field = arch_field_find(field);
+        a->field = ss_arch_field_find(field);
         return a->field ? check_field(a->field) : refuse_name(q, a->name);
     }
     return EMU_OK;
@@ -308,7 +308,7 @@ static enum emu_status widen_points(uint32_t before, struct sweep_axes *out)
     for (uint32_t p = 0; p < out->points; p++)
         memcpy(out->choice + (size_t)p * out->axes, old + (size_t)p * before,
                before * sizeof(*old));
-    emu_free(old);
+    ss_free(old);
     return EMU_OK;
 }
 
@@ -347,12 +347,12 @@ void sweep_axes_free(struct sweep_axes *a)
 {
     for (uint32_t i = 0; i < a->axes; i++) {
         for (uint32_t k = 0; k < a->axis[i].choices; k++)
-            emu_free(a->axis[i].choice[k]);
-        emu_free(a->axis[i].choice);
-        emu_free(a->axis[i].name);
+            ss_free(a->axis[i].choice[k]);
+        ss_free(a->axis[i].choice);
+        ss_free(a->axis[i].name);
     }
-    emu_free(a->axis);
-    emu_free(a->choice);
+    ss_free(a->axis);
+    ss_free(a->choice);
     *a = (struct sweep_axes){ .axis = NULL };
 }
 

@@ -48,17 +48,17 @@ static void define(struct definition *d, const char *name, const char *value)
         d->row[d->rows++] = r;
         return;
     }
-    emu_free(r.name);
-    emu_free(r.value);
+    ss_free(r.name);
+    ss_free(r.value);
 }
 
 static void definition_free(struct definition *d)
 {
     for (size_t i = 0; i < d->rows; i++) {
-        emu_free(d->row[i].name);
-        emu_free(d->row[i].value);
+        ss_free(d->row[i].name);
+        ss_free(d->row[i].value);
     }
-    emu_free(d->row);
+    ss_free(d->row);
 }
 
 static void add_option(void *ctx, const struct option_row *o, const char *value)
@@ -247,7 +247,7 @@ static enum emu_status begin_sweep(struct sweep_file *f, const struct definition
     PROFILE_ROW(p, "meta", PROFILE_T("what"), PROFILE_T(s->q->what));
     PROFILE_ROW(p, "meta", PROFILE_T("engine"),
                 PROFILE_T(option_engine(s->q) ? "timing" : "values"));
-    PROFILE_ROW(p, "meta", PROFILE_T("machine"), PROFILE_T(arch_title(&base).at));
+    PROFILE_ROW(p, "meta", PROFILE_T("machine"), PROFILE_T(ss_arch_title(&base).at));
     for (size_t i = 0; i < d->rows; i++)
         PROFILE_ROW(p, "definition", PROFILE_I(i), PROFILE_T(d->row[i].name),
                     PROFILE_T(d->row[i].value));
@@ -277,7 +277,7 @@ enum emu_status sweep_file_open(const struct sweep *s, struct sweep_file *out)
 void sweep_file_close(struct sweep_file *f)
 {
     profile_free(f->store);
-    emu_free(f->done);
+    ss_free(f->done);
     *f = (struct sweep_file){ .sweep = NULL };
 }
 

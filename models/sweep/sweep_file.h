@@ -16,7 +16,7 @@ struct sweep_file {
 };
 
 /* Opens the file q->output, or makes it. EMU_USAGE when it holds a sweep that something else
- * defines: emu_error() names the first difference; errors of sweep_store_open(). Free with
+ * defines: ss_error() names the first difference; errors of sweep_store_open(). Free with
  * sweep_file_close, also on failure. */
 enum emu_status sweep_file_open(const struct sweep *s, struct sweep_file *out) EMU_MUST_CHECK;
 void sweep_file_close(struct sweep_file *f);

@@ -192,7 +192,7 @@ static enum emu_status write_values(struct image_at_work *w)
         st = system_write(&w->network, g->input[k], &in[k].numbers);
     for (uint32_t k = 0; in && k < g->inputs; k++)
         model_input_free(&in[k]);
-    emu_free(in);
+    ss_free(in);
     return st;
 }
 
@@ -207,10 +207,10 @@ static enum emu_status make_program(struct image_at_work *w)
 
     w->inputs = 1;
     TRY(program_values(&w->p->model, value));
-    TRY(graph_new(&w->p->arch, &kernel_library, &w->graph));
+    TRY(ss_graph_new(&w->p->arch, &ss_kernel_library, &w->graph));
     TRY(n->build(w->graph, value, &w->state));
-    TRY(graph_status(w->graph));
-    TRY(graph_compile(w->graph, &o, &w->compiled));
+    TRY(ss_graph_status(w->graph));
+    TRY(ss_graph_compile(w->graph, &o, &w->compiled));
     note_stage(w, "compile", begin);
     return EMU_OK;
 }
@@ -267,14 +267,14 @@ static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
     const struct memory_facts *facts = w->compiled ? &program : &w->network.memory;
     struct memory_sums m = { .categories = 0 };
 
-    while (compiled_category(m.categories))
+    while (ss_compiled_category(m.categories))
         m.categories++;
     EMU_ASSERT(m.categories <= CATEGORIES_MAX);
     TRY(memory_facts_tiles(facts, add_tile, &m));
     for (unsigned k = 0; k < m.categories; k++) {
         if (m.all[k])
             json_array_append_new(json_object_get(o, "categories"),
-                                  json_pack("[sII]", compiled_category(k), (json_int_t)m.all[k],
+                                  json_pack("[sII]", ss_compiled_category(k), (json_int_t)m.all[k],
                                             (json_int_t)m.fullest[k]));
     }
     return json_object_set_new(o, "need_bytes", integer(memory_facts_need(facts))) ||
@@ -286,12 +286,12 @@ static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
 
 static enum emu_status put_cycles(const struct image_at_work *w, const struct record *r, json_t *o)
 {
-    struct bill b = bill_of_group(r, 0);
+    struct bill b = ss_bill_of_group(r, 0);
     json_t *parts =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cycles", (json_int_t)b.total,
                   "exchange", (json_int_t)b.exchange, "compute", (json_int_t)b.compute, "imbalance",
                   (json_int_t)b.imbalance, "wait", (json_int_t)(b.wait + b.host), "sync",
-                  (json_int_t)b.sync, "supersteps", (json_int_t)bill_step_count(r), "words",
+                  (json_int_t)b.sync, "supersteps", (json_int_t)ss_bill_step_count(r), "words",
                   (json_int_t)b.words_in, "macs", (json_int_t)w->macs);
     int bad = !parts || json_object_update(o, parts);
 
@@ -303,7 +303,7 @@ static enum emu_status put_engine(const struct run *r, json_t *o)
 {
     char engine[RUN_ENGINE_TEXT];
 
-    run_engine_text(r, engine);
+    ss_run_engine_text(r, engine);
     return json_object_set_new(o, "engine", json_string(engine)) ? FAIL(NO_MEMORY, "a result")
                                                                  : EMU_OK;
 }
@@ -333,13 +333,14 @@ static enum emu_status open_session(struct image_at_work *w, const struct arch *
 
     o.record = 1;
     o.threads = 1;
-    TRY(w->compiled ? compiled_set_arch(w->compiled, a) : system_set_arch(&w->network, a));
-    return w->compiled ? session_new(w->compiled, &o, &w->session) : system_start(&w->network, &o);
+    TRY(w->compiled ? ss_compiled_set_arch(w->compiled, a) : system_set_arch(&w->network, a));
+    return w->compiled ? ss_session_new(w->compiled, &o, &w->session)
+                       : system_start(&w->network, &o);
 }
 
 static void close_session(struct image_at_work *w)
 {
-    session_free(w->session);
+    ss_session_free(w->session);
     w->session = NULL;
     system_stop(&w->network);
 }
@@ -353,8 +354,8 @@ static enum emu_status run_program(const struct image_at_work *w)
 
     if (n->before)
         TRY(n->before(w->session, w->state));
-    TRY(session_run(w->session));
-    if (!n->after || !run_has_values(session_run_image(w->session)))
+    TRY(ss_session_run(w->session));
+    if (!n->after || !ss_run_has_values(ss_session_run_image(w->session)))
         return EMU_OK;
     answer = json_object();
     st = answer ? n->after(w->session, w->state, answer) : FAIL(NO_MEMORY, "a result");
@@ -374,8 +375,8 @@ static enum emu_status put_run(struct image_at_work *w, json_t *o)
 
     if (!s)
         return EMU_OK;
-    TRY(put_cycles(w, session_record(s), o));
-    return put_engine(session_run_image(s), o);
+    TRY(put_cycles(w, ss_session_record(s), o));
+    return put_engine(ss_session_run_image(s), o);
 }
 
 static enum emu_status run_point(struct image_at_work *w, uint32_t point, const struct arch *a,
@@ -388,7 +389,7 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
         st = w->compiled ? run_program(w) : run_network(w);
     if (!is_of_host(st)) {
         note_stage(w, "run", begin);
-        *out = new_result(w, point, a, status_of(st), st == EMU_OK ? "" : emu_error());
+        *out = new_result(w, point, a, status_of(st), st == EMU_OK ? "" : ss_error());
         st = *out ? put_run(w, *out) : FAIL(NO_MEMORY, "a result");
     }
     close_session(w);
@@ -398,7 +399,7 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
 /* Why there is no run; NULL: there is one. */
 static const char *shortage(const struct image_at_work *w)
 {
-    if (w->compiled ? compiled_fits(w->compiled) : system_fits(&w->network))
+    if (w->compiled ? ss_compiled_fits(w->compiled) : system_fits(&w->network))
         return NULL;
     return w->compiled || system_compiled(&w->network)
                ? "it does not fit"
@@ -455,7 +456,7 @@ static enum emu_status measure_image(struct image_at_work *w, const uint32_t *po
 
     if (is_of_host(made))
         return made;
-    snprintf(why, sizeof(why), "%s", made == EMU_OK ? "" : emu_error());
+    snprintf(why, sizeof(why), "%s", made == EMU_OK ? "" : ss_error());
     for (size_t i = 0; i < points; i++)
         TRY(visit_point(w, point[i], made, why, visit, ctx));
     return EMU_OK;
@@ -465,10 +466,10 @@ static void image_free_all(struct image_at_work *w)
 {
     const struct named_program *n = w->p->model.known;
 
-    compiled_free(w->compiled);
+    ss_compiled_free(w->compiled);
     if (n && n->done && w->state)
         n->done(w->state);
-    graph_free(w->graph);
+    ss_graph_free(w->graph);
     system_free(&w->network);
     json_decref(w->work);
 }

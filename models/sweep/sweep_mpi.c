@@ -83,7 +83,7 @@ static void send_to(int rank, unsigned worker, const char *text, size_t bytes)
     memcpy(data, &head, HEAD_BYTES);
     memcpy(data + HEAD_BYTES, text, bytes);
     (void)MPI_Send(data, (int)(HEAD_BYTES + bytes), MPI_BYTE, rank, 0, MPI_COMM_WORLD);
-    emu_free(data);
+    ss_free(data);
 }
 
 void sweep_mpi_send(struct sweep_remote to, const char *text, size_t bytes)
@@ -120,7 +120,7 @@ char *sweep_mpi_receive(struct sweep_remote *from, size_t *bytes)
     if (!data || n < HEAD_BYTES ||
         MPI_Recv(data, n, MPI_BYTE, status.MPI_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) !=
             MPI_SUCCESS) {
-        emu_free(data);
+        ss_free(data);
         return NULL;
     }
     heard[status.MPI_SOURCE] = seconds_now();
@@ -165,7 +165,7 @@ static enum emu_status pass_up(struct relay *r, unsigned i)
     }
     while ((text = sweep_worker_message(&r->worker[i], &bytes))) {
         send_to(0, i, text, bytes);
-        emu_free(text);
+        ss_free(text);
     }
     return EMU_OK;
 }
@@ -182,7 +182,7 @@ static void pass_down(struct relay *r)
             anybody_dead = strstr(text, "\"dead\"") != NULL;
         } else if (!strstr(text, "\"alive\"") && from.worker < r->workers)
             sweep_worker_send(&r->worker[from.worker], text, bytes);
-        emu_free(text);
+        ss_free(text);
     }
     r->stops |= sweep_mpi_is_dead(0);
 }
@@ -219,8 +219,8 @@ enum emu_status sweep_mpi_relay(const struct sweep *s, unsigned workers)
     anybody_dead |= st != EMU_OK; /* the other ranks go on without this one */
     for (unsigned i = 0; i < r.workers; i++)
         sweep_worker_end(&r.worker[i]);
-    emu_free(r.worker);
-    emu_free(r.fd);
+    ss_free(r.worker);
+    ss_free(r.fd);
     return st;
 }
 
@@ -237,7 +237,7 @@ void sweep_mpi_end(void)
     }
     if (!anybody_dead)
         MPI_Finalize(); /* waits for all */
-    emu_free(heard);
+    ss_free(heard);
     heard = NULL;
     began = 0;
 }

@@ -28,7 +28,7 @@ struct sweep_remote {
     unsigned rank, worker;
 };
 void sweep_mpi_send(struct sweep_remote to, const char *text, size_t bytes);
-/* A message that has come, owned (emu_free); NULL: there is none. */
+/* A message that has come, owned (ss_free); NULL: there is none. */
 char *sweep_mpi_receive(struct sweep_remote *from, size_t *bytes);
 
 /* Whether a rank has been silent for so long that it counts as dead. */

@@ -104,8 +104,8 @@ enum emu_status sweep_point_new(const struct sweep *s, uint32_t point, struct sw
 static void free_list(struct option_list *list, size_t borrowed)
 {
     for (size_t i = borrowed; list->item && i < list->count; i++)
-        emu_free((char *)(uintptr_t)list->item[i]);
-    emu_free(list->item);
+        ss_free((char *)(uintptr_t)list->item[i]);
+    ss_free(list->item);
 }
 
 void sweep_point_free(const struct sweep *s, struct sweep_point *p)
@@ -130,10 +130,10 @@ static void print_fields(const struct arch *a, enum arch_stage stage, FILE *f)
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
         char value[ARCH_TEXT_MAX];
 
-        if (arch_field_at(i)->stage != stage)
+        if (ss_arch_field_at(i)->stage != stage)
             continue;
-        arch_field_text(a, i, value, sizeof(value));
-        fprintf(f, "%s=%s\n", arch_field_at(i)->name, value);
+        ss_arch_field_text(a, i, value, sizeof(value));
+        fprintf(f, "%s=%s\n", ss_arch_field_at(i)->name, value);
     }
 }
 
@@ -191,8 +191,8 @@ static enum emu_status first_points_init(uint32_t points, struct first_points *t
 
 static void first_points_free(struct first_points *t)
 {
-    emu_free(t->key);
-    emu_free(t->point);
+    ss_free(t->key);
+    ss_free(t->point);
 }
 
 static uint32_t first_point(struct first_points *t, struct hash128 key, uint32_t point)
@@ -220,8 +220,8 @@ static enum emu_status at_point(const struct sweep *s, uint32_t point, enum emu_
     if (st == EMU_OK || !s->axes.axes)
         return st;
     sweep_point_text(&s->axes, point, text, sizeof(text));
-    snprintf(why, sizeof(why), "%s", emu_error());
-    return emu_fail(st, "%s: %s", text, why);
+    snprintf(why, sizeof(why), "%s", ss_error());
+    return ss_fail(st, "%s: %s", text, why);
 }
 
 static enum emu_status check_source(const struct sweep_point *p)
@@ -284,7 +284,7 @@ enum emu_status sweep_new(const struct request *q, struct sweep *out)
 void sweep_free(struct sweep *s)
 {
     sweep_axes_free(&s->axes);
-    emu_free(s->image_of);
-    emu_free(s->run_of);
+    ss_free(s->image_of);
+    ss_free(s->run_of);
     s->image_of = s->run_of = NULL;
 }

@@ -22,7 +22,7 @@ struct sweep {
 /* Reads the axes, and proves for every point that its values are ones that options, parameters and
  * machine take, and that the network is there and its instructions, too. Nothing is compiled.
  *
- * Errors  EMU_USAGE, EMU_BAD_MACHINE: emu_error() begins with the point, and offers the nearest
+ * Errors  EMU_USAGE, EMU_BAD_MACHINE: ss_error() begins with the point, and offers the nearest
  *         values where there are some; those of sweep_axes_read() and model_source_open().
  * Free with sweep_free, also on failure. */
 enum emu_status sweep_new(const struct request *q, struct sweep *out) EMU_MUST_CHECK;

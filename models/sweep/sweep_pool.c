@@ -73,7 +73,7 @@ static enum emu_status list_jobs(struct worker_pool *p)
 
     p->job = emu_alloc(p->s->axes.points, sizeof(*p->job));
     if (!p->job || !of) {
-        emu_free(of);
+        ss_free(of);
         return FAIL(NO_MEMORY, "a sweep");
     }
     for (uint32_t i = 0; i < p->s->axes.points; i++) {
@@ -84,7 +84,7 @@ static enum emu_status list_jobs(struct worker_pool *p)
         p->job[p->jobs] = (struct sweep_job){ .image = image };
         of[image] = ++p->jobs;
     }
-    emu_free(of);
+    ss_free(of);
     return EMU_OK;
 }
 
@@ -259,7 +259,7 @@ static enum emu_status fork_local(struct worker_pool *p, struct worker_link *l)
             others[n++] = p->link[i].local;
     }
     s = sweep_worker_new(p->s, p->f->store, others, n, &w);
-    emu_free(others);
+    ss_free(others);
     l->local = w;
     return s;
 }
@@ -292,7 +292,7 @@ static enum emu_status read_local(struct worker_pool *p, struct worker_link *l)
     }
     while (s == EMU_OK && (text = sweep_worker_message(&l->local, &bytes))) {
         s = take_message(p, l, text, bytes);
-        emu_free(text);
+        ss_free(text);
     }
     return s;
 }
@@ -316,7 +316,7 @@ static enum emu_status poll_local(struct worker_pool *p)
         if (fd[i].revents)
             s = read_local(p, &p->link[i]);
     }
-    emu_free(fd);
+    ss_free(fd);
     return s;
 }
 
@@ -350,7 +350,7 @@ static enum emu_status read_remote(struct worker_pool *p)
             l->dead = 0;
             s = take_message(p, l, text, bytes);
         }
-        emu_free(text);
+        ss_free(text);
         TRY(s);
     }
     for (size_t i = 0; i < p->links; i++) {
@@ -401,7 +401,7 @@ enum emu_status sweep_pool_run(struct sweep_file *f, uint32_t *given_up)
     *given_up = p.given_up;
     for (size_t i = 0; i < p.links; i++)
         sweep_worker_end(&p.link[i].local);
-    emu_free(p.link);
-    emu_free(p.job);
+    ss_free(p.link);
+    ss_free(p.job);
     return s;
 }

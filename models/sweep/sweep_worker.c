@@ -70,7 +70,7 @@ static void ended(struct sweep_worker *w, char *why, size_t bytes)
     close(w->fd);
     w->fd = -1;
     waitpid(w->pid, &status, 0);
-    emu_free(w->in);
+    ss_free(w->in);
     w->in = NULL;
     w->bytes = w->cap = 0;
     if (WIFSIGNALED(status))
@@ -173,10 +173,10 @@ static int work(struct sweep_measurer *m, struct reporter *r, const char *text, 
         point[i] = (uint32_t)json_integer_value(json_array_get(list, i));
     if (s == EMU_OK)
         s = sweep_measure(m, point, n, report, r);
-    emu_free(point);
+    ss_free(point);
     json_decref(o);
     return send_object(r->fd, s == EMU_OK ? json_pack("{s:b}", "done", 1)
-                                          : json_pack("{s:o}", "error", json_text(emu_error())));
+                                          : json_pack("{s:o}", "error", json_text(ss_error())));
 }
 
 static void be_worker(const struct sweep *s, int fd)
@@ -193,7 +193,7 @@ static void be_worker(const struct sweep *s, int fd)
     sweep_measurer_init(s, &m);
     while (there && read_message(fd, &text, &bytes)) {
         there = work(&m, &r, text, bytes);
-        emu_free(text);
+        ss_free(text);
         emu_trim();
     }
     sweep_measurer_free(&m);

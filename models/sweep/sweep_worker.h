@@ -31,7 +31,7 @@ enum emu_status sweep_worker_new(const struct sweep *s, struct profile *store,
 void sweep_worker_send(const struct sweep_worker *w, const char *text, size_t bytes);
 /* Reads what is there. Returns 0 when the worker has ended: then `why` says how, and it is over. */
 int sweep_worker_read(struct sweep_worker *w, char *why, size_t bytes);
-/* The next whole message, owned by the caller (emu_free); NULL: there is none yet. */
+/* The next whole message, owned by the caller (ss_free); NULL: there is none yet. */
 char *sweep_worker_message(struct sweep_worker *w, size_t *bytes);
 /* Ends it, whatever it does. */
 void sweep_worker_end(struct sweep_worker *w);

@@ -110,7 +110,7 @@ enum emu_status system_build(struct system *s)
 
 int system_fits(const struct system *s)
 {
-    return s->kept.image || (s->program.compiled && compiled_fits(s->program.compiled));
+    return s->kept.image || (s->program.compiled && ss_compiled_fits(s->program.compiled));
 }
 
 uint64_t system_need_bytes(const struct system *s)
@@ -120,13 +120,13 @@ uint64_t system_need_bytes(const struct system *s)
 
 const struct image *system_image(const struct system *s)
 {
-    return s->kept.image ? s->kept.image : compiled_image(s->program.compiled);
+    return s->kept.image ? s->kept.image : ss_compiled_image(s->program.compiled);
 }
 
 enum emu_status system_note(struct system *s, const char *name, const char *text)
 {
     return s->kept.image ? image_add_note_text(s->kept.image, name, text)
-                         : compiled_add_note(s->program.compiled, name, text);
+                         : ss_compiled_add_note(s->program.compiled, name, text);
 }
 
 struct compiled *system_compiled(const struct system *s)
@@ -171,7 +171,7 @@ void system_keep(struct system *s, const char *names, json_t *more)
     if (keep(s, names, more) == EMU_OK)
         progress_report(progress, "cache", "kept for the next run");
     else
-        progress_report(progress, "cache", "not kept: %s", emu_error());
+        progress_report(progress, "cache", "not kept: %s", ss_error());
 }
 
 uint64_t system_known_need(const struct system *s)
@@ -189,7 +189,7 @@ enum emu_status system_keep_need(const struct system *s)
 enum emu_status system_set_arch(struct system *s, const struct arch *a)
 {
     TRY(s->kept.image ? image_set_arch(s->kept.image, a)
-                      : compiled_set_arch(s->program.compiled, a));
+                      : ss_compiled_set_arch(s->program.compiled, a));
     s->arch = *a;
     return EMU_OK;
 }
@@ -228,7 +228,7 @@ size_t system_transfer_bytes(const struct system *s, uint32_t value)
 {
     const struct system_end *e = end_of(s, value);
 
-    return (size_t)(e->elements * elem_bytes(e->elem));
+    return (size_t)(e->elements * ss_elem_bytes(e->elem));
 }
 
 enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
@@ -258,13 +258,13 @@ enum emu_status system_start(struct system *s, const struct session_options *o)
 
     with.program = compiled_of;
     with.program_ctx = s;
-    return s->kept.image ? session_new_image(s->kept.image, &with, &s->session)
-                         : session_new(s->program.compiled, &with, &s->session);
+    return s->kept.image ? ss_session_new_image(s->kept.image, &with, &s->session)
+                         : ss_session_new(s->program.compiled, &with, &s->session);
 }
 
 void system_stop(struct system *s)
 {
-    session_free(s->session);
+    ss_session_free(s->session);
     s->session = NULL;
 }
 
@@ -273,9 +273,9 @@ static enum emu_status write_bytes(struct system *s, const char *name, const voi
                                    uint64_t bytes)
 {
     if (s->session)
-        return session_value_write(s->session, name, data, bytes);
+        return ss_session_value_write(s->session, name, data, bytes);
     return s->kept.image ? image_fill_input(s->kept.image, name, data)
-                         : compiled_fill_input(s->program.compiled, name, data);
+                         : ss_compiled_fill_input(s->program.compiled, name, data);
 }
 
 enum emu_status system_write(struct system *s, uint32_t value, const struct op_tensor *t)
@@ -286,7 +286,7 @@ enum emu_status system_write(struct system *s, uint32_t value, const struct op_t
 
     TRY(system_pack(s, value, t, &data, &bytes));
     st = write_bytes(s, s->graph->value[value].name, data, bytes);
-    emu_free(data);
+    ss_free(data);
     return st;
 }
 
@@ -295,7 +295,7 @@ static enum elem elem_called(const char *name)
 {
     enum elem e = 0;
 
-    while (e < ELEM_COUNT && strcmp(elem_name(e), name) != 0)
+    while (e < ELEM_COUNT && strcmp(ss_elem_name(e), name) != 0)
         e++;
     return e;
 }
@@ -304,12 +304,12 @@ static enum elem elem_called(const char *name)
 static enum emu_status read_named(struct system *s, const char *name, const struct op_shape *shape,
                                   struct op_tensor *out)
 {
-    const struct image *im = session_run_image(s->session)->im;
+    const struct image *im = ss_session_run_image(s->session)->im;
     size_t i = image_output_find(im, name);
     enum elem e = i < image_output_count(im)
                       ? elem_called(image_text(im, image_output_at(im, i)->type))
                       : ELEM_COUNT;
-    uint64_t bytes = op_shape_count(shape) * (e < ELEM_COUNT ? elem_bytes(e) : 0);
+    uint64_t bytes = op_shape_count(shape) * (e < ELEM_COUNT ? ss_elem_bytes(e) : 0);
     enum emu_status st = EMU_OK;
     uint8_t *data;
 
@@ -317,10 +317,10 @@ static enum emu_status read_named(struct system *s, const char *name, const stru
     if (e == ELEM_COUNT)
         return FAIL(BAD_IMAGE, "an image without an output '%.200s'", name);
     data = emu_alloc(bytes + 1, 1);
-    st = data ? session_value_read(s->session, name, data, bytes) : FAIL(NO_MEMORY, "%s", name);
+    st = data ? ss_session_value_read(s->session, name, data, bytes) : FAIL(NO_MEMORY, "%s", name);
     if (st == EMU_OK)
         st = op_numbers_unpack(e, data, shape, out);
-    emu_free(data);
+    ss_free(data);
     return st;
 }
 
@@ -348,7 +348,7 @@ enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op
 
 enum emu_status system_connect(struct system *s, uint32_t value, const struct session_calls *c)
 {
-    return session_connect(s->session, end_of(s, value)->stream, c);
+    return ss_session_connect(s->session, end_of(s, value)->stream, c);
 }
 
 /* ---- batches of an open loop ---- */
@@ -390,13 +390,13 @@ enum emu_status system_connect_batches(struct system *s, const struct system_bat
 
     s->batches = *b;
     if (s->ends.loop.depth)
-        TRY(session_connect(s->session, s->ends.loop.begin, &begin));
-    return session_connect(s->session, s->ends.loop.control, &control);
+        TRY(ss_session_connect(s->session, s->ends.loop.begin, &begin));
+    return ss_session_connect(s->session, s->ends.loop.control, &control);
 }
 
 const struct host_stream_record *system_link(const struct system *s, uint32_t value)
 {
-    return host_record(session_run_image(s->session)->host, end_of(s, value)->stream);
+    return host_record(ss_session_run_image(s->session)->host, end_of(s, value)->stream);
 }
 
 enum emu_status system_write_ahead(struct system *s, uint32_t value, const void *data)
@@ -428,19 +428,19 @@ enum emu_status system_write_zeros(struct system *s)
 
 enum emu_status system_run(struct system *s)
 {
-    return session_run(s->session);
+    return ss_session_run(s->session);
 }
 
 enum emu_status system_bill(struct system *s)
 {
-    return layer_cycles_bill(&s->layers, session_run_image(s->session));
+    return layer_cycles_bill(&s->layers, ss_session_run_image(s->session));
 }
 
 void system_digest_text(const struct system *s, char text[SYSTEM_DIGEST_TEXT])
 {
     const struct run *r = system_machine(s);
 
-    if (run_has_values(r))
+    if (ss_run_has_values(r))
         hash128_text(machine_digest(r->machine), text);
     else
         snprintf(text, SYSTEM_DIGEST_TEXT, "none: --engine timing");
@@ -448,5 +448,5 @@ void system_digest_text(const struct system *s, char text[SYSTEM_DIGEST_TEXT])
 
 struct run *system_machine(const struct system *s)
 {
-    return session_run_image(s->session);
+    return ss_session_run_image(s->session);
 }

@@ -74,7 +74,7 @@ int system_fits(const struct system *s);
 uint64_t system_need_bytes(const struct system *s);
 /* The program's image, borrowed; NULL: it does not fit. */
 const struct image *system_image(const struct system *s);
-/* Adds a note to the image. Errors: those of compiled_add_note(). */
+/* Adds a note to the image. Errors: those of ss_compiled_add_note(). */
 enum emu_status system_note(struct system *s, const char *name, const char *text) EMU_MUST_CHECK;
 /* Of a program that was compiled now; NULL: it was found, or given up. Borrowed. */
 struct compiled *system_compiled(const struct system *s);
@@ -117,7 +117,7 @@ enum emu_status system_pack(const struct system *s, uint32_t value, const struct
 
 /* Loads the program into a machine. If overflows or ranges are asked for and one occurs in a
  * program from the cache, the program is compiled after all to say where. Errors: those of
- * session_new(). */
+ * ss_session_new(). */
 enum emu_status system_start(struct system *s, const struct session_options *o) EMU_MUST_CHECK;
 /* The machine is gone; another may be started. */
 void system_stop(struct system *s);
@@ -138,11 +138,11 @@ enum emu_status system_read_gradient(struct system *s, uint32_t state,
                                      struct op_tensor *out) EMU_MUST_CHECK;
 /* Connects the stream of an input or output of the graph (system_is_streamed()) to the caller,
  * once, before the first run. Data are the elements as system_pack() and op_numbers_unpack() have
- * them. Errors: those of session_connect(). */
+ * them. Errors: those of ss_session_connect(). */
 enum emu_status system_connect(struct system *s, uint32_t value,
                                const struct session_calls *c) EMU_MUST_CHECK;
 /* Connects what the loop asks the host, once, before the first run. b is copied. Errors: those of
- * session_connect(). */
+ * ss_session_connect(). */
 enum emu_status system_connect_batches(struct system *s,
                                        const struct system_batches *b) EMU_MUST_CHECK;
 /* What has crossed the link for a streamed input or output so far; borrowed. */
@@ -151,7 +151,7 @@ const struct host_stream_record *system_link(const struct system *s, uint32_t va
  * while it is computed. Data as in a transfer. */
 enum emu_status system_write_ahead(struct system *s, uint32_t value,
                                    const void *data) EMU_MUST_CHECK;
-/* Runs the program once: session_run(). */
+/* Runs the program once: ss_session_run(). */
 enum emu_status system_run(struct system *s) EMU_MUST_CHECK;
 /* Adds the cycles of the runs to s->layers. Errors: those of layer_cycles_bill(). */
 enum emu_status system_bill(struct system *s) EMU_MUST_CHECK;

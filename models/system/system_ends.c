@@ -21,8 +21,8 @@ static enum emu_status ends_new(uint32_t ins, uint32_t outs, struct system_ends 
 
 void system_ends_free(struct system_ends *e)
 {
-    emu_free(e->in);
-    emu_free(e->out);
+    ss_free(e->in);
+    ss_free(e->out);
     *e = (struct system_ends){ .in = NULL };
 }
 
@@ -32,7 +32,7 @@ static struct system_end end_of(const struct lowered_value *v, const struct grap
 
     if (v->is_streamed) {
         e.stream = v->stream;
-        e.elements = tensor_elements(g, v->raw);
+        e.elements = ss_tensor_elements(g, v->raw);
     }
     return e;
 }

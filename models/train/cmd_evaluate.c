@@ -203,7 +203,7 @@ static void print_engine(const struct evaluating *e, FILE *f)
 {
     char engine[RUN_ENGINE_TEXT], digest[SYSTEM_DIGEST_TEXT];
 
-    run_engine_text(system_machine(&e->chip.system), engine);
+    ss_run_engine_text(system_machine(&e->chip.system), engine);
     system_digest_text(&e->chip.system, digest);
     fprintf(f, "engine      %s\ndigest      %s\n", engine, digest);
 }
@@ -215,7 +215,7 @@ static void print_text(const struct evaluating *e, FILE *f)
 
     fprintf(f, "network     %s, %u classes, batches of %u, %s\n", e->q->what, r->classes,
             e->source.shape.batch, train_format_text(e->q));
-    fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(&e->arch).at,
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", ss_arch_title(&e->arch).at,
             count_text(e->arch.tiles).at, e->arch.clock_mhz);
     fprintf(f, "data        %s: %s pictures of %u classes\n", e->data->format,
             count_text(e->data->samples).at, e->data->classes);
@@ -252,21 +252,21 @@ static enum emu_status print_json(const struct evaluating *e, FILE *f)
     json_t *o = json_pack(
         "{s:o, s:s, s:o, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o}",
         "network", json_text(e->q->what), "machine", e->arch.name, "machine_changes",
-        arch_changes(&e->arch), "batch", (int)e->source.shape.batch, "classes", (int)r->classes,
+        ss_arch_changes(&e->arch), "batch", (int)e->source.shape.batch, "classes", (int)r->classes,
         "format", train_format_text(e->q), "prepared", train_pictures_text(&e->prepared, 1, text),
         "pictures", (json_int_t)r->pictures, "right", (json_int_t)r->right, "left_out",
         (json_int_t)e->batches.bads, "loss", r->loss, "accuracy", evaluation_accuracy(r),
         "cycles_per_batch", cycles_of_batch(r), "pictures_per_second", chip_rate(e), "confusion",
         confusion_json(r), "memory", memory_facts_json(&e->chip.system.memory));
 
-    run_engine_text(system_machine(&e->chip.system), engine);
+    ss_run_engine_text(system_machine(&e->chip.system), engine);
     system_digest_text(&e->chip.system, digest);
     if (!o || json_object_set_new(o, "engine", json_string(engine)) ||
         json_object_set_new(o, "digest", json_string(digest))) {
         json_decref(o);
         return FAIL(NO_MEMORY, "the answer");
     }
-    run_print_json(o, f);
+    ss_run_print_json(o, f);
     json_decref(o);
     return EMU_OK;
 }

@@ -216,7 +216,7 @@ static enum emu_status judge(struct training *t, enum emu_status s)
         t->code = EXIT_PARTIAL;
     if (s == EMU_FAULT) {
         t->code = EXIT_FAULTED;
-        fprintf(stderr, "superstep train: %s\n", emu_error());
+        fprintf(stderr, "superstep train: %s\n", ss_error());
     } else if (s != EMU_OK) {
         return s;
     }

@@ -153,7 +153,7 @@ static enum emu_status order_nodes(struct recompute *r)
                 g->value[g->node[i].out[k]].node = i;
         }
     }
-    emu_free(list);
+    ss_free(list);
     return EMU_OK;
 }
 
@@ -217,8 +217,8 @@ enum emu_status train_recompute(struct op_graph *g, const char *names, uint32_t 
         s = check_names(&r, names);
     if (s == EMU_OK)
         s = recompute_all(&r, names, blocks);
-    emu_free(r.before);
-    emu_free(r.end);
-    emu_free(r.again);
+    ss_free(r.before);
+    ss_free(r.end);
+    ss_free(r.again);
     return s == EMU_OK ? op_graph_check(g) : s;
 }

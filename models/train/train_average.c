@@ -39,8 +39,8 @@ void train_average_free(struct train_average *a)
 {
     for (uint32_t k = 0; a->mean && k < a->g->inputs; k++)
         op_tensor_free(&a->mean[k]);
-    emu_free(a->mean);
-    emu_free(a->name);
+    ss_free(a->mean);
+    ss_free(a->name);
     memset(a, 0, sizeof(*a));
 }
 

@@ -42,13 +42,13 @@ static enum emu_status passes_of_scopes(const struct train_chip *t, uint8_t **ou
                   { "accumulate", PASS_ACCUMULATE },
                   { "host", PASS_HOST } };
     const struct lowered_network *n = t->system.program.network;
-    const struct graph *g = compiled_graph(t->system.program.compiled);
-    uint32_t scopes = graph_scopes(g);
+    const struct graph *g = ss_compiled_graph(t->system.program.compiled);
+    uint32_t scopes = ss_graph_scopes(g);
     uint8_t *pass = emu_alloc(scopes + 1, sizeof(*pass)), *is_node = emu_alloc(scopes + 1, 1);
 
     *out = pass;
     if (!pass || !is_node) {
-        emu_free(is_node);
+        ss_free(is_node);
         return FAIL(NO_MEMORY, "passes of %u scopes", scopes);
     }
     pass[0] = PASS_UPDATE;
@@ -57,16 +57,16 @@ static enum emu_status passes_of_scopes(const struct train_chip *t, uint8_t **ou
         is_node[n->group[k].scope] = 1;
     }
     for (uint32_t s = 1; s < scopes; s++) {
-        const char *path = graph_scope_path(g, s), *slash = strrchr(path, '/');
+        const char *path = ss_graph_scope_path(g, s), *slash = strrchr(path, '/');
 
         if (!is_node[s])
-            pass[s] = pass[graph_scope_parent(g, s)];
+            pass[s] = pass[ss_graph_scope_parent(g, s)];
         for (unsigned k = 0; k < EMU_COUNT_OF(named) && !is_node[s]; k++) {
             if (!strcmp(slash ? slash + 1 : path, named[k].name))
                 pass[s] = (uint8_t)named[k].pass;
         }
     }
-    emu_free(is_node);
+    ss_free(is_node);
     return EMU_OK;
 }
 
@@ -94,8 +94,8 @@ static enum emu_status passes_new(size_t supersteps, struct train_passes *p)
 
 void train_passes_free(struct train_passes *p)
 {
-    emu_free(p->pass);
-    emu_free(p->tile_bytes);
+    ss_free(p->pass);
+    ss_free(p->tile_bytes);
     *p = (struct train_passes){ .pass = NULL };
 }
 
@@ -132,7 +132,7 @@ enum emu_status train_passes_of(const struct train_chip *t, struct train_passes 
     struct trace_step *step = NULL;
     uint8_t *pass = NULL;
     size_t steps;
-    enum emu_status s = compiled_trace_of_zeros(system_compiled(&t->system), &step, &steps);
+    enum emu_status s = ss_compiled_trace_of_zeros(system_compiled(&t->system), &step, &steps);
 
     *out = (struct train_passes){ .pass = NULL };
     if (s != EMU_OK)
@@ -144,8 +144,8 @@ enum emu_status train_passes_of(const struct train_chip *t, struct train_passes 
         set_supersteps(step, steps, pass, out);
     else
         train_passes_free(out);
-    emu_free(pass);
-    emu_free(step);
+    ss_free(pass);
+    ss_free(step);
     return s;
 }
 
@@ -253,7 +253,7 @@ void train_bill_of(const struct train_passes *p, const struct record *r, struct 
 
         if (record_at(r, i)->group) /* IO tiles: meanwhile */
             continue;
-        cost = bill_of_step(r, i);
+        cost = ss_bill_of_step(r, i);
         add_superstep(p, n, &cost, out);
         if (++n == p->supersteps)
             add_rest(r, i, out);

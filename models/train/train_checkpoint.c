@@ -30,8 +30,8 @@ struct written {
 static void written_free(struct written *w)
 {
     for (size_t k = 0; w->tensor && k < w->n; k++)
-        emu_free((void *)(uintptr_t)w->tensor[k].data);
-    emu_free(w->tensor);
+        ss_free((void *)(uintptr_t)w->tensor[k].data);
+    ss_free(w->tensor);
 }
 
 /* Number k of a list of f16, or of f32: the chip has them exactly so. */
@@ -460,8 +460,8 @@ enum emu_status train_checkpoint_read(struct train_chip *chip, struct train_prog
     enum emu_status s = feed_file_bytes(path, BYTES_MAX, &data, &bytes);
 
     if (s != EMU_OK)
-        return emu_fail(s, "%s: %s", path, emu_error());
+        return ss_fail(s, "%s: %s", path, ss_error());
     s = train_checkpoint_take(chip, p, log, a, data, bytes, path);
-    emu_free(data);
+    ss_free(data);
     return s;
 }

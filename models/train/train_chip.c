@@ -63,7 +63,7 @@ enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
 void train_chip_end(struct train_chip *t)
 {
     system_stop(&t->system);
-    emu_free(t->stream);
+    ss_free(t->stream);
     t->stream = NULL;
     t->results = 0;
     t->scale = 0;

@@ -103,7 +103,7 @@ void train_chip_end(struct train_chip *t);
 /* One step of one batch, on a chip without streams. data, targets: of the shapes of the step's
  * inputs. loss: the mean over the pictures.
  * Counts in t->skipped when it has changed no state. scores: [pictures][classes], owned by the
- * caller; NULL: not wanted. Errors: those of session_run(), EMU_NO_MEMORY. */
+ * caller; NULL: not wanted. Errors: those of ss_session_run(), EMU_NO_MEMORY. */
 enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
                                 const struct op_tensor *targets, double rate, double *loss,
                                 struct op_tensor *scores) EMU_MUST_CHECK;

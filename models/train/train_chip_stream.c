@@ -57,7 +57,7 @@ static enum emu_status fill(const struct train_chip *t, uint32_t value, void *da
         return EMU_OK;
     TRY(pack(t, value, &packed, &bytes));
     memcpy(data, packed, (size_t)bytes);
-    emu_free(packed);
+    ss_free(packed);
     return EMU_OK;
 }
 
@@ -77,7 +77,7 @@ static enum emu_status write_first(struct train_chip *t, uint32_t value)
 
     if (s == EMU_OK)
         s = system_write_ahead(&t->system, value, data);
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 

@@ -53,17 +53,17 @@ static void room_free(struct batch_room *r)
 {
     op_tensor_free(&r->pictures);
     op_tensor_free(&r->targets);
-    emu_free(r->label);
+    ss_free(r->label);
 }
 
 static enum emu_status score_batch(struct train_chip *chip, const struct batch_room *r,
                                    uint32_t count, struct evaluation *out)
 {
-    uint64_t before = session_cycles(chip->system.session);
+    uint64_t before = ss_session_cycles(chip->system.session);
     struct op_tensor scores;
 
     TRY(train_chip_scores(chip, &r->pictures, &scores));
-    out->cycles += session_cycles(chip->system.session) - before;
+    out->cycles += ss_session_cycles(chip->system.session) - before;
     out->batches++;
     out->pictures += count;
     for (uint32_t k = 0; k < count; k++) {
@@ -117,7 +117,7 @@ enum emu_status train_evaluate(struct train_chip *chip, struct batches *b,
 
 void evaluation_free(struct evaluation *e)
 {
-    emu_free(e->taken);
+    ss_free(e->taken);
     *e = (struct evaluation){ .taken = NULL };
 }
 

@@ -40,7 +40,7 @@ static enum emu_status input_of(const struct request *q, enum elem real, const c
         return FAIL(USAGE, "--input-type u8: %s", obstacle);
     if (*out != ELEM_U8 && *out != real)
         return FAIL(USAGE, "--input-type %s: with this --format the network reads u8 or %s",
-                    elem_name(*out), elem_name(real));
+                    ss_elem_name(*out), ss_elem_name(real));
     return EMU_OK;
 }
 
@@ -70,7 +70,7 @@ char *train_link_text(const struct train_link *l, char out[LINK_TEXT])
                          : "the tiles that compute",
              l->io_tiles);
     snprintf(out, LINK_TEXT, "pictures as %s, normalised by the %s, through %s",
-             l->pixels.elem == ELEM_U8 ? "8 bits" : elem_name(l->pixels.elem),
+             l->pixels.elem == ELEM_U8 ? "8 bits" : ss_elem_name(l->pixels.elem),
              l->pixels.elem == ELEM_U8 ? "chip" : "host", how);
     return out;
 }

@@ -24,7 +24,7 @@ enum emu_status train_log_add(struct train_log *l, const struct train_row *r)
 
 void train_log_free(struct train_log *l)
 {
-    emu_free(l->row);
+    ss_free(l->row);
     memset(l, 0, sizeof(*l));
 }
 

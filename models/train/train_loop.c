@@ -138,7 +138,7 @@ static enum emu_status one_step(struct training *t, int *done)
                            .rate = train_rate(&t->schedule, t->at.steps) };
     struct step_feed f = { .t = t, .row = &r, .asked = (uint32_t)t->chip.has_next };
     const struct train_feed feed = { &f, next_batch, batch_done };
-    uint64_t before = session_cycles(t->chip.system.session), skipped = t->chip.skipped;
+    uint64_t before = ss_session_cycles(t->chip.system.session), skipped = t->chip.skipped;
     uint64_t samples = t->at.samples;
     double begun = seconds();
     enum emu_status s;
@@ -155,7 +155,7 @@ static enum emu_status one_step(struct training *t, int *done)
         return EMU_OK;
     }
     r.accuracy /= r.pictures;
-    r.cycles = (double)(session_cycles(t->chip.system.session) - before);
+    r.cycles = (double)(ss_session_cycles(t->chip.system.session) - before);
     t->host_seconds += seconds() - begun;
     t->steps_run++;
     t->at.steps++;

@@ -26,7 +26,7 @@ void train_reference_free(struct train_reference *r)
 {
     for (uint32_t k = 0; r->in && k < r->g->inputs; k++)
         op_tensor_free(&r->in[k]);
-    emu_free(r->in);
+    ss_free(r->in);
     memset(r, 0, sizeof(*r));
 }
 
@@ -93,7 +93,7 @@ enum emu_status train_reference_step(struct train_reference *r, const struct op_
         for (uint32_t k = 0; k < r->g->outputs; k++)
             op_tensor_free(&out[k]);
     }
-    emu_free(out);
+    ss_free(out);
     return s;
 }
 

@@ -28,7 +28,8 @@ static double per_step(const struct training *t)
 
 static double cycles_of_step(const struct training *t)
 {
-    return t->steps_run ? (double)session_cycles(t->chip.system.session) / (double)t->steps_run : 0;
+    return t->steps_run ? (double)ss_session_cycles(t->chip.system.session) / (double)t->steps_run
+                        : 0;
 }
 
 /* Pictures a second of the chip. */
@@ -88,7 +89,7 @@ static void write_curve(const struct training *t, struct output_file *out)
         return;
     }
     snprintf(title, sizeof(title), "%.80s: %" PRIu64 " steps of %u pictures on %s", t->q->what,
-             t->at.steps, t->source.shape.batch, arch_title(&t->arch).at);
+             t->at.steps, t->source.shape.batch, ss_arch_title(&t->arch).at);
     train_log_svg(&t->log, title, output_stream(out));
 }
 
@@ -96,7 +97,7 @@ static void finish(struct training *t, struct output_file **out, enum emu_status
 {
     if (output_finish(out, s) == EMU_OK)
         return;
-    fprintf(stderr, "superstep train: %s\n", emu_error());
+    fprintf(stderr, "superstep train: %s\n", ss_error());
     t->code = EXIT_PARTIAL;
 }
 
@@ -224,7 +225,7 @@ static void print_text(const struct training *t, FILE *f)
     if (t->accumulate > 1)
         fprintf(f, "accumulated %u of these batches a step, in a loop on the chip\n",
                 t->accumulate);
-    fprintf(f, "machine     %s, %s tiles at %u MHz\n", arch_title(&t->arch).at,
+    fprintf(f, "machine     %s, %s tiles at %u MHz\n", ss_arch_title(&t->arch).at,
             count_text(t->arch.tiles).at, t->arch.clock_mhz);
     fprintf(f, "optimiser   %s, rate %g, momentum %g, decay %g, loss scale %g%s\n",
             t->optimiser.method, t->schedule.rate, t->optimiser.alpha, t->optimiser.decay,
@@ -240,7 +241,7 @@ static void print_text(const struct training *t, FILE *f)
                 "get them wrong\n",
                 t->source.precision.nodes);
     print_memory(t, f);
-    run_engine_text(system_machine(&t->chip.system), engine);
+    ss_run_engine_text(system_machine(&t->chip.system), engine);
     fprintf(f, "engine      %s\n", engine);
     system_digest_text(&t->chip.system, digest);
     fprintf(f, "digest      %s\n", digest);
@@ -292,7 +293,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
         chip_rate(t), "host_seconds_per_step", per_step(t));
     int bad = !o || !epochs;
 
-    run_engine_text(system_machine(&t->chip.system), engine);
+    ss_run_engine_text(system_machine(&t->chip.system), engine);
     system_digest_text(&t->chip.system, digest);
     for (double e = 1; !bad && e <= (double)t->epochs; e++) {
         if (train_log_epoch(&t->log, e, 0).pictures > 0)
@@ -302,7 +303,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
     }
     bad = bad || json_object_set(o, "epochs", epochs) ||
           json_object_set_new(o, "passes", passes_json(t)) ||
-          json_object_set_new(o, "machine_changes", arch_changes(&t->arch)) ||
+          json_object_set_new(o, "machine_changes", ss_arch_changes(&t->arch)) ||
           json_object_set_new(o, "engine", json_string(engine)) ||
           json_object_set_new(o, "digest", json_string(digest)) ||
           json_object_set_new(o, "prepared", pictures_json(t)) ||
@@ -310,10 +311,10 @@ static enum emu_status print_json(const struct training *t, FILE *f)
           json_object_set_new(o, "clamped_constants", model_clamped_json(&t->source.precision)) ||
           json_object_set_new(o, "accumulate", json_integer(t->accumulate)) ||
           json_object_set_new(o, "io_tiles", json_integer(t->link.io_tiles)) ||
-          json_object_set_new(o, "input_type", json_string(elem_name(t->link.pixels.elem))) ||
+          json_object_set_new(o, "input_type", json_string(ss_elem_name(t->link.pixels.elem))) ||
           json_object_set_new(o, "memory", memory_facts_json(&t->chip.system.memory));
     if (!bad)
-        run_print_json(o, f);
+        ss_run_print_json(o, f);
     json_decref(epochs);
     json_decref(o);
     return bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
@@ -322,7 +323,7 @@ static enum emu_status print_json(const struct training *t, FILE *f)
 enum emu_status training_report(struct training *t, FILE *f)
 {
     if (t->steps_run && !t->chip.skipped)
-        train_bill_of(&t->passes, session_record(t->chip.system.session), &t->bill);
+        train_bill_of(&t->passes, ss_session_record(t->chip.system.session), &t->bill);
     if (isatty(STDERR_FILENO) && !option_quiet(t->q))
         fputs("\r\033[K", stderr);
     if (option_json(t->q))

@@ -285,7 +285,7 @@ static enum emu_status add_update(struct op_graph *g, const struct train_optimis
     }
     if (s == EMU_OK)
         s = add_update_node(g, o, m, decays, &u);
-    emu_free(u.list);
+    ss_free(u.list);
     return s;
 }
 
@@ -306,7 +306,7 @@ static enum emu_status add_backward(struct op_graph *g, const struct train_optim
         s = op_gradients(g, t->loss, t->loss_scale, list, n, gradient);
     for (int decays = 1; s == EMU_OK && decays >= 0; decays--)
         s = add_update(g, o, decays, list, gradient, n, t);
-    emu_free(list);
+    ss_free(list);
     return s;
 }
 

@@ -11,7 +11,7 @@ static enum emu_status find_first(const struct train_chip *w, char where[256])
     for (uint32_t k = 0; k < n->watches; k++) {
         float sum;
 
-        TRY(session_read(w->system.session, n->watched[k].sum, &sum));
+        TRY(ss_session_read(w->system.session, n->watched[k].sum, &sum));
         if (isfinite(sum))
             continue;
         snprintf(where, 256, "%s (%s)", n->watched[k].node, isnan(sum) ? "NaN" : "infinity");

@@ -63,7 +63,7 @@ void training_free(struct training *t)
     op_tensor_free(&t->pictures);
     op_tensor_free(&t->targets);
     for (unsigned k = 0; k < UNDER_WAY; k++)
-        emu_free(t->way[k].label);
+        ss_free(t->way[k].label);
     train_log_free(&t->log);
     train_passes_free(&t->passes);
 }

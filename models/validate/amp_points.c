@@ -33,29 +33,29 @@ enum {
 
 static struct tensor on_tile(struct graph *g, uint32_t n, const char *name)
 {
-    struct tensor t = graph_variable(g, ELEM_F16, 1, &n, name);
+    struct tensor t = ss_graph_variable(g, ELEM_F16, 1, &n, name);
 
-    graph_map(g, t, 0);
-    graph_keep(g, t);
+    ss_graph_map(g, t, 0);
+    ss_graph_keep(g, t);
     return t;
 }
 
 static enum emu_status build_ours(struct graph *g, uint32_t n, unsigned calls)
 {
-    uint32_t cs = graph_compute_set(g, "product");
-    uint32_t v = graph_vertex(g, cs, "matmul_f16", 0);
-    struct program program = program_sequence(g);
+    uint32_t cs = ss_graph_compute_set(g, "product");
+    uint32_t v = ss_graph_vertex(g, cs, "matmul_f16", 0);
+    struct program program = ss_program_sequence(g);
 
-    vertex_connect(g, v, "in", on_tile(g, n * CHANNELS, "in"));
-    vertex_connect(g, v, "out", on_tile(g, n * CHANNELS, "out"));
-    vertex_connect(g, v, "weights", on_tile(g, CHANNELS * CHANNELS, "weights"));
-    vertex_set_u32(g, v, "kb", 1);
-    vertex_set_u32(g, v, "nb", 1);
-    vertex_set_u32(g, v, "f", n);
+    ss_vertex_connect(g, v, "in", on_tile(g, n * CHANNELS, "in"));
+    ss_vertex_connect(g, v, "out", on_tile(g, n * CHANNELS, "out"));
+    ss_vertex_connect(g, v, "weights", on_tile(g, CHANNELS * CHANNELS, "weights"));
+    ss_vertex_set_u32(g, v, "kb", 1);
+    ss_vertex_set_u32(g, v, "nb", 1);
+    ss_vertex_set_u32(g, v, "f", n);
     for (unsigned i = 0; i < calls; i++)
-        program_add(g, program, program_execute(g, cs));
-    graph_set_program(g, program);
-    return graph_status(g);
+        ss_program_add(g, program, ss_program_execute(g, cs));
+    ss_graph_set_program(g, program);
+    return ss_graph_status(g);
 }
 
 static enum emu_status run_graph(struct graph *g, uint64_t *cycles)
@@ -63,32 +63,32 @@ static enum emu_status run_graph(struct graph *g, uint64_t *cycles)
     const struct session_options o = { .record = 1 };
     struct compiled *c = NULL;
     struct session *s = NULL;
-    enum emu_status st = graph_compile(g, &(struct compile_options){ 0 }, &c);
+    enum emu_status st = ss_graph_compile(g, &(struct compile_options){ 0 }, &c);
 
     if (st == EMU_OK)
-        st = session_new(c, &o, &s);
+        st = ss_session_new(c, &o, &s);
     if (st == EMU_OK)
-        st = session_run(s);
+        st = ss_session_run(s);
     if (st == EMU_OK)
-        *cycles = bill_of_group(session_record(s), 0).compute;
-    session_free(s);
-    compiled_free(c);
+        *cycles = ss_bill_of_group(ss_session_record(s), 0).compute;
+    ss_session_free(s);
+    ss_compiled_free(c);
     return st;
 }
 
 /* A program with one call or two. */
 static enum emu_status run_calls(uint32_t n, unsigned calls, uint64_t *cycles)
 {
-    struct arch a = *arch_preset("bow");
+    struct arch a = *ss_arch_preset("bow");
     struct graph *g = NULL;
     enum emu_status s;
 
-    TRY(arch_set(&a, "tiles=2"));
-    TRY(graph_new(&a, &kernel_library, &g));
+    TRY(ss_arch_set(&a, "tiles=2"));
+    TRY(ss_graph_new(&a, &ss_kernel_library, &g));
     s = build_ours(g, n, calls);
     if (s == EMU_OK)
         s = run_graph(g, cycles);
-    graph_free(g);
+    ss_graph_free(g);
     return s;
 }
 
@@ -174,10 +174,11 @@ static enum emu_status run_poplibs(const char *poplibs, uint32_t n, uint64_t *cy
     json_decref(o);
     if (!text)
         return FAIL(NO_MEMORY, "a case");
-    s = manifest_read_text(text, strlen(text), "a call of PopLibs' 1x1 convolution", &options, &m);
+    s = ss_manifest_read_text(text, strlen(text), "a call of PopLibs' 1x1 convolution", &options,
+                              &m);
     if (s == EMU_OK)
         s = run_case(m, cycles);
-    manifest_free(m);
+    ss_manifest_free(m);
     free(text);
     return s;
 }

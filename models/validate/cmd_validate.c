@@ -116,7 +116,7 @@ static enum emu_status print_json(const struct outcome *o)
     }
     if (!list)
         return FAIL(NO_MEMORY, "the answer");
-    run_print_json(list, stdout);
+    ss_run_print_json(list, stdout);
     json_decref(list);
     return EMU_OK;
 }

@@ -46,15 +46,15 @@ static const char two_syncs[] = //
 static enum emu_status run_image_of(const struct image *im, unsigned threads, struct run **out)
 {
     const struct run_options o = { .threads = threads, .max_cycles = UINT64_MAX / 2 };
-    enum emu_status s = run_new(im, &o, out);
+    enum emu_status s = ss_run_new(im, &o, out);
 
     if (s == EMU_OK)
-        s = run_execute(*out);
-    if (s == EMU_OK && !run_ended(*out)) {
-        char *why = run_stop_text(*out);
+        s = ss_run_execute(*out);
+    if (s == EMU_OK && !ss_run_ended(*out)) {
+        char *why = ss_run_stop_text(*out);
 
         s = FAIL(FAULT, "%s", why ? why : "the program did not end");
-        emu_free(why);
+        ss_free(why);
     }
     return s;
 }
@@ -69,17 +69,17 @@ static enum emu_status run_text(const struct validation *v, const char *text,
     struct image *im = NULL;
     struct run *r = NULL;
     unsigned threads = (unsigned)option_threads(v->q);
-    enum emu_status s = manifest_read_text(text, strlen(text), "validate", &o, &m);
+    enum emu_status s = ss_manifest_read_text(text, strlen(text), "validate", &o, &m);
 
     if (s == EMU_OK)
-        s = manifest_build(m, threads, stderr, &im);
+        s = ss_manifest_build(m, threads, stderr, &im);
     if (s == EMU_OK)
         s = run_image_of(im, threads, &r);
     if (s == EMU_OK)
         read(r->record, value);
-    run_free(r);
-    image_free(im);
-    manifest_free(m);
+    ss_run_free(r);
+    ss_image_free(im);
+    ss_manifest_free(m);
     return s;
 }
 
@@ -132,7 +132,7 @@ enum emu_status exchange_longer(struct validation *v, struct outcome *o)
 
 static void read_sync(const struct record *r, double value[2])
 {
-    value[0] = (double)bill_of_step(r, 1).sync;
+    value[0] = (double)ss_bill_of_step(r, 1).sync;
 }
 
 enum emu_status sync_chip(struct validation *v, struct outcome *o)
@@ -147,7 +147,7 @@ enum emu_status sync_chip(struct validation *v, struct outcome *o)
 enum emu_status sync_chips(struct validation *v, struct outcome *o)
 {
     (void)v;
-    o->value = arch_sync_chips_cycles(arch_preset("mk1"));
+    o->value = arch_sync_chips_cycles(ss_arch_preset("mk1"));
     return EMU_OK;
 }
 
@@ -158,19 +158,19 @@ enum { SUPERSTEPS = 100 };
 /* A loop of compute steps in which every tile stores one number. */
 static enum emu_status build_loop(struct graph *g)
 {
-    uint32_t tiles = graph_arch(g)->tiles, cs = graph_compute_set(g, "store");
-    struct tensor t = graph_variable(g, ELEM_F32, 1, &tiles, "number");
+    uint32_t tiles = ss_graph_arch(g)->tiles, cs = ss_graph_compute_set(g, "store");
+    struct tensor t = ss_graph_variable(g, ELEM_F32, 1, &tiles, "number");
 
-    graph_map_linear(g, t, 1, 1, 0, tiles);
-    graph_keep(g, t);
+    ss_graph_map_linear(g, t, 1, 1, 0, tiles);
+    ss_graph_keep(g, t);
     for (uint32_t i = 0; i < tiles; i++) {
-        uint32_t v = graph_vertex(g, cs, "fill_f32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "fill_f32", i);
 
-        vertex_connect(g, v, "out", tensor_slice(g, t, 0, i, i + 1));
-        vertex_set_f32(g, v, "value", 1);
+        ss_vertex_connect(g, v, "out", ss_tensor_slice(g, t, 0, i, i + 1));
+        ss_vertex_set_f32(g, v, "value", 1);
     }
-    graph_set_program(g, program_repeat(g, SUPERSTEPS, program_execute(g, cs)));
-    return graph_status(g);
+    ss_graph_set_program(g, ss_program_repeat(g, SUPERSTEPS, ss_program_execute(g, cs)));
+    return ss_graph_status(g);
 }
 
 static enum emu_status run_loop(const struct validation *v, struct graph *g, double *cycles)
@@ -179,16 +179,16 @@ static enum emu_status run_loop(const struct validation *v, struct graph *g, dou
     const struct compile_options how = { .threads = (unsigned)option_threads(v->q) };
     struct compiled *c = NULL;
     struct session *s = NULL;
-    enum emu_status st = graph_compile(g, &how, &c);
+    enum emu_status st = ss_graph_compile(g, &how, &c);
 
     if (st == EMU_OK)
-        st = session_new(c, &o, &s);
+        st = ss_session_new(c, &o, &s);
     if (st == EMU_OK)
-        st = session_run(s);
+        st = ss_session_run(s);
     if (st == EMU_OK)
-        *cycles = (double)session_cycles(s) / SUPERSTEPS;
-    session_free(s);
-    compiled_free(c);
+        *cycles = (double)ss_session_cycles(s) / SUPERSTEPS;
+    ss_session_free(s);
+    ss_compiled_free(c);
     return st;
 }
 
@@ -197,11 +197,11 @@ enum emu_status superstep_overhead(struct validation *v, struct outcome *o)
     struct graph *g = NULL;
     enum emu_status s;
 
-    TRY(graph_new(arch_preset("mk2"), &kernel_library, &g));
+    TRY(ss_graph_new(ss_arch_preset("mk2"), &ss_kernel_library, &g));
     s = build_loop(g);
     if (s == EMU_OK)
         s = run_loop(v, g, &o->value);
-    graph_free(g);
+    ss_graph_free(g);
     return s;
 }
 
@@ -210,6 +210,6 @@ enum emu_status superstep_overhead(struct validation *v, struct outcome *o)
 enum emu_status host_link(struct validation *v, struct outcome *o)
 {
     (void)v;
-    o->value = arch_host_link_mbytes_per_s(arch_preset("c600"));
+    o->value = arch_host_link_mbytes_per_s(ss_arch_preset("c600"));
     return EMU_OK;
 }

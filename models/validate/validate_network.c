@@ -27,7 +27,7 @@ static enum emu_status skip_long(const struct validation *v, struct outcome *o, 
 
 /* ---- layers: the lab's program `conv` ---- */
 
-static const struct named_program *const *const lab_table[] = { lab_programs, NULL };
+static const struct named_program *const *const lab_table[] = { ss_lab_programs, NULL };
 
 static uint64_t param_index(const struct named_program *p, const char *name)
 {
@@ -47,13 +47,13 @@ static enum emu_status run_session_of(const struct named_program *p, struct sess
     enum emu_status st = answer ? p->before(s, state) : FAIL(NO_MEMORY, "an answer");
 
     if (st == EMU_OK)
-        st = session_run(s);
+        st = ss_session_run(s);
     if (st == EMU_OK)
         st = p->after(s, state, answer);
     if (st == EMU_OK) {
         const json_t *published = json_object_get(answer, "published");
 
-        sum[0] += (double)session_cycles(s);
+        sum[0] += (double)ss_session_cycles(s);
         sum[1] += json_number_value(json_object_get(published, "three_passes_cycles"));
     }
     json_decref(answer);
@@ -71,13 +71,13 @@ static enum emu_status run_graph(const struct validation *v, const struct named_
     enum emu_status st = p->build(g, value, &state);
 
     if (st == EMU_OK)
-        st = graph_compile(g, &how, &c);
+        st = ss_graph_compile(g, &how, &c);
     if (st == EMU_OK)
-        st = session_new(c, &o, &s);
+        st = ss_session_new(c, &o, &s);
     if (st == EMU_OK)
         st = run_session_of(p, s, state, sum);
-    session_free(s);
-    compiled_free(c);
+    ss_session_free(s);
+    ss_compiled_free(c);
     if (state)
         p->done(state);
     return st;
@@ -98,9 +98,9 @@ static enum emu_status run_layers(struct validation *v, unsigned each, struct ou
             value[k] = p->param[k].value;
         value[layer] = i;
         value[param_index(p, "partials")] = 1; /* f32, as the vendor's */
-        TRY(graph_new(arch_preset("mk2"), &kernel_library, &g));
+        TRY(ss_graph_new(ss_arch_preset("mk2"), &ss_kernel_library, &g));
         s = run_graph(v, p, g, value, sum);
-        graph_free(g);
+        ss_graph_free(g);
         TRY(s);
     }
     o->value = 100 * sum[0] / sum[1];
@@ -141,7 +141,7 @@ static enum emu_status fits(const struct validation *v, const char *name, uint32
         s = pass_all(n->graph);
     }
     if (s == EMU_OK) {
-        system_init(&system, arch_preset("mk2"), n->graph, &o);
+        system_init(&system, ss_arch_preset("mk2"), n->graph, &o);
         s = system_build(&system);
     }
     *fit = s == EMU_OK && system_fits(&system);

@@ -158,7 +158,7 @@ static enum emu_status fit_classifier(struct calibration *k, const double *in)
         weights_scale_classifier(k->w, k->net, (float)(logit_deviation / deviation));
     for (uint32_t o = 0; o < l.out; o++)
         l.bias[o] = (float)(l.bias[o] - product(&l, o, mean));
-    emu_free(mean);
+    ss_free(mean);
     return EMU_OK;
 }
 
@@ -198,7 +198,7 @@ static enum emu_status draw(const struct net *n, struct op_tensor *out)
         for (uint64_t i = 0; i < count; i++)
             out->f[i] = pixel[i];
     }
-    emu_free(pixel);
+    ss_free(pixel);
     return st;
 }
 

@@ -194,7 +194,7 @@ enum emu_status safetensors_open(const void *data, size_t bytes, const char *nam
 
 void safetensors_free(struct safetensors *f)
 {
-    emu_free(f->tensor);
+    ss_free(f->tensor);
     json_decref(f->header);
     *f = (struct safetensors){ 0 };
 }

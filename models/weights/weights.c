@@ -59,9 +59,9 @@ void weights_free(struct weights *w)
 {
     if (!w)
         return;
-    emu_free(w->data);
-    emu_free(w->param);
-    emu_free(w);
+    ss_free(w->data);
+    ss_free(w->param);
+    ss_free(w);
 }
 
 struct param *weights_find(const struct weights *w, const struct net *n, const char *layer,

@@ -193,7 +193,7 @@ static enum emu_status check_unexpected(struct weights_reading *r)
         r->unexpected++;
         say(r, "unexpected %.200s %s\n", t->name, text);
     }
-    emu_free(used);
+    ss_free(used);
     return EMU_OK;
 }
 
@@ -301,13 +301,13 @@ enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const
             safetensors_to_f32(r.match[i], w->param[i].data);
         w->names = names_text(r.scheme);
     }
-    emu_free(r.tensor);
-    emu_free(r.match);
+    ss_free(r.tensor);
+    ss_free(r.match);
     safetensors_free(&f);
     return s;
 }
 
-/* Reads the whole file. The caller must emu_free(*out). */
+/* Reads the whole file. The caller must ss_free(*out). */
 static enum emu_status read_file(const char *path, uint8_t **out, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");
@@ -340,7 +340,7 @@ enum emu_status weights_read(struct weights *w, const struct net *n, const char 
 
     if (s == EMU_OK)
         s = weights_read_bytes(w, n, data, bytes, path, list);
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
@@ -356,10 +356,10 @@ enum emu_status weights_family(const struct net *n, const char *path, const char
         s = open_file(&r, data, bytes, path, &f);
     if (s == EMU_OK) {
         *out = names_text(detect(&r));
-        emu_free(r.tensor);
+        ss_free(r.tensor);
         safetensors_free(&f);
     }
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
@@ -383,7 +383,7 @@ enum emu_status weights_write_to(const struct weights *w, const struct output_fi
             t[i].shape[k] = p->shape[k];
     }
     s = safetensors_write_to(t, w->params, out);
-    emu_free(t);
+    ss_free(t);
     return s;
 }
 

@@ -90,7 +90,7 @@ static enum emu_status list_all(const struct request *q)
             printf("%2u %-10s %s\n", i + 1, exercise_at(i)->name, exercise_at(i)->title);
     }
     if (list) {
-        run_print_json(list, stdout);
+        ss_run_print_json(list, stdout);
         json_decref(list);
     } else {
         printf("\nsuperstep lab exercise N prints one, -o my.S writes its unfinished file, "
@@ -152,7 +152,7 @@ static enum emu_status show(const struct request *q, const struct exercise *e, u
         TRY(write_task(e, option_output(q)));
     if (option_json(q)) {
         o = exercise_json(e, number);
-        run_print_json(o, stdout);
+        ss_run_print_json(o, stdout);
         json_decref(o);
         return EMU_OK;
     }
@@ -194,7 +194,7 @@ struct looking {
 static enum emu_status look_at(void *ctx, const char *title, const struct run *r)
 {
     struct looking *l = ctx;
-    uint32_t tiles = image_arch(r->im)->tiles;
+    uint32_t tiles = ss_image_arch(r->im)->tiles;
 
     if (option_steps(l->q)) {
         printf("%s:\n", title);
@@ -241,7 +241,7 @@ static enum emu_status check(const struct request *q, const struct exercise *e, 
     if (option_json(q)) {
         o = json_pack("{s:i, s:s, s:s, s:O}", "exercise", (int)number, "name", e->name, "status",
                       wrong ? "wrong" : "ok", "checks", list);
-        run_print_json(o, stdout);
+        ss_run_print_json(o, stdout);
         json_decref(o);
     } else {
         print_outcomes(list);

@@ -67,7 +67,7 @@ static enum emu_status list_programs(json_t **out)
     json_t *list = *out = json_array();
     enum emu_status s = list ? add_manifests(list) : FAIL(NO_MEMORY, "the list of programs");
 
-    for (const struct named_program *const *p = lab_programs; s == EMU_OK && *p; p++)
+    for (const struct named_program *const *p = ss_lab_programs; s == EMU_OK && *p; p++)
         s = add_row(list, (*p)->name, strlen((*p)->name), "graph", (*p)->text);
     return s;
 }

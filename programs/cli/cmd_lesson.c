@@ -53,7 +53,7 @@ static enum emu_status read_numbers(const struct request *q, const struct run *r
     const char *key;
     json_t *x;
 
-    set_number(v, "tiles", image_arch(r->im)->tiles);
+    set_number(v, "tiles", ss_image_arch(r->im)->tiles);
     if (n)
         TRY(program_values(q, value));
     for (unsigned k = 0; n && k < n->params; k++)
@@ -100,7 +100,7 @@ static void add(struct bill_sums *to, const struct bill_sums *s)
 
 static struct bill_sums measured(const struct run *r)
 {
-    struct bill b = bill_of_group(r->record, 0);
+    struct bill b = ss_bill_of_group(r->record, 0);
     int64_t steps = 0;
 
     for (size_t i = 0; i < record_count(r->record); i++)
@@ -148,7 +148,7 @@ static void print_lesson(const struct lesson *l, const struct arch *a, const jso
     long long tiles = (long long)json_integer_value(json_object_get(report, "tiles"));
     json_t *x;
 
-    printf("%s on %s: %lld tiles\n\n", l->name, arch_title(a).at, tiles);
+    printf("%s on %s: %lld tiles\n\n", l->name, ss_arch_title(a).at, tiles);
     lesson_print_text("Goal", l->goal);
     lesson_print_text("Predict", l->ask);
     printf("Cost: w + g h + l for every superstep; on this machine g is %.2f and l %.0f cycles\n",
@@ -237,7 +237,7 @@ static enum emu_status predict(const struct request *q, const struct run *r, con
 {
     struct lesson_numbers v = { .count = 0 };
 
-    TRY(bsp_cost_of(image_arch(r->im), (unsigned)option_threads(q), NULL, m));
+    TRY(bsp_cost_of(ss_image_arch(r->im), (unsigned)option_threads(q), NULL, m));
     TRY(read_numbers(q, r, report, &v));
     for (unsigned i = 0; i < LESSON_COSTS && l->cost[i].what; i++) {
         TRY(cost_of(l, &l->cost[i], &v, m, &part[i]));
@@ -267,7 +267,7 @@ enum emu_status lesson_of_run(const struct request *q, const struct run *r, json
         return EMU_OK;
     if (option_json(q))
         return add_json(report, l, &m, part, &all, &took) ? FAIL(NO_MEMORY, "a lesson") : EMU_OK;
-    print_lesson(l, image_arch(r->im), report, &m, part, &all, &took);
+    print_lesson(l, ss_image_arch(r->im), report, &m, part, &all, &took);
     *printed = 1;
     return EMU_OK;
 }

@@ -37,7 +37,7 @@ static json_t *report_text(const json_t *c)
 
 static json_t *bill_text(const struct run *r)
 {
-    struct bill b = bill_of_group(r->record, 0);
+    struct bill b = ss_bill_of_group(r->record, 0);
     uint64_t w = b.largest_compute ? b.largest_compute : 1;
 
     return json_sprintf(
@@ -58,9 +58,9 @@ static json_t *said(const struct run *r, const json_t *report)
         return report_text(check);
     if (r->stop == MACHINE_HOST)
         return bill_text(r);
-    text = run_stop_text(r);
+    text = ss_run_stop_text(r);
     o = json_text(text ? text : "");
-    emu_free(text);
+    ss_free(text);
     return o;
 }
 

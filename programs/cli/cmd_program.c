@@ -56,9 +56,9 @@ static const char *program_name(const struct request *q)
 /* Where the cycles of all supersteps of the tiles that compute went. */
 static json_t *bill_of_run(const struct run *r)
 {
-    struct bill b = bill_of_group(r->record, 0);
+    struct bill b = ss_bill_of_group(r->record, 0);
 
-    return bill_json(&b);
+    return ss_bill_json(&b);
 }
 
 /* For the text answer: keeps only the numbers of bytes of all tiles; --report has the rest. */
@@ -78,8 +78,8 @@ static void short_memory(json_t *memory)
 static enum emu_status print_answer(const struct request *q, struct session *s, json_t *answer,
                                     const struct compiled *c, const char *status)
 {
-    struct run *run = session_run_image(s);
-    json_t *o = run_report(run, status, NULL, 0, 0);
+    struct run *run = ss_session_run_image(s);
+    json_t *o = ss_run_report(run, status, NULL, 0, 0);
     int bad, printed = 0;
     enum emu_status st;
 
@@ -88,7 +88,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
     bad = json_object_set_new(o, "program", json_string(program_name(q))) ||
           json_object_set_new(o, "bill", bill_of_run(run)) ||
           json_object_set(o, "answer", answer) ||
-          json_object_set_new(o, "memory", compiled_report_json(c));
+          json_object_set_new(o, "memory", ss_compiled_report_json(c));
     st = bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
     if (st == EMU_OK && option_json(q) && option_steps(q))
         st = run_put_steps(run, NULL, o);
@@ -101,16 +101,16 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
         return st;
     }
     if (option_json(q)) {
-        run_print_json(o, stdout);
+        ss_run_print_json(o, stdout);
     } else {
         short_memory(json_object_get(o, "memory"));
         if (option_steps(q))
             run_print_steps(run, NULL, stdout);
         if (option_steps(q))
             st = run_print_bsp(run, NULL, stdout);
-        run_print(o, stdout);
+        ss_run_print(o, stdout);
         if (option_report(q))
-            compiled_report(c, stdout);
+            ss_compiled_report(c, stdout);
     }
     json_decref(o);
     return st;
@@ -129,9 +129,9 @@ static enum emu_status prepare(const struct request *q, struct compiled *c, stru
         TRY(program(q)->before(s, state));
     if (!files->image)
         return EMU_OK;
-    st = session_image_inputs(s, c);
+    st = ss_session_image_inputs(s, c);
     if (st == EMU_OK)
-        st = image_write_to(compiled_image(c), files->image);
+        st = image_write_to(ss_compiled_image(c), files->image);
     return output_finish(&files->image, st);
 }
 
@@ -144,22 +144,22 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
     const char *status;
     enum emu_status wrong;
 
-    TRY(request_look_check(q, compiled_image(c)));
-    TRY(request_trace_begin(q, session_run_image(s), &trace));
+    TRY(request_look_check(q, ss_compiled_image(c)));
+    TRY(request_trace_begin(q, ss_session_run_image(s), &trace));
     execute_meter_begin(meter, q, 0);
-    wrong = session_run(s);
+    wrong = ss_session_run(s);
     progress_meter_end(meter);
     request_trace_end(trace);
-    if (wrong == EMU_OK && program(q)->after && run_has_values(session_run_image(s)))
+    if (wrong == EMU_OK && program(q)->after && ss_run_has_values(ss_session_run_image(s)))
         wrong = program(q)->after(s, state, answer);
     if (wrong != EMU_OK && wrong != EMU_FAULT)
         return wrong;
     if (wrong == EMU_FAULT)
         request_failed(q, program_name(q));
     status = wrong == EMU_OK ? "ok" : "failed";
-    if (run_reached_limit(session_run_image(s)))
+    if (ss_run_reached_limit(ss_session_run_image(s)))
         status = "limit";
-    if (wrong == EMU_OK && request_findings(q, session_run_image(s), 1))
+    if (wrong == EMU_OK && request_findings(q, ss_session_run_image(s), 1))
         status = "check";
     *code = !strcmp(status, "ok")      ? EXIT_RAN
             : !strcmp(status, "limit") ? EXIT_PARTIAL
@@ -197,9 +197,9 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
         o.max_cycles = ENDLESS_CYCLES;
     o.record = (q->use & USE_RUN) != 0;
     o.digests = output_stream(files->digests);
-    st = session_new(c, &o, &s);
+    st = ss_session_new(c, &o, &s);
     if (st == EMU_OK && option_chart(q))
-        st = exchange_count_pairs(machine_exchange(session_run_image(s)->machine));
+        st = exchange_count_pairs(machine_exchange(ss_session_run_image(s)->machine));
     if (st == EMU_OK)
         st = prepare(q, c, s, state, files);
     if (st == EMU_OK && q->use & USE_RUN)
@@ -208,7 +208,7 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
         st = program_profile(q, c, s, &files->profile);
     if (st == EMU_OK && q->use & USE_RUN && *code != EXIT_BAD)
         st = port_files_write(q, s, &files->ports);
-    session_free(s);
+    ss_session_free(s);
     return output_finish(&files->digests, st);
 }
 
@@ -239,7 +239,7 @@ static enum emu_status answer_shortage(const struct request *q, const struct com
 static enum emu_status with_compiled(const struct request *q, struct compiled *c, void *state,
                                      struct outputs *files, int *code)
 {
-    if (!compiled_fits(c))
+    if (!ss_compiled_fits(c))
         return answer_shortage(q, c, files, code);
     *code = EXIT_RAN;
     if (q->use & USE_RUN || files->image)
@@ -255,12 +255,12 @@ static enum emu_status compile_and_answer(const struct request *q, struct graph 
     enum emu_status s;
 
     TRY(port_files_check(q, g));
-    s = graph_compile(g, &o, &c);
+    s = ss_graph_compile(g, &o, &c);
     if (s != EMU_OK && is_file(q)) /* what is found when all of it is there has no line */
-        s = emu_fail(s, "%s: %s", q->what, emu_error());
+        s = ss_fail(s, "%s: %s", q->what, ss_error());
     if (s == EMU_OK)
         s = with_compiled(q, c, state, files, code);
-    compiled_free(c);
+    ss_compiled_free(c);
     return s;
 }
 
@@ -273,10 +273,10 @@ static enum emu_status build_graph(const struct request *q, struct graph **out, 
     if (request_has(q, OPTION_input))
         return FAIL(USAGE, "--input is for graph files");
     TRY(request_arch(q, "mk2", &a));
-    TRY(graph_new(&a, &kernel_library, out));
+    TRY(ss_graph_new(&a, &ss_kernel_library, out));
     TRY(program_values(q, value));
     TRY(program(q)->build(*out, value, state));
-    return graph_status(*out);
+    return ss_graph_status(*out);
 }
 
 static enum emu_status build_and_answer(const struct request *q, struct outputs *files, int *code)
@@ -290,13 +290,13 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
     s = (is_file(q) ? graph_program_read : build_graph)(q, &g, &state);
     if (s == EMU_OK && option_dump(q)) {
         *code = EXIT_RAN;
-        s = graph_write(g, stdout);
+        s = ss_graph_write(g, stdout);
     } else if (s == EMU_OK) {
         s = compile_and_answer(q, g, state, files, code);
     }
     if (program(q)->done && state)
         program(q)->done(state);
-    graph_free(g);
+    ss_graph_free(g);
     return s;
 }
 
@@ -363,7 +363,7 @@ static enum emu_status look(struct request *q, const struct option_list *candida
                                           : refuse_name(candidates->item[0], q->command->context);
 }
 
-int program_command(int argc, char **argv, const struct named_program *const *const *tables)
+int ss_program_command(int argc, char **argv, const struct named_program *const *const *tables)
 {
     int compiles = !strcmp(argv[0], "compile");
     const struct command c = {
@@ -396,7 +396,7 @@ static enum emu_status look_one(struct request *q, const struct option_list *can
     return EMU_OK;
 }
 
-int program_main(int argc, char **argv, const struct named_program *program)
+int ss_program_main(int argc, char **argv, const struct named_program *program)
 {
     const struct command c = {
         .name = program->name,

@@ -45,9 +45,9 @@ static enum emu_status read_source(const struct request *q, const struct graph_s
     struct arch a;
 
     if (!option_machine(q))
-        TRY(graph_read_machine(source, &a));
+        TRY(ss_graph_read_machine(source, &a));
     TRY(request_arch_from(q, &a));
-    return graph_read(source, &a, &kernel_library, out);
+    return ss_graph_read(source, &a, &ss_kernel_library, out);
 }
 
 enum emu_status graph_program_read(const struct request *q, struct graph **out, void **state)
@@ -67,7 +67,7 @@ enum emu_status graph_program_read(const struct request *q, struct graph **out, 
     source.text = q->bytes ? q->bytes : text;
     if (s == EMU_OK)
         s = read_source(q, &source, out);
-    emu_free(text);
+    ss_free(text);
     TRY(s);
     x = emu_alloc(1, sizeof(*x));
     *state = x;
@@ -96,7 +96,7 @@ static void done(void *state)
     struct graph_state *x = state;
 
     port_inputs_free(&x->in);
-    emu_free(x);
+    ss_free(x);
 }
 
 const struct named_program graph_program = {

@@ -15,7 +15,7 @@ extern const struct named_program graph_program;
 int graph_program_is(const struct request *q);
 
 /* The graph of the file, for the machine of the request, else that of the file; *state: for the
- * calls of graph_program. Errors: those of graph_read() and of machines. */
+ * calls of graph_program. Errors: those of ss_graph_read() and of machines. */
 enum emu_status graph_program_read(const struct request *q, struct graph **out,
                                    void **state) EMU_MUST_CHECK;
 

@@ -67,7 +67,7 @@ struct matrix {
 static enum emu_status matrix_of(const struct run *r, struct matrix *m)
 {
     const uint64_t *pairs = exchange_pairs(machine_exchange(r->machine));
-    uint32_t n = image_arch(r->im)->tiles;
+    uint32_t n = ss_image_arch(r->im)->tiles;
 
     *m = (struct matrix){ .tiles = n, .each = (n + CELLS_MAX - 1) / CELLS_MAX };
     m->cells = (n + m->each - 1) / m->each;
@@ -195,7 +195,7 @@ static unsigned bars_of(const struct run *r, struct bar bar[ROWS_MAX])
 
     for (size_t i = 0; i < record_count(r->record); i++) {
         const struct record_step *s = record_at(r->record, i);
-        struct bill b = bill_of_step(r->record, i);
+        struct bill b = ss_bill_of_step(r->record, i);
 
         if (s->group || s->index / each >= ROWS_MAX)
             continue;
@@ -323,13 +323,13 @@ enum emu_status lab_chart(const char *path, const char *name, const struct run *
         "<text x=\"20\" y=\"36\" font-size=\"18\" font-weight=\"bold\">%s on %s: %" PRIu64
         " cycles</text>\n<text x=\"20\" y=\"58\">%u tiles, %zu of them used; cycles of the tile "
         "clock, words of 4 bytes</text>\n",
-        name, arch_title(image_arch(r->im)).at, machine_cycles(r->machine),
-        image_arch(r->im)->tiles, image_tile_count(r->im));
+        name, ss_arch_title(ss_image_arch(r->im)).at, machine_cycles(r->machine),
+        ss_image_arch(r->im)->tiles, image_tile_count(r->im));
     draw_matrix(f, &m);
     y = draw_steps(f, r);
     if (predicted && measured)
         draw_costs(f, y, predicted, measured);
     fprintf(f, "</svg>\n");
-    emu_free(m.sum);
+    ss_free(m.sum);
     return output_end(out, EMU_OK);
 }

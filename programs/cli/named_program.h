@@ -36,23 +36,23 @@ struct named_program {
     /* Writes inputs before the run. NULL: there are none. */
     enum emu_status (*before)(struct session *s, void *state);
     /* Compares the results with a plain calculation on the host, and prints what matters as `key
-     * value` lines. EMU_FAULT: they differ; emu_error() says where. */
+     * value` lines. EMU_FAULT: they differ; ss_error() says where. */
     enum emu_status (*after)(struct session *s, void *state, struct json_t *answer);
     void (*done)(void *state); /* NULL allowed */
 };
 
 /* The programs of programs/lab; ends with NULL. */
-extern const struct named_program *const lab_programs[];
+extern const struct named_program *const ss_lab_programs[];
 
 /* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list):
  * the command line of an executable that brings tables of its own. argv[0] is "run" or "compile".
  * Returns the exit code: 0 ran; 1 fault, wrong results or too little memory; 2 bad usage or file.
  */
-int program_command(int argc, char **argv, const struct named_program *const *const *tables);
+int ss_program_command(int argc, char **argv, const struct named_program *const *const *tables);
 /* The same for an executable that is one program: what its main() returns. Its command line has the
  * parameters and the options of `superstep run`, and no name.
  */
-int program_main(int argc, char **argv, const struct named_program *program);
+int ss_program_main(int argc, char **argv, const struct named_program *program);
 
 SUPERSTEP_API_END
 

@@ -35,7 +35,7 @@ static void names_text(const struct graph *g, int write, char out[NAMES_BYTES])
     size_t used = 0;
 
     snprintf(out, NAMES_BYTES, "there are none");
-    for (size_t n = 0; graph_port(g, n, &p) && used < NAMES_BYTES; n++) {
+    for (size_t n = 0; ss_graph_port(g, n, &p) && used < NAMES_BYTES; n++) {
         if (is_for(&p, write))
             used +=
                 (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%s", used ? ", " : "", p.name);
@@ -51,7 +51,7 @@ static enum emu_status find_port(const struct graph *g, const char *text, int wr
     char names[NAMES_BYTES];
     unsigned count = 0;
 
-    for (size_t n = 0; graph_port(g, n, &p); n++) {
+    for (size_t n = 0; ss_graph_port(g, n, &p); n++) {
         size_t length = strlen(p.name);
 
         if (!is_for(&p, write))
@@ -82,19 +82,19 @@ static enum emu_status wrong_shape(const struct graph_port *p, const struct grap
         return FAIL(BAD_FILE, "%s: %s for stream %s, which takes %" PRIu64 " elements at a time",
                     file, found.text, p->name, p->elements);
     return FAIL(BAD_FILE, "%s: %s for %s, which is %s", file, found.text, p->name,
-                shape_text(tensor_rank(g, p->tensor), tensor_shape(g, p->tensor)).text);
+                shape_text(ss_tensor_rank(g, p->tensor), ss_tensor_shape(g, p->tensor)).text);
 }
 
 static enum emu_status check_shape(const struct graph_port *p, const struct graph *g,
                                    const char *file, const struct npy_array *a)
 {
-    unsigned rank = is_stream(p) ? 0 : tensor_rank(g, p->tensor);
+    unsigned rank = is_stream(p) ? 0 : ss_tensor_rank(g, p->tensor);
 
     if (a->fortran)
         return FAIL(BAD_FILE, "%s: expected C order: numpy.ascontiguousarray", file);
     if (is_stream(p))
         return a->elements % p->elements ? wrong_shape(p, g, file, a) : EMU_OK;
-    if (a->rank != rank || memcmp(a->dim, tensor_shape(g, p->tensor), rank * sizeof(*a->dim)))
+    if (a->rank != rank || memcmp(a->dim, ss_tensor_shape(g, p->tensor), rank * sizeof(*a->dim)))
         return wrong_shape(p, g, file, a);
     return EMU_OK;
 }
@@ -102,7 +102,7 @@ static enum emu_status check_shape(const struct graph_port *p, const struct grap
 /* The elements of an array in a type. *out is owned by the caller. */
 static enum emu_status convert(const struct npy_array *a, enum elem e, const char *file, void **out)
 {
-    *out = emu_alloc(a->elements + 1, elem_bytes(e));
+    *out = emu_alloc(a->elements + 1, ss_elem_bytes(e));
     return *out ? elements_of_npy(a, e, file, *out) : FAIL(NO_MEMORY, "%s", file);
 }
 
@@ -115,13 +115,13 @@ static enum emu_status give(struct session *s, const struct graph_port *p, const
     enum emu_status st = npy_load(file, &bytes, &a);
 
     if (st == EMU_OK)
-        st = check_shape(p, session_graph(s), file, &a);
+        st = check_shape(p, ss_session_graph(s), file, &a);
     if (st == EMU_OK)
         st = convert(&a, p->elem, file, data);
-    emu_free(bytes);
+    ss_free(bytes);
     TRY(st);
-    return is_stream(p) ? session_feed(s, p->stream, *data, a.elements / p->elements)
-                        : session_write(s, p->tensor, *data);
+    return is_stream(p) ? ss_session_feed(s, p->stream, *data, a.elements / p->elements)
+                        : ss_session_write(s, p->tensor, *data);
 }
 
 /* Whether an option before number `end` names the same. */
@@ -140,10 +140,10 @@ static int is_named(const struct request *q, const struct graph *g, const char *
 /* What --input does not name: inputs are 0; streams must have numbers. */
 static enum emu_status write_others(const struct request *q, struct session *s)
 {
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
     struct graph_port p;
 
-    for (size_t n = 0; graph_port(g, n, &p); n++) {
+    for (size_t n = 0; ss_graph_port(g, n, &p); n++) {
         void *zeros;
         enum emu_status st;
 
@@ -153,9 +153,9 @@ static enum emu_status write_others(const struct request *q, struct session *s)
             return FAIL(USAGE, "stream %s has no numbers: --input %s=FILE.npy", p.name, p.name);
         if (is_stream(&p))
             continue;
-        zeros = emu_alloc(p.elements + 1, elem_bytes(p.elem));
-        st = zeros ? session_write(s, p.tensor, zeros) : FAIL(NO_MEMORY, "%s", p.name);
-        emu_free(zeros);
+        zeros = emu_alloc(p.elements + 1, ss_elem_bytes(p.elem));
+        st = zeros ? ss_session_write(s, p.tensor, zeros) : FAIL(NO_MEMORY, "%s", p.name);
+        ss_free(zeros);
         TRY(st);
     }
     return EMU_OK;
@@ -172,8 +172,8 @@ enum emu_status port_inputs_write(const struct request *q, struct session *s,
         struct graph_port p;
         const char *file;
 
-        TRY(find_port(session_graph(s), option_input(q)->item[i], 1, &p, &file));
-        if (is_named(q, session_graph(s), p.name, i))
+        TRY(find_port(ss_session_graph(s), option_input(q)->item[i], 1, &p, &file));
+        if (is_named(q, ss_session_graph(s), p.name, i))
             return FAIL(USAGE, "--input %s: a second file for %s", option_input(q)->item[i],
                         p.name);
         TRY(give(s, &p, file, &in->fed[i]));
@@ -184,8 +184,8 @@ enum emu_status port_inputs_write(const struct request *q, struct session *s,
 void port_inputs_free(struct port_inputs *in)
 {
     for (size_t i = 0; i < in->count; i++)
-        emu_free(in->fed[i]);
-    emu_free(in->fed);
+        ss_free(in->fed[i]);
+    ss_free(in->fed);
 }
 
 /* ---- after a run ---- */
@@ -198,13 +198,13 @@ static enum emu_status read_port(struct session *s, const struct graph_port *p, 
     uint64_t transfers;
 
     if (is_stream(p)) {
-        TRY(session_output(s, p->stream, data, &transfers));
+        TRY(ss_session_output(s, p->stream, data, &transfers));
         *elements = transfers * p->elements;
         return EMU_OK;
     }
     *elements = p->elements;
-    *data = emu_alloc(p->elements + 1, elem_bytes(p->elem));
-    return *data ? session_read(s, p->tensor, *data) : FAIL(NO_MEMORY, "%s", p->name);
+    *data = emu_alloc(p->elements + 1, ss_elem_bytes(p->elem));
+    return *data ? ss_session_read(s, p->tensor, *data) : FAIL(NO_MEMORY, "%s", p->name);
 }
 
 /* Of a stream: [transfers, elements]. */
@@ -216,8 +216,8 @@ static unsigned port_shape(const struct graph *g, const struct graph_port *p, ui
         shape[1] = (uint32_t)p->elements;
         return 2;
     }
-    memcpy(shape, tensor_shape(g, p->tensor), tensor_rank(g, p->tensor) * sizeof(*shape));
-    return tensor_rank(g, p->tensor);
+    memcpy(shape, ss_tensor_shape(g, p->tensor), ss_tensor_rank(g, p->tensor) * sizeof(*shape));
+    return ss_tensor_rank(g, p->tensor);
 }
 
 enum emu_status port_files_open(const struct request *q, struct port_files *f)
@@ -245,7 +245,7 @@ void port_files_close(struct port_files *f)
 {
     for (size_t i = 0; f->save && i < f->saves; i++)
         output_discard(f->save[i]);
-    emu_free(f->save);
+    ss_free(f->save);
     *f = (struct port_files){ NULL, 0 };
 }
 
@@ -271,15 +271,15 @@ enum emu_status port_files_write(const struct request *q, struct session *s, str
         enum emu_status st;
         FILE *out = output_stream(f->save[i]);
 
-        TRY(find_port(session_graph(s), option_save(q)->item[i], 0, &p, &file));
+        TRY(find_port(ss_session_graph(s), option_save(q)->item[i], 0, &p, &file));
         st = read_port(s, &p, &data, &elements);
         if (st == EMU_OK) {
-            unsigned rank = port_shape(session_graph(s), &p, elements, shape);
+            unsigned rank = port_shape(ss_session_graph(s), &p, elements, shape);
 
             npy_write_header(npy_type_of(p.elem), rank, shape, out);
-            fwrite(data, elem_bytes(p.elem), elements, out);
+            fwrite(data, ss_elem_bytes(p.elem), elements, out);
         }
-        emu_free(data);
+        ss_free(data);
         TRY(output_finish(&f->save[i], st));
     }
     return EMU_OK;
@@ -292,7 +292,7 @@ static json_t *number_json(enum elem e, const uint8_t *at)
     uint32_t bits = 0;
     double value;
 
-    memcpy(&bits, at, elem_bytes(e));
+    memcpy(&bits, at, ss_elem_bytes(e));
     if (e != ELEM_F16 && e != ELEM_F32)
         return json_integer(e == ELEM_I32 ? (int32_t)bits : (int64_t)bits);
     value = e == ELEM_F32 ? (double)fp_float(bits) : fp_f16_value((uint16_t)bits);
@@ -313,8 +313,9 @@ static json_t *port_json(const struct graph *g, const struct graph_port *p, cons
     for (unsigned k = 0; sizes && k < rank; k++)
         (void)json_array_append_new(sizes, json_integer(shape[k]));
     for (uint64_t k = 0; numbers && k < elements && k < SHOWN; k++)
-        (void)json_array_append_new(numbers, number_json(p->elem, data + k * elem_bytes(p->elem)));
-    return json_pack("{s:s, s:o, s:o}", "type", elem_name(p->elem), "shape", sizes, "numbers",
+        (void)json_array_append_new(numbers,
+                                    number_json(p->elem, data + k * ss_elem_bytes(p->elem)));
+    return json_pack("{s:s, s:o, s:o}", "type", ss_elem_name(p->elem), "shape", sizes, "numbers",
                      numbers);
 }
 
@@ -331,10 +332,10 @@ static json_t *port_text(const struct graph *g, const struct graph_port *p, cons
 
     if (!f)
         return NULL;
-    fprintf(f, "%s %s:", elem_name(p->elem), shape_text(rank, shape).text);
+    fprintf(f, "%s %s:", ss_elem_name(p->elem), shape_text(rank, shape).text);
     for (uint64_t k = 0; k < elements && k < SHOWN; k++) {
         fprintf(f, " ");
-        write_element(p->elem, data + k * elem_bytes(p->elem), f);
+        write_element(p->elem, data + k * ss_elem_bytes(p->elem), f);
     }
     if (elements > SHOWN)
         fprintf(f, " ...");
@@ -346,10 +347,10 @@ static json_t *port_text(const struct graph *g, const struct graph_port *p, cons
 
 enum emu_status ports_answer(const struct request *q, struct session *s, json_t *answer)
 {
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
     struct graph_port p;
 
-    for (size_t n = 0; graph_port(g, n, &p); n++) {
+    for (size_t n = 0; ss_graph_port(g, n, &p); n++) {
         uint64_t elements = 0;
         void *data = NULL;
         enum emu_status st;
@@ -363,7 +364,7 @@ enum emu_status ports_answer(const struct request *q, struct session *s, json_t 
             if (!v || json_object_set_new(answer, p.name, v))
                 st = FAIL(NO_MEMORY, "the answer");
         }
-        emu_free(data);
+        ss_free(data);
         TRY(st);
     }
     return EMU_OK;

@@ -25,11 +25,11 @@ static enum emu_status add_steps(struct profile *p, const struct compiled *c)
 {
     struct trace_step *trace = NULL;
     size_t steps = 0;
-    enum emu_status s = compiled_trace(c, &trace, &steps);
+    enum emu_status s = ss_compiled_trace(c, &trace, &steps);
 
     for (size_t i = 0; i < steps && s == EMU_OK; i++)
         add_step(p, i, &trace[i]);
-    emu_free(trace);
+    ss_free(trace);
     return s == EMU_USAGE ? EMU_OK : s; /* the order is not known */
 }
 
@@ -119,16 +119,16 @@ static enum emu_status add_tile(struct profile *p, const struct lowered *l, stru
 
 static enum emu_status add_objects(struct profile *p, const struct compiled *c)
 {
-    uint32_t tiles = graph_arch(c->graph)->tiles;
+    uint32_t tiles = ss_graph_arch(c->graph)->tiles;
     struct object_rows r = { .first = NULL };
     enum emu_status s = sort_objects(c->lowered, tiles, &r);
 
     for (uint32_t t = 0; t < tiles && s == EMU_OK; t++)
         s = add_tile(p, c->lowered, &r, t);
-    emu_free(r.first);
-    emu_free(r.order);
-    emu_free(r.name);
-    emu_free(r.plane);
+    ss_free(r.first);
+    ss_free(r.order);
+    ss_free(r.name);
+    ss_free(r.plane);
     return s;
 }
 
@@ -156,7 +156,7 @@ static enum emu_status add_peak(struct profile *p, const struct memory_report *a
                     PROFILE_I(profile_name(p, o[i].owner)),
                     PROFILE_I(profile_name(p, category_name(o[i].category))),
                     PROFILE_I(o[i].bytes));
-    emu_free(o);
+    ss_free(o);
     return EMU_OK;
 }
 
@@ -250,7 +250,7 @@ static void add_unfit_tile(struct profile *p, const struct memory_report *a, uin
     uint32_t number = a->c->lowered->used_tile[tile];
     const uint64_t *bytes = a->tile[tile].category;
 
-    profile_add_tile(p, graph_arch(a->c->graph), number, 0, a->tile[tile].used, NULL);
+    profile_add_tile(p, ss_graph_arch(a->c->graph), number, 0, a->tile[tile].used, NULL);
     for (int i = 0; i < CATEGORY_COUNT; i++) {
         if (bytes[i])
             PROFILE_ROW(p, "tile_bytes", PROFILE_I(number),
@@ -260,9 +260,10 @@ static void add_unfit_tile(struct profile *p, const struct memory_report *a, uin
 
 static void add_scopes(struct profile *p, const struct compiled *c)
 {
-    for (uint32_t i = 0; i < graph_scopes(c->graph); i++)
-        PROFILE_ROW(p, "scopes", PROFILE_I(i), PROFILE_I(i ? graph_scope_parent(c->graph, i) : 0),
-                    PROFILE_T(i ? graph_scope_path(c->graph, i) : ""));
+    for (uint32_t i = 0; i < ss_graph_scopes(c->graph); i++)
+        PROFILE_ROW(p, "scopes", PROFILE_I(i),
+                    PROFILE_I(i ? ss_graph_scope_parent(c->graph, i) : 0),
+                    PROFILE_T(i ? ss_graph_scope_path(c->graph, i) : ""));
 }
 
 static enum emu_status add_unfit(void *ctx, struct profile *p)
@@ -286,7 +287,7 @@ enum emu_status program_profile_unfit(const struct request *q, const struct comp
 {
     struct unfit u = { c, add, ctx };
 
-    return request_profile_unfit(q, graph_arch(c->graph),
+    return request_profile_unfit(q, ss_graph_arch(c->graph),
                                  &(struct profile_extras){ .add = add_unfit, .ctx = &u }, f);
 }
 
@@ -296,11 +297,11 @@ enum emu_status program_profile_unfit(const struct request *q, const struct comp
 static struct session_range range_of(const struct session *s, uint64_t superstep, size_t *at)
 {
     size_t steps;
-    const struct session_range *r = session_ranges(s, &steps);
+    const struct session_range *r = ss_session_ranges(s, &steps);
     struct session_range sum = { 0 };
 
-    for (; *at < steps && session_range_superstep(s, *at) <= superstep; ++*at) {
-        if (session_range_superstep(s, *at) < superstep)
+    for (; *at < steps && ss_session_range_superstep(s, *at) <= superstep; ++*at) {
+        if (ss_session_range_superstep(s, *at) < superstep)
             continue;
         sum.numbers += r[*at].numbers;
         sum.saturated += r[*at].saturated;
@@ -312,9 +313,9 @@ enum emu_status program_profile_overflows(struct profile *p, const struct sessio
                                           const uint32_t *layer, size_t layers)
 {
     size_t supersteps, ranges, at = 0;
-    const uint32_t *tiles = session_overflow_tiles(s, &supersteps);
+    const uint32_t *tiles = ss_session_overflow_tiles(s, &supersteps);
 
-    session_ranges(s, &ranges);
+    ss_session_ranges(s, &ranges);
     for (size_t i = 0; i < supersteps; i++) {
         struct session_range r = range_of(s, i, &at);
         int known = i < layers && layer[i] != UINT32_MAX;
@@ -337,5 +338,5 @@ enum emu_status program_profile(const struct request *q, const struct compiled *
 {
     const struct profile_extras x = { .add = add_program, .ctx = (void *)(uintptr_t)c };
 
-    return request_profile(q, session_run_image(s), &x, f);
+    return request_profile(q, ss_session_run_image(s), &x, f);
 }

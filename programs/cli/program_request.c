@@ -48,13 +48,13 @@ enum emu_status program_print_memory(const struct request *q, const struct compi
     json_t *o;
 
     if (!option_json(q)) {
-        (option_report(q) || compiled_fits(c) ? compiled_report : compiled_shortage)(c, f);
+        (option_report(q) || ss_compiled_fits(c) ? ss_compiled_report : ss_compiled_shortage)(c, f);
         return EMU_OK;
     }
-    o = compiled_report_json(c);
+    o = ss_compiled_report_json(c);
     if (!o)
         return FAIL(NO_MEMORY, "the report");
-    run_print_json(o, f);
+    ss_run_print_json(o, f);
     json_decref(o);
     return EMU_OK;
 }
@@ -244,7 +244,7 @@ static int default_follows_machine(const struct named_program *n, unsigned k)
 
     for (unsigned i = 0; i < n->params; i++)
         value[i] = n->param[i].value;
-    lab_defaults(n, arch_preset("toy4"), value);
+    lab_defaults(n, ss_arch_preset("toy4"), value);
     return value[k] != n->param[k].value;
 }
 
@@ -271,7 +271,7 @@ void program_print_parameters(const struct request *q, FILE *f)
     const struct named_program *n = q->known;
     struct request plain = *q; /* without -D: defaults */
     uint64_t value[PROGRAM_MAX_PARAMS];
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     if (!n->params)
         return;
@@ -282,5 +282,5 @@ void program_print_parameters(const struct request *q, FILE *f)
     }
     fprintf(f, "Parameters of %s (--NAME VALUE, or -D NAME=VALUE):\n", n->name);
     for (unsigned k = 0; k < n->params; k++)
-        print_param(q, k, value[k], arch_title(&a).at, f);
+        print_param(q, k, value[k], ss_arch_title(&a).at, f);
 }

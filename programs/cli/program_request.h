@@ -35,7 +35,7 @@ void program_note_unwritten(const struct request *q);
 /* Adds the rows of a compiled program: its steps in order, its variables and their lifetimes. Only
  * EMU_NO_MEMORY: what is not known is left out. */
 enum emu_status program_profile_rows(struct profile *p, const struct compiled *c) EMU_MUST_CHECK;
-/* The same rows as bytes, and back, into an empty profile before anything else. *data: emu_free it.
+/* The same rows as bytes, and back, into an empty profile before anything else. *data: ss_free it.
  * EMU_NO_MEMORY; EMU_BAD_FILE: the bytes are none. */
 enum emu_status program_profile_pack(const struct compiled *c, void **data,
                                      size_t *bytes) EMU_MUST_CHECK;

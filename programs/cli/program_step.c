@@ -20,7 +20,7 @@ static enum emu_status read_names(const struct compiled *c, struct trace_step **
 {
     size_t steps;
 
-    TRY(compiled_trace(c, trace, &steps));
+    TRY(ss_compiled_trace(c, trace, &steps));
     out->count = steps ? (size_t)(*trace)[steps - 1].superstep + 1 : 0;
     out->name = emu_alloc(out->count + 1, sizeof(*out->name));
     if (!out->name)
@@ -43,8 +43,8 @@ enum emu_status program_step(const struct request *q, const struct compiled *c, 
     enum emu_status st = read_names(c, &trace, &names);
 
     if (st == EMU_OK || st == EMU_USAGE) /* where the order depends on data, there are none */
-        st = step_session(q, session_run_image(s), st == EMU_OK ? &n : NULL, code);
-    emu_free(names.name);
-    emu_free(trace);
+        st = step_session(q, ss_session_run_image(s), st == EMU_OK ? &n : NULL, code);
+    ss_free(names.name);
+    ss_free(trace);
     return st;
 }

@@ -16,7 +16,7 @@ static uint32_t word_at(const struct lowered *l, const struct object *o, uint32_
     return x->value;
 }
 
-/* The runs of a table {address, elements}. Free *out with emu_free. */
+/* The runs of a table {address, elements}. Free *out with ss_free. */
 static enum emu_status read_list(const struct lowered *l, const struct object *table,
                                  struct codelet_run **out, uint32_t *runs)
 {
@@ -46,7 +46,7 @@ static enum emu_status cycles_of(const struct compiled *c, const struct call *k,
 {
     const struct lowered *l = c->lowered;
     const struct codelet *codelet = l->codelet.at[k->codelet];
-    struct codelet_call call = { .arch = graph_arch(c->graph) };
+    struct codelet_call call = { .arch = ss_graph_arch(c->graph) };
     struct codelet_run *list[CODELET_MAX_FIELDS] = { NULL };
     enum emu_status s = EMU_OK;
 
@@ -69,11 +69,11 @@ static enum emu_status cycles_of(const struct compiled *c, const struct call *k,
     if (s == EMU_OK)
         *cycles = codelet->cycles(&call);
     for (unsigned f = 0; f < codelet->fields; f++)
-        emu_free(list[f]);
+        ss_free(list[f]);
     return s;
 }
 
-enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t index, uint64_t *cycles)
+enum emu_status ss_compiled_step_cycles(const struct compiled *c, uint32_t index, uint64_t *cycles)
 {
     const struct step *step;
     uint64_t sum = 0;

@@ -53,8 +53,8 @@ static void visit_call(const struct result_walk *r, const struct call *k)
     }
 }
 
-enum emu_status compiled_step_results(const struct compiled *c, uint32_t index, enum elem elem,
-                                      result_visit *visit, void *ctx)
+enum emu_status ss_compiled_step_results(const struct compiled *c, uint32_t index, enum elem elem,
+                                         result_visit *visit, void *ctx)
 {
     struct result_walk r = { .elem = elem, .visit = visit, .ctx = ctx };
     const struct step *step;
@@ -70,6 +70,6 @@ enum emu_status compiled_step_results(const struct compiled *c, uint32_t index, 
         return FAIL(NO_MEMORY, "results of a step");
     for (uint64_t i = 0; i < step->count; i++)
         visit_call(&r, &c->lowered->call.at[step->first + i]);
-    emu_free(r.seen);
+    ss_free(r.seen);
     return EMU_OK;
 }

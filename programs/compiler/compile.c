@@ -1,4 +1,4 @@
-/* compile.c - graph_compile(): one stage after the other, a proof after each, every result kept.
+/* compile.c - ss_graph_compile(): one stage after the other, a proof after each, every result kept.
  *
  *   check, lower, codelets, (outlook,) exchange schedules, measure, place, emit, memory report
  *
@@ -32,7 +32,7 @@ struct compiler {
     do {                                                                                           \
         enum emu_status stage_status_ = (expr);                                                    \
         if (stage_status_ != EMU_OK)                                                               \
-            return emu_fail(stage_status_, "%s: %s", name, emu_error());                           \
+            return ss_fail(stage_status_, "%s: %s", name, ss_error());                             \
     } while (0)
 
 /* ---- stages ---- */
@@ -41,7 +41,7 @@ struct compiler {
 static enum emu_status check_machine(const struct compiled *c)
 {
     for (size_t i = 0; i < c->lowered->codelet.count; i++)
-        TRY(codelet_check(c->graph->library, graph_arch(c->graph), c->lowered->codelet.at[i]));
+        TRY(codelet_check(c->graph->library, ss_graph_arch(c->graph), c->lowered->codelet.at[i]));
     return EMU_OK;
 }
 
@@ -84,10 +84,10 @@ static enum emu_status stage_exchange(struct compiler *k)
 static enum emu_status stage_codelets(struct compiler *k)
 {
     struct compiled *c = k->c;
-    const struct arch *a = graph_arch(c->graph);
+    const struct arch *a = ss_graph_arch(c->graph);
 
     STAGE("codelets", c->graph->library->link(a, c->lowered->codelet.at, c->lowered->codelet.count,
-                                              arch_loader_base(a), &c->codelets));
+                                              ss_arch_loader_base(a), &c->codelets));
     STAGE("codelets", worker_stacks_add(c->lowered, c->codelets.stack));
     progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
     return EMU_OK;
@@ -97,12 +97,12 @@ static enum emu_status stage_codelets(struct compiler *k)
 static enum emu_status stage_outlook(struct compiler *k)
 {
     struct compiled *c = k->c;
-    const struct arch *a = graph_arch(c->graph);
+    const struct arch *a = ss_graph_arch(c->graph);
 
     STAGE("outlook",
           place_outlook(c->lowered, c->codelets.bytes, OUTLOOK_LEAST, k->threads, &c->place));
-    c->given_up = (k->o.give_up & GIVE_UP_MEMORY && compiled_need_bytes(c) > a->mem_bytes) ||
-                  (k->o.give_up & GIVE_UP_CODE && compiled_code_bytes(c) > a->region0_bytes);
+    c->given_up = (k->o.give_up & GIVE_UP_MEMORY && ss_compiled_need_bytes(c) > a->mem_bytes) ||
+                  (k->o.give_up & GIVE_UP_CODE && ss_compiled_code_bytes(c) > a->region0_bytes);
     placement_free(&c->place);
     if (!c->given_up)
         return EMU_OK;
@@ -110,8 +110,8 @@ static enum emu_status stage_outlook(struct compiler *k)
           place_outlook(c->lowered, c->codelets.bytes, OUTLOOK_TYPICAL, k->threads, &c->place));
     progress_report(&k->progress, "outlook",
                     "given up: about %s of %s bytes, %s of %s bytes of code",
-                    count_text(compiled_need_bytes(c)).at, count_text(a->mem_bytes).at,
-                    count_text(compiled_code_bytes(c)).at, count_text(a->region0_bytes).at);
+                    count_text(ss_compiled_need_bytes(c)).at, count_text(a->mem_bytes).at,
+                    count_text(ss_compiled_code_bytes(c)).at, count_text(a->region0_bytes).at);
     return EMU_OK;
 }
 
@@ -147,8 +147,8 @@ static enum emu_status stage_place(struct compiler *k)
                     "fullest: tile %u, %s of %s bytes",
                     c->place.fits ? "everything fits" : "OUT OF MEMORY", count_text(shared).at,
                     count_text(beside_code).at, tiles ? c->lowered->used_tile[c->place.fullest] : 0,
-                    count_text(compiled_need_bytes(c)).at,
-                    count_text(graph_arch(c->graph)->mem_bytes).at);
+                    count_text(ss_compiled_need_bytes(c)).at,
+                    count_text(ss_graph_arch(c->graph)->mem_bytes).at);
     lowered_free_work(c->lowered);
     emu_trim();
     return EMU_OK;
@@ -158,7 +158,7 @@ static void free_schedules(struct compiled *c)
 {
     for (size_t i = 0; c->schedule && i < c->lowered->step.count; i++)
         exchange_schedule_free(&c->schedule[i]);
-    emu_free(c->schedule);
+    ss_free(c->schedule);
     c->schedule = NULL;
 }
 
@@ -208,8 +208,8 @@ static enum emu_status run_stages(struct compiler *k)
 
 /* ---- API ---- */
 
-enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
-                              struct compiled **out)
+enum emu_status ss_graph_compile(struct graph *g, const struct compile_options *o,
+                                 struct compiled **out)
 {
     return graph_compile_with(g, o, NULL, out);
 }
@@ -221,7 +221,7 @@ enum emu_status graph_compile_with(struct graph *g, const struct compile_options
     enum emu_status s;
 
     *out = NULL;
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     k.threads = parallel_threads(k.o.threads);
     k.c = emu_alloc(1, sizeof(*k.c));
     if (!k.c)
@@ -231,19 +231,19 @@ enum emu_status graph_compile_with(struct graph *g, const struct compile_options
     k.c->threads = k.threads;
     k.progress = progress_begin(k.o.progress);
     s = run_stages(&k);
-    emu_free(k.code_bytes);
+    ss_free(k.code_bytes);
     if (s == EMU_OK)
         *out = k.c;
     else
-        compiled_free(k.c);
+        ss_compiled_free(k.c);
     return s;
 }
 
 static void free_advice(struct compiled *c)
 {
     for (size_t i = 0; i < c->advices; i++)
-        emu_free(c->advice[i]);
-    emu_free(c->advice);
+        ss_free(c->advice[i]);
+    ss_free(c->advice);
     c->advice = NULL;
     c->advices = 0;
 }
@@ -261,21 +261,21 @@ enum emu_status compiled_set_advice(struct compiled *c, const char *const *line,
     return c->advice ? EMU_OK : FAIL(NO_MEMORY, "the report");
 }
 
-void compiled_free(struct compiled *c)
+void ss_compiled_free(struct compiled *c)
 {
     if (!c)
         return;
     free_advice(c);
-    image_free(c->image);
+    ss_image_free(c->image);
     VEC_FREE(&c->input);
     placement_free(&c->place);
     codelet_code_free(&c->codelets);
     free_schedules(c);
     lowered_free(c->lowered);
-    emu_free(c);
+    ss_free(c);
 }
 
-int compiled_fits(const struct compiled *c)
+int ss_compiled_fits(const struct compiled *c)
 {
     return c && c->place.fits;
 }
@@ -285,33 +285,34 @@ int compiled_given_up(const struct compiled *c)
     return c->given_up;
 }
 
-uint64_t compiled_need_bytes(const struct compiled *c)
+uint64_t ss_compiled_need_bytes(const struct compiled *c)
 {
     return c && c->place.tiles ? c->place.tile[c->place.fullest].need_bytes : 0;
 }
 
-uint64_t compiled_code_bytes(const struct compiled *c)
+uint64_t ss_compiled_code_bytes(const struct compiled *c)
 {
     return c && c->place.tiles ? c->place.tile[c->place.longest].code_need : 0;
 }
 
-const struct image *compiled_image(const struct compiled *c)
+const struct image *ss_compiled_image(const struct compiled *c)
 {
     return c ? c->image : NULL;
 }
 
-enum emu_status compiled_set_arch(struct compiled *c, const struct arch *arch)
+enum emu_status ss_compiled_set_arch(struct compiled *c, const struct arch *arch)
 {
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     if (!arch)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     return c->image ? image_set_arch(c->image, arch)
                     : FAIL(USAGE, "the program does not fit: there is no image");
 }
 
-const struct graph *compiled_graph(const struct compiled *c)
+const struct graph *ss_compiled_graph(const struct compiled *c)
 {
     return c ? c->graph : NULL;
 }

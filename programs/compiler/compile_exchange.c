@@ -77,7 +77,7 @@ static void keep_error(struct exchanges *x, uint32_t step, enum emu_status s)
 {
     x->status[step] = s;
     if (s != EMU_OK)
-        x->error[step] = emu_strdup(emu_error());
+        x->error[step] = emu_strdup(ss_error());
 }
 
 static void hash_problems(struct exchanges *x)
@@ -174,16 +174,16 @@ static void schedule_groups(struct exchanges *x)
     }
 }
 
-/* The first error of a step, with its message set again for emu_error(). */
+/* The first error of a step, with its message set again for ss_error(). */
 static enum emu_status first_error(const struct exchanges *x)
 {
     const struct lowered *l = x->l;
 
     for (uint32_t step = 0; step < l->step.count; step++)
         if (x->status[step] != EMU_OK)
-            return emu_fail(x->status[step], "step %u, '%s': %s", step,
-                            strings_text(&l->strings, l->step.at[step].name),
-                            x->error[step] ? x->error[step] : "out of memory");
+            return ss_fail(x->status[step], "step %u, '%s': %s", step,
+                           strings_text(&l->strings, l->step.at[step].name),
+                           x->error[step] ? x->error[step] : "out of memory");
     return EMU_OK;
 }
 
@@ -208,17 +208,17 @@ static enum emu_status exchanges_init(struct exchanges *x)
 static void exchanges_free(struct exchanges *x)
 {
     for (size_t step = 0; x->error && step < x->l->step.count; step++)
-        emu_free(x->error[step]);
+        ss_free(x->error[step]);
     for (int i = 0; x->problem && i < x->threads; i++) {
         step_messages_free(&x->problem[i].messages);
         step_objects_free(&x->problem[i].objects);
     }
-    emu_free(x->key);
-    emu_free(x->group);
-    emu_free(x->found);
-    emu_free(x->status);
-    emu_free(x->error);
-    emu_free(x->problem);
+    ss_free(x->key);
+    ss_free(x->group);
+    ss_free(x->found);
+    ss_free(x->status);
+    ss_free(x->error);
+    ss_free(x->problem);
 }
 
 static void add_totals(const struct exchanges *x, struct exchange_totals *t)
@@ -242,7 +242,7 @@ enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target 
                            .threads = threads,
                            .store = store,
                            .out = out,
-                           .arch = exchange_arch(graph_arch(l->graph)) };
+                           .arch = exchange_arch(ss_graph_arch(l->graph)) };
     enum emu_status s = exchanges_init(&x);
 
     if (s == EMU_OK) {

@@ -20,7 +20,7 @@ void schedule_store_free(struct schedule_store *s);
 /* Adds to the folder, if there is one, what it has not yet. EMU_IO. */
 enum emu_status schedule_store_write(struct schedule_store *s) EMU_MUST_CHECK;
 
-/* graph_compile() with a store, which is borrowed; NULL: none. */
+/* ss_graph_compile() with a store, which is borrowed; NULL: none. */
 enum emu_status graph_compile_with(struct graph *g, const struct compile_options *o,
                                    struct schedule_store *store,
                                    struct compiled **out) EMU_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* compiled.h - the result of graph_compile(): every stage kept, for reports and sessions. */
+/* compiled.h - the result of ss_graph_compile(): every stage kept, for reports and sessions. */
 #ifndef PROGRAMS_COMPILED_H
 #define PROGRAMS_COMPILED_H
 

@@ -126,7 +126,7 @@ enum emu_status lower_and_schedule(struct graph *g, enum exchange_target target,
                                    struct schedule_store *store, struct lowered **out,
                                    uint32_t *made)
 {
-    struct exchange_ahead x = { .arch = exchange_arch(graph_arch(g)),
+    struct exchange_ahead x = { .arch = exchange_arch(ss_graph_arch(g)),
                                 .target = target,
                                 .store = store,
                                 .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -152,8 +152,8 @@ void step_objects_free(struct step_objects *o)
 {
     VEC_FREE(&o->base);
     VEC_FREE(&o->text);
-    emu_free(o->number);
-    emu_free(o->stamp);
+    ss_free(o->number);
+    ss_free(o->stamp);
 }
 
 /* ---- problems ---- */

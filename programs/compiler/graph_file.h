@@ -7,10 +7,11 @@
 
 SUPERSTEP_API_BEGIN
 
-/* Writes everything that graph_compile() reads of a graph: graph_read() makes the same graph of it,
- * of which graph_compile() makes the same image. EMU_NO_MEMORY, EMU_IO, or the error of the graph.
+/* Writes everything that ss_graph_compile() reads of a graph: ss_graph_read() makes the same graph
+ * of it, of which ss_graph_compile() makes the same image. EMU_NO_MEMORY, EMU_IO, or the error of
+ * the graph.
  */
-enum emu_status graph_write(const struct graph *g, FILE *f) EMU_MUST_CHECK;
+enum emu_status ss_graph_write(const struct graph *g, FILE *f) EMU_MUST_CHECK;
 
 /* The text of a graph file, borrowed. */
 struct graph_source {
@@ -20,15 +21,15 @@ struct graph_source {
     int no_files;     /* it may name none */
 };
 /* The machine that it is for, if it is one of those that are built in. */
-enum emu_status graph_read_machine(const struct graph_source *source,
-                                   struct arch *out) EMU_MUST_CHECK;
-/* Makes a graph of it, for another machine if arch is not NULL. Free with graph_free; NULL after an
- * error. graph_check() is left to graph_compile(). Errors: EMU_BAD_FILE and EMU_BAD_MACHINE,
- * "NAME:LINE: ..." with what was expected and what was found; EMU_BAD_ASM, EMU_IO of files that it
- * names; EMU_NO_MEMORY. */
-enum emu_status graph_read(const struct graph_source *source, const struct arch *arch,
-                           const struct codelet_library *library,
-                           struct graph **out) EMU_MUST_CHECK;
+enum emu_status ss_graph_read_machine(const struct graph_source *source,
+                                      struct arch *out) EMU_MUST_CHECK;
+/* Makes a graph of it, for another machine if arch is not NULL. Free with ss_graph_free; NULL after
+ * an error. ss_graph_check() is left to ss_graph_compile(). Errors: EMU_BAD_FILE and
+ * EMU_BAD_MACHINE, "NAME:LINE: ..." with what was expected and what was found; EMU_BAD_ASM, EMU_IO
+ * of files that it names; EMU_NO_MEMORY. */
+enum emu_status ss_graph_read(const struct graph_source *source, const struct arch *arch,
+                              const struct codelet_library *library,
+                              struct graph **out) EMU_MUST_CHECK;
 
 /* What the host may write before a run or read after it, or a stream. */
 struct graph_port {
@@ -42,7 +43,7 @@ struct graph_port {
 };
 /* The nth variable or stream that was made, also those that are neither read nor written; 0: there
  * are not so many. */
-int graph_port(const struct graph *g, size_t n, struct graph_port *out);
+int ss_graph_port(const struct graph *g, size_t n, struct graph_port *out);
 
 SUPERSTEP_API_END
 

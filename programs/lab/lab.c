@@ -8,7 +8,7 @@
 
 uint64_t lab_scaled(const struct arch *a, uint64_t full, unsigned root, uint64_t multiple)
 {
-    const struct arch *mk2 = arch_preset("mk2");
+    const struct arch *mk2 = ss_arch_preset("mk2");
     double part = (double)a->tiles * a->mem_bytes / ((double)mk2->tiles * mk2->mem_bytes);
     uint64_t n;
 
@@ -61,9 +61,9 @@ enum emu_status lab_new_vector(struct graph *g, uint32_t n, struct lab **out)
     TRY(lab_new(out));
     l = *out;
     l->size[0] = n;
-    l->in[0] = graph_variable(g, ELEM_F32, 1, &n, "x");
-    graph_map_linear(g, l->in[0], 2, 12, 0, graph_arch(g)->tiles);
-    graph_keep(g, l->in[0]);
+    l->in[0] = ss_graph_variable(g, ELEM_F32, 1, &n, "x");
+    ss_graph_map_linear(g, l->in[0], 2, 12, 0, ss_graph_arch(g)->tiles);
+    ss_graph_keep(g, l->in[0]);
     return EMU_OK;
 }
 
@@ -73,10 +73,10 @@ void lab_free(void *state)
 
     if (!l)
         return;
-    emu_free(l->x);
-    emu_free(l->y);
-    emu_free(l->want);
-    emu_free(l);
+    ss_free(l->x);
+    ss_free(l->y);
+    ss_free(l->want);
+    ss_free(l);
 }
 
 enum emu_status lab_write(struct session *s, const struct graph *g, struct tensor t, const float *x,
@@ -88,15 +88,15 @@ enum emu_status lab_write(struct session *s, const struct graph *g, struct tenso
 
     if (!x)
         return FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
-    if (tensor_elem(g, t) == ELEM_F32)
-        return session_write(s, t, x);
+    if (ss_tensor_elem(g, t) == ELEM_F32)
+        return ss_session_write(s, t, x);
     h = emu_alloc(n, sizeof(*h));
     if (!h)
         return FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
     for (uint64_t i = 0; i < n; i++)
         h[i] = fp_f16_from_f64(x[i], 0, &env);
-    st = session_write(s, t, h);
-    emu_free(h);
+    st = ss_session_write(s, t, h);
+    ss_free(h);
     return st;
 }
 
@@ -109,18 +109,18 @@ enum emu_status lab_read(struct session *s, const struct graph *g, struct tensor
     *out = x;
     if (!x)
         return FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
-    if (tensor_elem(g, t) == ELEM_F16) {
+    if (ss_tensor_elem(g, t) == ELEM_F16) {
         uint16_t *h = emu_alloc(n, sizeof(*h));
 
-        st = h ? session_read(s, t, h) : FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
+        st = h ? ss_session_read(s, t, h) : FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
         for (uint64_t i = 0; st == EMU_OK && i < n; i++)
             x[i] = (float)fp_f16_value(h[i]);
-        emu_free(h);
+        ss_free(h);
     } else {
-        st = session_read(s, t, x);
+        st = ss_session_read(s, t, x);
     }
     if (st != EMU_OK) {
-        emu_free(x);
+        ss_free(x);
         *out = NULL;
     }
     return st;
@@ -164,7 +164,7 @@ enum emu_status lab_compare_each(const float *got, const float *want, const floa
     return compare(got, want, bound, 0, n, answer);
 }
 
-const struct named_program *const lab_programs[] = {
+const struct named_program *const ss_lab_programs[] = {
     &lab_vector_add, &lab_total,       &lab_matvec_rows,  &lab_matvec_blocks, &lab_matmul,
     &lab_conv,       &lab_transpose,   &lab_softmax,      &lab_stencil,       &classic_broadcast,
     &classic_reduce, &classic_scan,    &classic_exchange, &classic_odd_even,  &classic_sample,

@@ -25,7 +25,7 @@ void lab_free(void *lab);
 /* Writes numbers to a tensor in its type (f16 or f32). */
 enum emu_status lab_write(struct session *s, const struct graph *g, struct tensor t, const float *x,
                           uint64_t n) EMU_MUST_CHECK;
-/* The numbers of a f16 or f32 tensor; emu_free them. */
+/* The numbers of a f16 or f32 tensor; ss_free them. */
 enum emu_status lab_read(struct session *s, const struct graph *g, struct tensor t, float **x,
                          uint64_t n) EMU_MUST_CHECK;
 

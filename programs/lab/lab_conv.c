@@ -93,10 +93,10 @@ static void conv_free(void *state)
 {
     struct conv_lab *l = state;
 
-    emu_free(l->in);
-    emu_free(l->weights);
-    emu_free(l->slope);
-    emu_free(l);
+    ss_free(l->in);
+    ss_free(l->weights);
+    ss_free(l->slope);
+    ss_free(l);
 }
 
 /* ---- the graph ---- */
@@ -128,9 +128,9 @@ static void new_field(struct graph *g, struct activation *x, const char *name)
     uint32_t shape[5] = { (x->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, x->n, x->h, x->w,
                           CHANNEL_BLOCK };
 
-    x->t = graph_variable(g, ELEM_F16, 5, shape, name);
-    graph_map_linear(g, x->t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_arch(g)->tiles);
-    graph_keep(g, x->t);
+    x->t = ss_graph_variable(g, ELEM_F16, 5, shape, name);
+    ss_graph_map_linear(g, x->t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, ss_graph_arch(g)->tiles);
+    ss_graph_keep(g, x->t);
 }
 
 /* Channels that are in memory: blocks of 16, or 4 of a picture. */
@@ -149,8 +149,8 @@ static struct activation new_input(struct graph *g, struct nn *nn, const uint64_
                             .h = (uint32_t)value[FIELD],
                             .w = (uint32_t)value[WIDTH] };
 
-    if (conv_is_first(&s))
-        x.t = op_picture(nn, x.n, x.h, x.w, "x").t;
+    if (ss_conv_is_first(&s))
+        x.t = ss_op_picture(nn, x.n, x.h, x.w, "x").t;
     else
         new_field(g, &x, "x");
     return x;
@@ -183,7 +183,7 @@ void lab_conv_defaults(const struct arch *a, uint64_t *value)
 /* One gradient of the layer on l->x, whose numbers only the one by weights reads. */
 static enum emu_status build_gradient(struct graph *g, struct nn *nn, struct conv_lab *l)
 {
-    struct conv_shape s = conv_layer_shape(&l->x, &l->layer);
+    struct conv_shape s = ss_conv_layer_shape(&l->x, &l->layer);
     struct tensor blocks;
 
     if (l->layer.act != ACT_NONE)
@@ -191,27 +191,27 @@ static enum emu_status build_gradient(struct graph *g, struct nn *nn, struct con
     l->y = (struct activation){ .n = l->x.n, .c = l->layer.out_c, .h = s.out_h, .w = s.out_w };
     new_field(g, &l->y, "dy");
     if (l->value[PASS] == BY_WEIGHTS) {
-        blocks = op_conv_weight_gradient(nn, l->x, l->y, &l->layer, "conv");
-        graph_keep(g, blocks);
-        l->gradient = conv_weights_matrix(nn, &l->x, &l->layer, blocks);
+        blocks = ss_op_conv_weight_gradient(nn, l->x, l->y, &l->layer, "conv");
+        ss_graph_keep(g, blocks);
+        l->gradient = ss_conv_weights_matrix(nn, &l->x, &l->layer, blocks);
         return EMU_OK;
     }
-    if (conv_is_first(&s))
+    if (ss_conv_is_first(&s))
         return FAIL(USAGE,
                     "pass: of a layer with %u channels that reads pictures there is no "
                     "gradient by its data",
                     l->x.c);
-    l->home = conv_weights_home(nn, &l->x, &l->layer, ELEM_F16, "weights");
-    graph_keep(g, l->home.blocks);
+    l->home = ss_conv_weights_home(nn, &l->x, &l->layer, ELEM_F16, "weights");
+    ss_graph_keep(g, l->home.blocks);
     l->layer.w = &l->home.blocks;
-    l->dx = op_conv_data_gradient(nn, l->y, &l->layer, &l->x, "conv");
-    graph_keep(g, l->dx.t);
+    l->dx = ss_op_conv_data_gradient(nn, l->y, &l->layer, &l->x, "conv");
+    ss_graph_keep(g, l->dx.t);
     return EMU_OK;
 }
 
 static enum emu_status conv_build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct conv_lab *l = emu_alloc(1, sizeof(*l));
     enum emu_status st = EMU_OK;
     uint64_t *v, weights;
@@ -243,17 +243,17 @@ static enum emu_status conv_build(struct graph *g, const uint64_t *value, void *
                                     .weights = l->weights,
                                     .act = (enum activation_function)v[ACT],
                                     .partials = (enum conv_partials)v[PARTIALS] };
-    TRY(nn_new(g, seq, 0, &nn));
+    TRY(ss_nn_new(g, seq, 0, &nn));
     l->x = new_input(g, nn, v);
     if (v[PASS] == FORWARD) {
-        l->y = op_conv(nn, l->x, &l->layer, &l->plan, "conv");
-        graph_keep(g, l->y.t);
+        l->y = ss_op_conv(nn, l->x, &l->layer, &l->plan, "conv");
+        ss_graph_keep(g, l->y.t);
     } else {
         st = build_gradient(g, nn, l);
     }
-    nn_free(nn);
-    graph_set_program(g, seq);
-    return st == EMU_OK ? graph_status(g) : st;
+    ss_nn_free(nn);
+    ss_graph_set_program(g, seq);
+    return st == EMU_OK ? ss_graph_status(g) : st;
 }
 
 /* ---- numbers ---- */
@@ -264,7 +264,7 @@ static size_t place_of(const struct graph *g, const struct activation *f, uint32
 {
     size_t positions = (size_t)f->h * f->w;
 
-    if (tensor_rank(g, f->t) == 4)
+    if (ss_tensor_rank(g, f->t) == 4)
         return (n * positions + i) * PICTURE + c;
     return (((size_t)(c / CHANNEL_BLOCK) * f->n + n) * positions + i) * CHANNEL_BLOCK +
            c % CHANNEL_BLOCK;
@@ -274,36 +274,36 @@ static size_t place_of(const struct graph *g, const struct activation *f, uint32
 static enum emu_status write_field(struct session *s, const struct activation *f, uint64_t seed,
                                    float **numbers)
 {
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
     uint32_t positions = f->h * f->w;
-    uint64_t n = (uint64_t)f->n * f->c * positions, all = tensor_elements(g, f->t);
+    uint64_t n = (uint64_t)f->n * f->c * positions, all = ss_tensor_elements(g, f->t);
     float *values = emu_alloc(all, sizeof(*values));
     enum emu_status st;
 
     *numbers = lab_numbers(n, seed, 10);
     if (!*numbers || !values) {
-        emu_free(values);
+        ss_free(values);
         return FAIL(NO_MEMORY, "%llu activations", (unsigned long long)n);
     }
     for (uint64_t i = 0; i < n; i++)
         values[place_of(g, f, (uint32_t)(i / positions / f->c), (uint32_t)(i / positions % f->c),
                         (uint32_t)(i % positions))] = (*numbers)[i];
     st = lab_write(s, g, f->t, values, all);
-    emu_free(values);
+    ss_free(values);
     return st;
 }
 
 /* Weights where they live, with zeros for channels that there are not. */
 static enum emu_status write_weights(struct session *s, const struct conv_lab *l)
 {
-    const struct graph *g = session_graph(s);
-    uint64_t all = tensor_elements(g, l->home.blocks);
+    const struct graph *g = ss_session_graph(s);
+    uint64_t all = ss_tensor_elements(g, l->home.blocks);
     float *zeros = emu_alloc(all, sizeof(*zeros));
     enum emu_status st = lab_write(s, g, l->home.blocks, zeros, all);
 
-    emu_free(zeros);
+    ss_free(zeros);
     TRY(st);
-    return lab_write(s, g, l->home.weights, l->weights, tensor_elements(g, l->home.weights));
+    return lab_write(s, g, l->home.weights, l->weights, ss_tensor_elements(g, l->home.weights));
 }
 
 static enum emu_status conv_before(struct session *s, void *state)
@@ -422,8 +422,8 @@ static void add_all(const struct conv_lab *l, const struct graph *g, double *roo
 
 static enum emu_status compare(const struct conv_lab *l, struct session *s, json_t *answer)
 {
-    const struct graph *g = session_graph(s);
-    uint64_t n = tensor_elements(g, l->y.t), positions = (uint64_t)l->y.h * l->y.w;
+    const struct graph *g = ss_session_graph(s);
+    uint64_t n = ss_tensor_elements(g, l->y.t), positions = (uint64_t)l->y.h * l->y.w;
     double *room = emu_alloc(PASSES * positions, sizeof(*room));
     float *want = emu_alloc(n, sizeof(*want)), *bound = emu_alloc(n, sizeof(*bound)), *got = NULL;
     enum emu_status st =
@@ -435,10 +435,10 @@ static enum emu_status compare(const struct conv_lab *l, struct session *s, json
         add_all(l, g, room, want, bound);
         st = lab_compare_each(got, want, bound, n, answer);
     }
-    emu_free(room);
-    emu_free(want);
-    emu_free(bound);
-    emu_free(got);
+    ss_free(room);
+    ss_free(want);
+    ss_free(bound);
+    ss_free(got);
     return st;
 }
 
@@ -462,11 +462,11 @@ static void place_gradient(const struct conv_lab *l, const struct graph *g,
 
 static enum emu_status compare_gradient(const struct conv_lab *l, struct session *s, json_t *answer)
 {
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
     const struct conv_back b = { &l->layer, l->x, l->y, l->in, l->slope, l->weights };
     int by_data = l->value[PASS] == BY_DATA;
     struct tensor t = by_data ? l->dx.t : l->gradient;
-    uint64_t all = tensor_elements(g, t);
+    uint64_t all = ss_tensor_elements(g, t);
     uint64_t n = by_data ? (uint64_t)l->x.n * l->x.c * l->x.h * l->x.w : all;
     double *sum = emu_alloc(n, sizeof(*sum)), *root = emu_alloc(n, sizeof(*root));
     float *want = emu_alloc(all, sizeof(*want)), *bound = emu_alloc(all, sizeof(*bound));
@@ -481,11 +481,11 @@ static enum emu_status compare_gradient(const struct conv_lab *l, struct session
             place_gradient(l, g, &b, sum, root, i, want, bound);
         st = lab_compare_each(got, want, bound, all, answer);
     }
-    emu_free(sum);
-    emu_free(root);
-    emu_free(want);
-    emu_free(bound);
-    emu_free(got);
+    ss_free(sum);
+    ss_free(root);
+    ss_free(want);
+    ss_free(bound);
+    ss_free(got);
     return st;
 }
 
@@ -519,14 +519,14 @@ static void note_plan(const struct session *s, const struct conv_lab *l, json_t 
     json_object_set_new(
         answer, "plan",
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "method",
-                  conv_method_name(p->method), "partials", partials_names[l->layer.partials],
+                  ss_conv_method_name(p->method), "partials", partials_names[l->layer.partials],
                   "parts_n_h_w_out_in", parts, "exchange_cycles", (json_int_t)c->exchange_in,
                   "compute_cycles", (json_int_t)c->compute, "partials_exchange_cycles",
                   (json_int_t)c->exchange_partials, "reduce_cycles", (json_int_t)c->reduce,
                   "rearrange_cycles", (json_int_t)c->rearrange, "sync_cycles", (json_int_t)c->sync,
                   "total_cycles", (json_int_t)c->total, "temporary_bytes",
                   (json_int_t)c->tile_bytes));
-    lab_note(answer, "executed_over_predicted", (double)session_cycles(s) / (double)c->total);
+    lab_note(answer, "executed_over_predicted", (double)ss_session_cycles(s) / (double)c->total);
 }
 
 /* The passes are alike in arithmetic, so a third of the cycles is what compares with one of them.
@@ -541,12 +541,12 @@ static void note_published(const struct session *s, const struct conv_lab *l, js
                                       "three_passes_cycles", (json_int_t)p->cycles,
                                       "a_third_cycles", (json_int_t)(p->cycles / PASSES),
                                       "percent_of_a_third",
-                                      100.0 * PASSES * (double)session_cycles(s) / p->cycles));
+                                      100.0 * PASSES * (double)ss_session_cycles(s) / p->cycles));
 }
 
 static enum emu_status conv_after(struct session *s, void *state, json_t *answer)
 {
-    const struct arch *a = graph_arch(session_graph(s));
+    const struct arch *a = ss_graph_arch(ss_session_graph(s));
     const struct conv_lab *l = state;
     double macs = (double)multiply_adds(l);
 
@@ -555,7 +555,7 @@ static enum emu_status conv_after(struct session *s, void *state, json_t *answer
         note_plan(s, l, answer);
     json_object_set_new(answer, "multiply_adds", json_integer((json_int_t)macs));
     lab_note(answer, "percent_of_matrix_peak",
-             100 * macs / ((double)session_cycles(s) * a->tiles * arch_f16_macs_f16(a)));
+             100 * macs / ((double)ss_session_cycles(s) * a->tiles * arch_f16_macs_f16(a)));
     note_published(s, l, answer);
     return l->value[PASS] == FORWARD ? compare(l, s, answer) : compare_gradient(l, s, answer);
 }

@@ -23,8 +23,8 @@ void lab_matmul_defaults(const struct arch *a, uint64_t *value)
 
 static enum emu_status matmul_build(struct graph *g, const uint64_t *value, void **state)
 {
-    const struct arch *a = graph_arch(g);
-    struct program seq = program_sequence(g);
+    const struct arch *a = ss_graph_arch(g);
+    struct program seq = ss_program_sequence(g);
     struct matmul_operand x, y;
     struct lab *l;
 
@@ -32,24 +32,24 @@ static enum emu_status matmul_build(struct graph *g, const uint64_t *value, void
     *state = l;
     for (int i = M; i <= K; i++)
         l->size[i] = value[i];
-    TRY(plan_matmul(a, (uint32_t)value[M], (uint32_t)value[N], (uint32_t)value[K], 0, a->tiles,
-                    a->mem_bytes / 2, &l->plan));
-    x = op_matmul_left(g, &l->plan, "a");
-    y = op_matmul_right(g, &l->plan, "b");
+    TRY(ss_plan_matmul(a, (uint32_t)value[M], (uint32_t)value[N], (uint32_t)value[K], 0, a->tiles,
+                       a->mem_bytes / 2, &l->plan));
+    x = ss_op_matmul_left(g, &l->plan, "a");
+    y = ss_op_matmul_right(g, &l->plan, "b");
     l->in[0] = x.matrix;
     l->in[1] = y.matrix;
-    l->out = op_matmul(g, seq, &l->plan, x, y, "c");
-    graph_keep(g, l->in[0]);
-    graph_keep(g, l->in[1]);
-    graph_keep(g, l->out);
-    graph_set_program(g, seq);
+    l->out = ss_op_matmul(g, seq, &l->plan, x, y, "c");
+    ss_graph_keep(g, l->in[0]);
+    ss_graph_keep(g, l->in[1]);
+    ss_graph_keep(g, l->out);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
 static enum emu_status matmul_before(struct session *s, void *state)
 {
     struct lab *l = state;
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
 
     l->x = lab_numbers(l->size[M] * l->size[K], 1, 10);
     l->y = lab_numbers(l->size[K] * l->size[N], 2, 10);
@@ -99,7 +99,7 @@ static enum emu_status multiply(struct lab *l, float **bound)
     l->want = emu_alloc(l->size[M] * n, sizeof(*l->want));
     *bound = emu_alloc(l->size[M] * n, sizeof(**bound));
     if (!row || !l->want || !*bound) {
-        emu_free(row);
+        ss_free(row);
         return FAIL(NO_MEMORY, "the plain product");
     }
     for (uint64_t i = 0; i < l->size[M]; i++) {
@@ -107,13 +107,13 @@ static enum emu_status multiply(struct lab *l, float **bound)
         for (uint64_t c = 0; c < n; c++)
             l->want[i * n + c] = (float)row[c];
     }
-    emu_free(row);
+    ss_free(row);
     return EMU_OK;
 }
 
 static void note_plan(const struct session *s, const struct lab *l, json_t *answer)
 {
-    const struct arch *a = graph_arch(session_graph(s));
+    const struct arch *a = ss_graph_arch(ss_session_graph(s));
     const struct matmul_plan *p = &l->plan;
     double macs = (double)p->m * p->n * p->k;
 
@@ -127,7 +127,7 @@ static void note_plan(const struct session *s, const struct lab *l, json_t *answ
                   (json_int_t)p->cost.rearrange, "sync_cycles", (json_int_t)p->cost.sync,
                   "total_cycles", (json_int_t)p->cost.total));
     lab_note(answer, "percent_of_matrix_peak",
-             100 * macs / ((double)session_cycles(s) * a->tiles * arch_f16_macs_f16(a)));
+             100 * macs / ((double)ss_session_cycles(s) * a->tiles * arch_f16_macs_f16(a)));
 }
 
 static enum emu_status matmul_after(struct session *s, void *state, json_t *answer)
@@ -139,11 +139,11 @@ static enum emu_status matmul_after(struct session *s, void *state, json_t *answ
 
     note_plan(s, l, answer);
     if (st == EMU_OK)
-        st = lab_read(s, session_graph(s), l->out, &got, n);
+        st = lab_read(s, ss_session_graph(s), l->out, &got, n);
     if (st == EMU_OK)
         st = lab_compare_each(got, l->want, bound, n, answer);
-    emu_free(bound);
-    emu_free(got);
+    ss_free(bound);
+    ss_free(got);
     return st;
 }
 

@@ -56,7 +56,7 @@ static uint64_t matvec_cycles(const struct arch *a, uint64_t m, uint64_t k)
 static enum emu_status before(struct session *s, void *state)
 {
     struct lab *l = state;
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
 
     l->x = lab_numbers(l->size[0] * l->size[1], 1, 10);
     l->y = lab_numbers(l->size[1], 2, 1);
@@ -96,9 +96,9 @@ static enum emu_status compare(struct session *s, struct lab *l, json_t *answer)
     bound = l->want + m;
     for (uint64_t i = 0; i < m; i++)
         plain_row(l, i, &l->want[i], &bound[i]);
-    TRY(lab_read(s, session_graph(s), l->out, &got, m));
+    TRY(lab_read(s, ss_session_graph(s), l->out, &got, m));
     st = lab_compare_each(got, l->want, bound, m, answer);
-    emu_free(got);
+    ss_free(got);
     return st;
 }
 
@@ -113,51 +113,51 @@ static enum emu_status new_operands(struct graph *g, const uint64_t *value, stru
     l = *out;
     l->size[0] = shape[0];
     l->size[1] = shape[1];
-    l->in[0] = graph_variable(g, ELEM_F32, 2, shape, "a");
-    l->in[1] = graph_variable(g, ELEM_F32, 1, &shape[1], "x");
-    graph_map_linear(g, l->in[1], 2, 2, 0, graph_arch(g)->tiles);
-    graph_keep(g, l->in[0]);
-    graph_keep(g, l->in[1]);
+    l->in[0] = ss_graph_variable(g, ELEM_F32, 2, shape, "a");
+    l->in[1] = ss_graph_variable(g, ELEM_F32, 1, &shape[1], "x");
+    ss_graph_map_linear(g, l->in[1], 2, 2, 0, ss_graph_arch(g)->tiles);
+    ss_graph_keep(g, l->in[0]);
+    ss_graph_keep(g, l->in[1]);
     return EMU_OK;
 }
 
 static void add_product(struct graph *g, uint32_t cs, struct tensor a, struct tensor x,
                         struct tensor y, uint32_t tile)
 {
-    graph_map(g, a, tile);
-    graph_map(g, y, tile);
-    VERTEX(matvec_f32, g, cs, tile, .a = tensor_flatten(g, a), .x = x, .y = y);
+    ss_graph_map(g, a, tile);
+    ss_graph_map(g, y, tile);
+    VERTEX(matvec_f32, g, cs, tile, .a = ss_tensor_flatten(g, a), .x = x, .y = y);
 }
 
 /* ---- by rows ---- */
 
 static enum emu_status rows_build(struct graph *g, const uint64_t *value, void **state)
 {
-    uint32_t m = (uint32_t)value[0], tiles = graph_arch(g)->tiles, cs;
+    uint32_t m = (uint32_t)value[0], tiles = ss_graph_arch(g)->tiles, cs;
     uint32_t rows = (m + tiles - 1) / tiles;
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct lab *l;
 
     TRY(new_operands(g, value, &l));
     *state = l;
-    l->out = graph_variable(g, ELEM_F32, 1, &m, "y");
-    graph_keep(g, l->out);
-    cs = graph_compute_set(g, "rows");
+    l->out = ss_graph_variable(g, ELEM_F32, 1, &m, "y");
+    ss_graph_keep(g, l->out);
+    cs = ss_graph_compute_set(g, "rows");
     for (uint32_t i = 0; i * rows < m; i++) {
         uint32_t end = (i + 1) * rows < m ? (i + 1) * rows : m;
 
-        add_product(g, cs, tensor_slice(g, l->in[0], 0, i * rows, end), l->in[1],
-                    tensor_slice(g, l->out, 0, i * rows, end), i);
+        add_product(g, cs, ss_tensor_slice(g, l->in[0], 0, i * rows, end), l->in[1],
+                    ss_tensor_slice(g, l->out, 0, i * rows, end), i);
     }
-    program_add(g, seq, program_execute(g, cs));
-    graph_set_program(g, seq);
+    ss_program_add(g, seq, ss_program_execute(g, cs));
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
 static enum emu_status rows_after(struct session *s, void *state, json_t *answer)
 {
     struct lab *l = state;
-    const struct arch *a = graph_arch(session_graph(s));
+    const struct arch *a = ss_graph_arch(ss_session_graph(s));
     uint64_t rows = (l->size[0] + a->tiles - 1) / a->tiles, k = l->size[1];
 
     note_model(answer, "model_product", matvec_cycles(a, rows, k), k,
@@ -197,8 +197,8 @@ static uint64_t largest_part(uint64_t n, uint64_t parts)
 static enum emu_status blocks_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t m = (uint32_t)value[0], k = (uint32_t)value[1], grid = (uint32_t)value[2], cs;
-    uint32_t columns = graph_arch(g)->tiles / grid, shape[2];
-    struct program seq = program_sequence(g);
+    uint32_t columns = ss_graph_arch(g)->tiles / grid, shape[2];
+    struct program seq = ss_program_sequence(g);
     struct tensor partials;
     struct lab *l;
 
@@ -207,35 +207,35 @@ static enum emu_status blocks_build(struct graph *g, const uint64_t *value, void
         return FAIL(USAGE,
                     "grid is %u: expected at most a block for every two of %u rows, on %u "
                     "tiles",
-                    grid, m, graph_arch(g)->tiles);
+                    grid, m, ss_graph_arch(g)->tiles);
     TRY(new_operands(g, value, &l));
     *state = l;
     l->size[2] = grid;
     l->size[3] = columns;
     shape[0] = columns;
     shape[1] = m;
-    partials = graph_variable(g, ELEM_F32, 2, shape, "partials");
-    cs = graph_compute_set(g, "blocks");
+    partials = ss_graph_variable(g, ELEM_F32, 2, shape, "partials");
+    cs = ss_graph_compute_set(g, "blocks");
     for (uint32_t i = 0; i < grid * columns; i++) {
         uint32_t r = i / columns, c = i % columns;
         uint32_t r0 = cut(m, grid, r), r1 = cut(m, grid, r + 1);
         uint32_t c0 = cut(k, columns, c), c1 = cut(k, columns, c + 1);
-        struct tensor a = tensor_slice(g, tensor_slice(g, l->in[0], 0, r0, r1), 1, c0, c1);
+        struct tensor a = ss_tensor_slice(g, ss_tensor_slice(g, l->in[0], 0, r0, r1), 1, c0, c1);
 
-        add_product(g, cs, a, tensor_slice(g, l->in[1], 0, c0, c1),
-                    tensor_slice(g, tensor_index(g, partials, c), 0, r0, r1), i);
+        add_product(g, cs, a, ss_tensor_slice(g, l->in[1], 0, c0, c1),
+                    ss_tensor_slice(g, ss_tensor_index(g, partials, c), 0, r0, r1), i);
     }
-    program_add(g, seq, program_execute(g, cs));
-    l->out = op_reduce(g, seq, REDUCE_SUM, partials, ELEM_F32, "sum");
-    graph_keep(g, l->out);
-    graph_set_program(g, seq);
+    ss_program_add(g, seq, ss_program_execute(g, cs));
+    l->out = ss_op_reduce(g, seq, REDUCE_SUM, partials, ELEM_F32, "sum");
+    ss_graph_keep(g, l->out);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
 static enum emu_status blocks_after(struct session *s, void *state, json_t *answer)
 {
     struct lab *l = state;
-    const struct arch *a = graph_arch(session_graph(s));
+    const struct arch *a = ss_graph_arch(ss_session_graph(s));
     uint64_t rows = largest_part(l->size[0], l->size[2]);
     uint64_t columns = largest_part(l->size[1], l->size[3]);
     uint64_t latency = plan_exchange_cycles(a, 1) - 1; /* of a phase, with its sync */

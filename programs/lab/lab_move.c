@@ -22,19 +22,19 @@ void lab_transpose_defaults(const struct arch *a, uint64_t *value)
 static enum emu_status transpose_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t shape[2] = { (uint32_t)value[0], (uint32_t)value[1] };
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct lab *l;
 
     TRY(lab_new(&l));
     *state = l;
     l->size[0] = shape[0];
     l->size[1] = shape[1];
-    l->in[0] = graph_variable(g, ELEM_F32, 2, shape, "x");
-    graph_map_linear(g, l->in[0], 2, 2, 0, graph_arch(g)->tiles);
-    graph_keep(g, l->in[0]);
-    l->out = op_transpose(g, seq, l->in[0], "transposed");
-    graph_keep(g, l->out);
-    graph_set_program(g, seq);
+    l->in[0] = ss_graph_variable(g, ELEM_F32, 2, shape, "x");
+    ss_graph_map_linear(g, l->in[0], 2, 2, 0, ss_graph_arch(g)->tiles);
+    ss_graph_keep(g, l->in[0]);
+    l->out = ss_op_transpose(g, seq, l->in[0], "transposed");
+    ss_graph_keep(g, l->out);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
@@ -43,7 +43,7 @@ static enum emu_status transpose_before(struct session *s, void *state)
     struct lab *l = state;
 
     l->x = lab_numbers(l->size[0] * l->size[1], 4, 10);
-    return lab_write(s, session_graph(s), l->in[0], l->x, l->size[0] * l->size[1]);
+    return lab_write(s, ss_session_graph(s), l->in[0], l->x, l->size[0] * l->size[1]);
 }
 
 static enum emu_status transpose_after(struct session *s, void *state, json_t *answer)
@@ -60,9 +60,9 @@ static enum emu_status transpose_after(struct session *s, void *state, json_t *a
         for (uint64_t c = 0; c < cols; c++)
             l->want[c * rows + r] = l->x[r * cols + c];
     }
-    TRY(lab_read(s, session_graph(s), l->out, &got, rows * cols));
+    TRY(lab_read(s, ss_session_graph(s), l->out, &got, rows * cols));
     st = lab_compare(got, l->want, rows * cols, 0, answer);
-    emu_free(got);
+    ss_free(got);
     return st;
 }
 
@@ -90,14 +90,14 @@ void lab_softmax_defaults(const struct arch *a, uint64_t *value)
 
 static enum emu_status softmax_build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct lab *l;
 
     TRY(lab_new_vector(g, (uint32_t)value[0], &l));
     *state = l;
-    l->out = op_softmax(g, seq, l->in[0], "softmax");
-    graph_keep(g, l->out);
-    graph_set_program(g, seq);
+    l->out = ss_op_softmax(g, seq, l->in[0], "softmax");
+    ss_graph_keep(g, l->out);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
@@ -108,7 +108,7 @@ static enum emu_status softmax_before(struct session *s, void *state)
     l->x = lab_numbers(l->size[0], 5, 10);
     for (uint64_t i = 0; l->x && i < l->size[0]; i++)
         l->x[i] *= 8;
-    return lab_write(s, session_graph(s), l->in[0], l->x, l->size[0]);
+    return lab_write(s, ss_session_graph(s), l->in[0], l->x, l->size[0]);
 }
 
 /* How far a result may be off, as a part of it: half a unit for every rounding on its way, all in
@@ -135,7 +135,7 @@ static enum emu_status softmax_after(struct session *s, void *state, json_t *ans
     float *got, *bound;
     enum emu_status st;
 
-    TRY(softmax_error(graph_arch(session_graph(s)), n, &error));
+    TRY(softmax_error(ss_graph_arch(ss_session_graph(s)), n, &error));
     l->want = emu_alloc(2 * n, sizeof(*l->want));
     if (!l->want)
         return FAIL(NO_MEMORY, "the plain softmax");
@@ -148,9 +148,9 @@ static enum emu_status softmax_after(struct session *s, void *state, json_t *ans
         l->want[i] = (float)(exp((double)l->x[i] - max) / sum);
         bound[i] = (float)(error * (double)l->want[i]);
     }
-    TRY(lab_read(s, session_graph(s), l->out, &got, n));
+    TRY(lab_read(s, ss_session_graph(s), l->out, &got, n));
     st = lab_compare_each(got, l->want, bound, n, answer);
-    emu_free(got);
+    ss_free(got);
     return st;
 }
 

@@ -19,62 +19,63 @@ static const float c0 = 0.5f, c1 = 0.125f;
 /* The strip of a tile with the row above and the row below: [tiles][rows + 2][width]. */
 static struct tensor new_strips(struct graph *g, const struct lab *l, const char *name)
 {
-    uint32_t tiles = graph_arch(g)->tiles;
+    uint32_t tiles = ss_graph_arch(g)->tiles;
     uint32_t shape[3] = { tiles, (uint32_t)l->size[ROWS] + 2, (uint32_t)l->size[WIDTH] };
-    struct tensor t = graph_variable(g, ELEM_F32, 3, shape, name);
+    struct tensor t = ss_graph_variable(g, ELEM_F32, 3, shape, name);
 
     for (uint32_t i = 0; i < tiles; i++)
-        graph_map(g, tensor_index(g, t, i), i);
+        ss_graph_map(g, ss_tensor_index(g, t, i), i);
     return t;
 }
 
 static struct tensor rows_of(struct graph *g, struct tensor t, uint32_t first, uint32_t end)
 {
-    return tensor_slice(g, t, 1, first, end);
+    return ss_tensor_slice(g, t, 1, first, end);
 }
 
 /* The last row of every strip goes above the next one, the first below the one before. The
  * outermost rows of the field have no neighbours and stay as they are. */
 static struct program fetch_edges(struct graph *g, const struct lab *l, struct tensor t)
 {
-    uint32_t tiles = graph_arch(g)->tiles, rows = (uint32_t)l->size[ROWS];
-    struct program both = program_sequence(g);
-    struct tensor upper = tensor_slice(g, t, 0, 0, tiles - 1);
-    struct tensor lower = tensor_slice(g, t, 0, 1, tiles);
+    uint32_t tiles = ss_graph_arch(g)->tiles, rows = (uint32_t)l->size[ROWS];
+    struct program both = ss_program_sequence(g);
+    struct tensor upper = ss_tensor_slice(g, t, 0, 0, tiles - 1);
+    struct tensor lower = ss_tensor_slice(g, t, 0, 1, tiles);
 
-    program_add(g, both,
-                program_copy(g, rows_of(g, upper, rows, rows + 1), rows_of(g, lower, 0, 1)));
-    program_add(g, both,
-                program_copy(g, rows_of(g, lower, 1, 2), rows_of(g, upper, rows + 1, rows + 2)));
+    ss_program_add(g, both,
+                   ss_program_copy(g, rows_of(g, upper, rows, rows + 1), rows_of(g, lower, 0, 1)));
+    ss_program_add(
+        g, both,
+        ss_program_copy(g, rows_of(g, lower, 1, 2), rows_of(g, upper, rows + 1, rows + 2)));
     return both;
 }
 
 static struct program step(struct graph *g, const struct lab *l, struct tensor from,
                            struct tensor to, const char *name)
 {
-    uint32_t tiles = graph_arch(g)->tiles, rows = (uint32_t)l->size[ROWS];
-    struct program seq = program_sequence(g);
-    uint32_t cs = graph_compute_set(g, name);
+    uint32_t tiles = ss_graph_arch(g)->tiles, rows = (uint32_t)l->size[ROWS];
+    struct program seq = ss_program_sequence(g);
+    uint32_t cs = ss_graph_compute_set(g, name);
 
     for (uint32_t i = 0; i < tiles; i++) {
-        struct tensor y = tensor_slice(g, tensor_index(g, to, i), 0, 1, rows + 1);
+        struct tensor y = ss_tensor_slice(g, ss_tensor_index(g, to, i), 0, 1, rows + 1);
 
-        VERTEX(stencil5_f32, g, cs, i, .x = tensor_flatten(g, tensor_index(g, from, i)),
-               .y = tensor_flatten(g, y), .c0 = c0, .c1 = c1, .h = rows,
+        VERTEX(stencil5_f32, g, cs, i, .x = ss_tensor_flatten(g, ss_tensor_index(g, from, i)),
+               .y = ss_tensor_flatten(g, y), .c0 = c0, .c1 = c1, .h = rows,
                .w = (uint32_t)l->size[WIDTH]);
     }
-    program_add(g, seq, fetch_edges(g, l, from));
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, fetch_edges(g, l, from));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
     return seq;
 }
 
 static enum emu_status stencil_build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct program seq = program_sequence(g), twice = program_sequence(g);
+    struct program seq = ss_program_sequence(g), twice = ss_program_sequence(g);
     struct tensor odd;
     struct lab *l;
 
-    if (graph_arch(g)->tiles < 2)
+    if (ss_graph_arch(g)->tiles < 2)
         return FAIL(USAGE, "a halo exchange needs at least 2 tiles");
     if (value[STEPS] % 2 || value[WIDTH] % 2)
         return FAIL(USAGE, "steps is %llu, width %llu: expected even numbers",
@@ -85,20 +86,20 @@ static enum emu_status stencil_build(struct graph *g, const uint64_t *value, voi
         l->size[i] = value[i];
     l->in[0] = new_strips(g, l, "even");
     odd = new_strips(g, l, "odd");
-    graph_keep(g, l->in[0]);
-    program_add(g, twice, step(g, l, l->in[0], odd, "to_odd"));
-    program_add(g, twice, step(g, l, odd, l->in[0], "to_even"));
+    ss_graph_keep(g, l->in[0]);
+    ss_program_add(g, twice, step(g, l, l->in[0], odd, "to_odd"));
+    ss_program_add(g, twice, step(g, l, odd, l->in[0], "to_even"));
     /* The outermost rows of the field are the same in both. */
-    program_add(g, seq, program_copy(g, l->in[0], odd));
-    program_add(g, seq, program_repeat(g, (uint32_t)(value[STEPS] / 2), twice));
-    graph_set_program(g, seq);
+    ss_program_add(g, seq, ss_program_copy(g, l->in[0], odd));
+    ss_program_add(g, seq, ss_program_repeat(g, (uint32_t)(value[STEPS] / 2), twice));
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
 /* The field has tiles * rows + 2 rows; strips overlap in two. */
 static uint64_t field_rows(const struct session *s, const struct lab *l)
 {
-    return (uint64_t)graph_arch(session_graph(s))->tiles * l->size[ROWS] + 2;
+    return (uint64_t)ss_graph_arch(ss_session_graph(s))->tiles * l->size[ROWS] + 2;
 }
 
 static void field_to_strips(const struct lab *l, uint32_t tiles, const float *field, float *strips)
@@ -114,19 +115,19 @@ static void field_to_strips(const struct lab *l, uint32_t tiles, const float *fi
 static enum emu_status stencil_before(struct session *s, void *state)
 {
     struct lab *l = state;
-    uint32_t tiles = graph_arch(session_graph(s))->tiles;
+    uint32_t tiles = ss_graph_arch(ss_session_graph(s))->tiles;
     uint64_t n = tiles * (l->size[ROWS] + 2) * l->size[WIDTH];
     float *strips = emu_alloc(n, sizeof(*strips));
     enum emu_status st;
 
     l->x = lab_numbers(field_rows(s, l) * l->size[WIDTH], 6, 10);
     if (!strips || !l->x) {
-        emu_free(strips);
+        ss_free(strips);
         return FAIL(NO_MEMORY, "the field");
     }
     field_to_strips(l, tiles, l->x, strips);
-    st = lab_write(s, session_graph(s), l->in[0], strips, n);
-    emu_free(strips);
+    st = lab_write(s, ss_session_graph(s), l->in[0], strips, n);
+    ss_free(strips);
     return st;
 }
 
@@ -148,7 +149,7 @@ static void plain_step(const float *x, float *y, uint64_t rows, uint64_t width)
 static enum emu_status stencil_after(struct session *s, void *state, json_t *answer)
 {
     struct lab *l = state;
-    uint32_t tiles = graph_arch(session_graph(s))->tiles;
+    uint32_t tiles = ss_graph_arch(ss_session_graph(s))->tiles;
     uint64_t rows = field_rows(s, l), width = l->size[WIDTH], strip = (l->size[ROWS] + 2) * width;
     float *got;
     enum emu_status st;
@@ -161,13 +162,13 @@ static enum emu_status stencil_after(struct session *s, void *state, json_t *ans
         plain_step(l->x, l->y, rows, width);
         plain_step(l->y, l->x, rows, width);
     }
-    TRY(lab_read(s, session_graph(s), l->in[0], &got, tiles * strip));
+    TRY(lab_read(s, ss_session_graph(s), l->in[0], &got, tiles * strip));
     for (uint64_t i = 0; i < tiles; i++)
         memcpy(l->y + (i * l->size[ROWS] + 1) * width, got + i * strip + width,
                l->size[ROWS] * width * sizeof(*got));
-    emu_free(got);
+    ss_free(got);
     st = lab_compare(l->y + width, l->x + width, (rows - 2) * width, 0, answer);
-    lab_note(answer, "cycles_per_step", (double)session_cycles(s) / (double)l->size[STEPS]);
+    lab_note(answer, "cycles_per_step", (double)ss_session_cycles(s) / (double)l->size[STEPS]);
     return st;
 }
 

@@ -18,29 +18,29 @@ void lab_vector_defaults(const struct arch *a, uint64_t *value)
 
 static enum emu_status add_build(struct graph *g, const uint64_t *value, void **state)
 {
-    const struct arch *a = graph_arch(g);
+    const struct arch *a = ss_graph_arch(g);
     uint32_t n = (uint32_t)value[0];
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct lab *l;
 
     TRY(lab_new(&l));
     *state = l;
     l->size[0] = n;
     for (int i = 0; i < 2; i++) {
-        l->in[i] = graph_variable(g, ELEM_F32, 1, &n, i ? "b" : "a");
-        graph_map_linear(g, l->in[i], 2, 12, 0, a->tiles);
-        graph_keep(g, l->in[i]);
+        l->in[i] = ss_graph_variable(g, ELEM_F32, 1, &n, i ? "b" : "a");
+        ss_graph_map_linear(g, l->in[i], 2, 12, 0, a->tiles);
+        ss_graph_keep(g, l->in[i]);
     }
-    l->out = op_binary(g, seq, BINARY_ADD, l->in[0], l->in[1], "sum");
-    graph_keep(g, l->out);
-    graph_set_program(g, seq);
+    l->out = ss_op_binary(g, seq, BINARY_ADD, l->in[0], l->in[1], "sum");
+    ss_graph_keep(g, l->out);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
 static enum emu_status add_before(struct session *s, void *state)
 {
     struct lab *l = state;
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
 
     l->x = lab_numbers(l->size[0], 1, 10);
     l->y = lab_numbers(l->size[0], 2, 10);
@@ -54,11 +54,11 @@ static enum emu_status add_after(struct session *s, void *state, json_t *answer)
     float *got;
     enum emu_status st;
 
-    TRY(lab_read(s, session_graph(s), l->out, &got, l->size[0]));
+    TRY(lab_read(s, ss_session_graph(s), l->out, &got, l->size[0]));
     for (uint64_t i = 0; i < l->size[0]; i++)
         l->x[i] += l->y[i];
     st = lab_compare(got, l->x, l->size[0], 0, answer);
-    emu_free(got);
+    ss_free(got);
     return st;
 }
 
@@ -81,14 +81,14 @@ static const struct program_param total_param[] = {
 
 static enum emu_status total_build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct lab *l;
 
     TRY(lab_new_vector(g, (uint32_t)value[0], &l));
     *state = l;
-    l->out = op_total(g, seq, REDUCE_SUM, l->in[0], "total");
-    graph_keep(g, l->out);
-    graph_set_program(g, seq);
+    l->out = ss_op_total(g, seq, REDUCE_SUM, l->in[0], "total");
+    ss_graph_keep(g, l->out);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
@@ -102,7 +102,7 @@ static enum emu_status total_before(struct session *s, void *state)
     l->x = lab_numbers(l->size[0], 3, 3);
     for (uint64_t i = 0; l->x && i < l->size[0]; i++)
         l->x[i] += 0x1p-4f;
-    return lab_write(s, session_graph(s), l->in[0], l->x, l->size[0]);
+    return lab_write(s, ss_session_graph(s), l->in[0], l->x, l->size[0]);
 }
 
 /* The sum, and a bound of every partial sum that the machine can have come by: of numbers of one
@@ -114,7 +114,7 @@ static enum emu_status plain_total(struct session *s, struct lab *l, double *sum
     size_t runs;
 
     *sum = 0;
-    TRY(graph_tile_runs(session_graph(s), l->in[0], &run, &runs));
+    TRY(ss_graph_tile_runs(ss_session_graph(s), l->in[0], &run, &runs));
     for (size_t r = 0; r < runs; r++) {
         double of_tile = 0, size = 0;
 
@@ -126,7 +126,7 @@ static enum emu_status plain_total(struct session *s, struct lab *l, double *sum
         tiles += fabs(of_tile);
         most = fmax(most, size);
     }
-    emu_free(run);
+    ss_free(run);
     *partial = fmax(most, tiles);
     return EMU_OK;
 }
@@ -136,13 +136,13 @@ static enum emu_status plain_total(struct session *s, struct lab *l, double *sum
 static enum emu_status total_after(struct session *s, void *state, json_t *answer)
 {
     struct lab *l = state;
-    const struct arch *a = graph_arch(session_graph(s));
+    const struct arch *a = ss_graph_arch(ss_session_graph(s));
     double sum, partial, chain = (double)l->size[0] / a->tiles / a->workers + a->tiles;
     float want;
 
     TRY(plain_total(s, l, &sum, &partial));
     want = (float)sum;
-    TRY(lab_read(s, session_graph(s), l->out, &l->y, 1));
+    TRY(lab_read(s, ss_session_graph(s), l->out, &l->y, 1));
     lab_note(answer, "sum", (double)l->y[0]);
     return lab_compare(l->y, &want, 1, partial < exact_sum ? 0 : 2 * partial * chain * 0x1p-24,
                        answer);

@@ -66,57 +66,59 @@ enum row_op {
 enum row_softmax { ROW_SOFTMAX, ROW_LOG_SOFTMAX };
 enum row_axis { ROW_BY_COLUMN, ROW_BY_ROW };
 
-void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name);
-struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
-                      const char *name);
-struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
-                       const char *name);
+void ss_op_fill(struct graph *g, struct program seq, struct tensor t, float value,
+                const char *name);
+struct tensor ss_op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
+                         const char *name);
+struct tensor ss_op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
+                          const char *name);
 /* b has the shape of a, or one dimension as long as the last one of a (a value per channel). Both
  * have the same type. */
-struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
-                        struct tensor b, const char *name);
+struct tensor ss_op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
+                           struct tensor b, const char *name);
 /* t [blocks][n][..][c], a field, and a number for each channel: v [blocks * c], or [n][blocks * c],
  * of the same type. add, sub, mul, max, min. Each tile fetches the c numbers of its blocks once. */
-struct tensor op_binary_channels(struct graph *g, struct program seq, enum binary_op op,
-                                 struct tensor t, struct tensor v, const char *name);
-struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
-                               struct tensor a, float b, const char *name);
+struct tensor ss_op_binary_channels(struct graph *g, struct program seq, enum binary_op op,
+                                    struct tensor t, struct tensor v, const char *name);
+struct tensor ss_op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
+                                  struct tensor a, float b, const char *name);
 /* The same with the scalar as first operand. */
-struct tensor op_scalar_binary(struct graph *g, struct program seq, enum binary_op op, float a,
-                               struct tensor b, const char *name);
+struct tensor ss_op_scalar_binary(struct graph *g, struct program seq, enum binary_op op, float a,
+                                  struct tensor b, const char *name);
 /* min(max(t, low), high); NaN stays NaN. Bounds beyond the type are infinite. */
-struct tensor op_clamp(struct graph *g, struct program seq, struct tensor t, float low, float high,
-                       const char *name);
+struct tensor ss_op_clamp(struct graph *g, struct program seq, struct tensor t, float low,
+                          float high, const char *name);
 /* t where it is positive, else slope t. */
-struct tensor op_leaky_relu(struct graph *g, struct program seq, struct tensor t, float slope,
-                            const char *name);
+struct tensor ss_op_leaky_relu(struct graph *g, struct program seq, struct tensor t, float slope,
+                               const char *name);
 /* min(max(alpha t + beta, 0), 1); NaN stays NaN. */
-struct tensor op_hard_sigmoid(struct graph *g, struct program seq, struct tensor t, float alpha,
-                              float beta, const char *name);
+struct tensor ss_op_hard_sigmoid(struct graph *g, struct program seq, struct tensor t, float alpha,
+                                 float beta, const char *name);
 /* a where cond is not 0, else b; all of one shape and type. */
-struct tensor op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
-                        struct tensor b, const char *name);
+struct tensor ss_op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
+                           struct tensor b, const char *name);
 /* dy times the slope of a function: at v, of sigmoid and tanh with the result v. Made in f32. */
 enum slope_op { SLOPE_RELU, SLOPE_SIGMOID, SLOPE_TANH, SLOPE_SWISH, SLOPE_COUNT };
-struct tensor op_slope(struct graph *g, struct program seq, enum slope_op op, struct tensor v,
-                       struct tensor dy, const char *name);
+struct tensor ss_op_slope(struct graph *g, struct program seq, enum slope_op op, struct tensor v,
+                          struct tensor dy, const char *name);
 /* y += a x, in place. x and y have equal shapes and types. */
-void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
-             const char *name);
+void ss_op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
+                const char *name);
 
 /* t [p][n] -> [n] of type `to`, over dimension 0. Sums are f32 within a stage; the stages are
  * chosen by cost (plan_reduce()). */
-struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
-                        enum elem to, const char *name);
+struct tensor ss_op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                           enum elem to, const char *name);
 /* All elements of t -> one f32. */
-struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
-                       const char *name);
+struct tensor ss_op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                          const char *name);
 /* All elements of t -> the index (u32, one element) of the first maximum. */
-struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name);
+struct tensor ss_op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name);
 /* Softmax over all elements of t, in f32. */
-struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name);
+struct tensor ss_op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name);
 /* [r][c] -> [c][r]. Moves the data, unlike a view: the result lies in blocks, one per tile. */
-struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name);
+struct tensor ss_op_transpose(struct graph *g, struct program seq, struct tensor t,
+                              const char *name);
 
 /* Products of matrices: a [batch][m][k] b [batch][k][n] -> [batch][m][n], all f16 or all f32, of
  * any sizes and any views, cut over all compute tiles by cost (plan_product()). On the matrix unit:
@@ -127,40 +129,41 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
  * takes a step of its own; one in which neither is (every other element of a row, say) is fetched
  * element by element, which is slow and takes much exchange code. If b is the same for all of the
  * batch, make the batch rows of one product. */
-struct tensor op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
-                         const char *name);
+struct tensor ss_op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
+                            const char *name);
 /* The right operand b [1][k][n] for products with m rows that a loop computes again and again: a
- * copy, made in seq, that lies where op_product() uses it. If several tiles would use the same part
- * of it, or the batch is not 1, it is b itself. */
-struct tensor op_product_hold(struct graph *g, struct program seq, uint32_t m, struct tensor b,
-                              const char *name);
+ * copy, made in seq, that lies where ss_op_product() uses it. If several tiles would use the same
+ * part of it, or the batch is not 1, it is b itself. */
+struct tensor ss_op_product_hold(struct graph *g, struct program seq, uint32_t m, struct tensor b,
+                                 const char *name);
 
 /* ---- the rows of a matrix ----
  *
  * t is [r][n], f16 or f32 and not empty; any view will do, so an operation over other dimensions
- * takes them last and the others first (tensor_transpose, tensor_reshape). Rows, and pieces of rows
- * where there are few, are spread over all compute tiles, which fetch them. Everything is computed
- * in f32 and rounded once. */
+ * takes them last and the others first (ss_tensor_transpose, ss_tensor_reshape). Rows, and pieces
+ * of rows where there are few, are spread over all compute tiles, which fetch them. Everything is
+ * computed in f32 and rounded once. */
 
 /* -> [r] of type `to`, f16 or f32. */
-struct tensor op_row_reduce(struct graph *g, struct program seq, enum row_op op, struct tensor t,
-                            enum elem to, const char *name);
+struct tensor ss_op_row_reduce(struct graph *g, struct program seq, enum row_op op, struct tensor t,
+                               enum elem to, const char *name);
 /* -> [r][n]: e^(x - the largest of the row) over their sum, or the logarithm of that. */
-struct tensor op_row_softmax(struct graph *g, struct program seq, struct tensor t,
-                             enum row_softmax kind, const char *name);
+struct tensor ss_op_row_softmax(struct graph *g, struct program seq, struct tensor t,
+                                enum row_softmax kind, const char *name);
 /* -> [r][n]: (x - mean) / root(variance + eps) gamma + beta, the variance being the mean square of
  * the deviations from the mean. gamma, beta: one for each column (n) or for each row (r), as axis
  * says; borrowed during the call; NULL: all 1, all 0. They become constants: those by column on all
  * tiles that have the column. */
-struct tensor op_row_norm(struct graph *g, struct program seq, struct tensor t, enum row_axis axis,
-                          const float *gamma, const float *beta, float eps, const char *name);
+struct tensor ss_op_row_norm(struct graph *g, struct program seq, struct tensor t,
+                             enum row_axis axis, const float *gamma, const float *beta, float eps,
+                             const char *name);
 
 /* ---- loops over rows ----
  *
- * For the body of a program_repeat() that runs once for each row: it takes a row of some matrices
- * and stores one in others, so its code and its exchanges are there once, however many rows there
- * are. A tile has the same columns of all rows, and a counter that says which row is next; the
- * counters are 0 before and after the loop. */
+ * For the body of a ss_program_repeat() that runs once for each row: it takes a row of some
+ * matrices and stores one in others, so its code and its exchanges are there once, however many
+ * rows there are. A tile has the same columns of all rows, and a counter that says which row is
+ * next; the counters are 0 before and after the loop. */
 struct row_loop {
     uint32_t rows; /* above 0 */
     struct tensor at;
@@ -171,17 +174,18 @@ struct loop_rows {
     struct tensor all;   /* [rows][k][n] */
     struct tensor parts; /* [tiles][rows][k][columns of a tile] */
 };
-struct row_loop op_row_loop(struct graph *g, uint32_t rows, const char *name);
-struct loop_rows op_loop_rows(struct graph *g, const struct row_loop *l, enum elem e, uint32_t k,
-                              uint32_t n, const char *name);
+struct row_loop ss_op_row_loop(struct graph *g, uint32_t rows, const char *name);
+struct loop_rows ss_op_loop_rows(struct graph *g, const struct row_loop *l, enum elem e, uint32_t k,
+                                 uint32_t n, const char *name);
 /* The next row, a new variable [k][n] where it lies. */
-struct tensor op_row_get(struct graph *g, struct program seq, const struct row_loop *l,
-                         const struct loop_rows *r, const char *name);
+struct tensor ss_op_row_get(struct graph *g, struct program seq, const struct row_loop *l,
+                            const struct loop_rows *r, const char *name);
 /* Stores [k][n] as the next row. */
-void op_row_put(struct graph *g, struct program seq, const struct row_loop *l,
-                const struct loop_rows *r, struct tensor row, const char *name);
+void ss_op_row_put(struct graph *g, struct program seq, const struct row_loop *l,
+                   const struct loop_rows *r, struct tensor row, const char *name);
 /* Ends the body: all counters go on. */
-void op_row_next(struct graph *g, struct program seq, const struct row_loop *l, const char *name);
+void ss_op_row_next(struct graph *g, struct program seq, const struct row_loop *l,
+                    const char *name);
 
 /* An operand of a matrix product, in the layout and on the tiles that its plan wants. Two views of
  * one variable: the matrix, and the plan's blocks in order, flat, which the product reads. */
@@ -189,15 +193,15 @@ struct matmul_operand {
     struct tensor matrix, blocks;
 };
 
-/* Matrix product in f16, c [m][n] = a [m][k] b [k][n], by a plan of plan_matmul(): the first two
+/* Matrix product in f16, c [m][n] = a [m][k] b [k][n], by a plan of ss_plan_matmul(): the first two
  * calls make the operands, the third the result. Tiles that need the same block of an operand hold
  * a part of it each. The result is a view [m][n], whatever its layout. */
-struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *plan,
-                                     const char *name);
-struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan *plan,
-                                      const char *name);
-struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul_plan *plan,
-                        struct matmul_operand a, struct matmul_operand b, const char *name);
+struct matmul_operand ss_op_matmul_left(struct graph *g, const struct matmul_plan *plan,
+                                        const char *name);
+struct matmul_operand ss_op_matmul_right(struct graph *g, const struct matmul_plan *plan,
+                                         const char *name);
+struct tensor ss_op_matmul(struct graph *g, struct program seq, const struct matmul_plan *plan,
+                           struct matmul_operand a, struct matmul_operand b, const char *name);
 
 SUPERSTEP_API_END
 

@@ -52,47 +52,47 @@ static enum emu_status new_session(const struct compiled *c, const struct image 
         ro.watch_ctx = s;
     }
     s->written = emu_alloc(c ? c->graph->variable.count + 1 : 1, 1);
-    status = s->written ? run_new(im, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
+    status = s->written ? ss_run_new(im, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
     if (status == EMU_OK)
         status = session_open_streams(s);
     if (status == EMU_OK && s->options.ranges)
         status = session_watch_ranges(s);
     if (status != EMU_OK) {
-        session_free(s);
+        ss_session_free(s);
         return status;
     }
     *out = s;
     return EMU_OK;
 }
 
-enum emu_status session_new(const struct compiled *c, const struct session_options *o,
-                            struct session **out)
+enum emu_status ss_session_new(const struct compiled *c, const struct session_options *o,
+                               struct session **out)
 {
     *out = NULL;
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image to run");
     return new_session(c, c->image, o, out);
 }
 
-enum emu_status session_new_image(const struct image *im, const struct session_options *o,
-                                  struct session **out)
+enum emu_status ss_session_new_image(const struct image *im, const struct session_options *o,
+                                     struct session **out)
 {
     return new_session(NULL, im, o, out);
 }
 
-void session_free(struct session *s)
+void ss_session_free(struct session *s)
 {
     if (!s)
         return;
-    run_free(s->run);
+    ss_run_free(s->run);
     session_close_streams(s);
-    emu_free(s->trace);
-    emu_free(s->range);
-    emu_free(s->overflow_tiles);
-    emu_free(s->written);
-    emu_free(s);
+    ss_free(s->trace);
+    ss_free(s->range);
+    ss_free(s->overflow_tiles);
+    ss_free(s->written);
+    ss_free(s);
 }
 
 /* ---- variables ---- */
@@ -129,7 +129,7 @@ static enum emu_status walk_run(void *ctx, const struct view_run *run)
     const struct lowered *l = w->c->lowered;
     const struct variable *v = &l->graph->variable.at[run->var];
     uint64_t at = run->offset, end = run->offset + run->elements;
-    unsigned size = elem_bytes(v->elem);
+    unsigned size = ss_elem_bytes(v->elem);
 
     while (at < end) {
         const struct storage_run *r = find_storage(l, run->var, at);
@@ -183,28 +183,28 @@ static enum emu_status transport(struct session *s, struct tensor t, uint8_t *da
 {
     struct transport x = { s, data, write };
     const struct run_walk w = { s->c, move_bytes, &x };
-    const struct graph *g = session_graph(s);
+    const struct graph *g = ss_session_graph(s);
 
     if (!g)
         return FAIL(USAGE, "a session of an image has no variables, only names");
-    if (run_has_values(s->run))
+    if (ss_run_has_values(s->run))
         TRY(walk_view(&w, t, write));
     else if (!write)
         return FAIL(USAGE, "the timing engine has no values to read");
     return write ? view_runs(g, t.view, 0, g->view.at[t.view].elements, note_written, s) : EMU_OK;
 }
 
-enum emu_status session_write(struct session *s, struct tensor t, const void *data)
+enum emu_status ss_session_write(struct session *s, struct tensor t, const void *data)
 {
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     return transport(s, t, (uint8_t *)(uintptr_t)data, 1);
 }
 
-enum emu_status session_read(struct session *s, struct tensor t, void *data)
+enum emu_status ss_session_read(struct session *s, struct tensor t, void *data)
 {
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     return transport(s, t, data, 0);
 }
 
@@ -224,22 +224,23 @@ static enum emu_status note_input(struct session *s, const char *name)
     return EMU_OK;
 }
 
-enum emu_status session_value_write(struct session *s, const char *name, const void *data,
-                                    uint64_t bytes)
+enum emu_status ss_session_value_write(struct session *s, const char *name, const void *data,
+                                       uint64_t bytes)
 {
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
-    TRY(run_value_write(s->run, name, data, bytes));
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
+    TRY(ss_run_value_write(s->run, name, data, bytes));
     return s->c ? note_input(s, name) : EMU_OK;
 }
 
-enum emu_status session_value_read(struct session *s, const char *name, void *data, uint64_t bytes)
+enum emu_status ss_session_value_read(struct session *s, const char *name, void *data,
+                                      uint64_t bytes)
 {
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
-    if (!run_has_values(s->run))
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
+    if (!ss_run_has_values(s->run))
         return FAIL(USAGE, "the timing engine has no values to read");
-    return run_output_read(s->run, name, data, bytes);
+    return ss_run_output_read(s->run, name, data, bytes);
 }
 
 struct input_parts {
@@ -268,9 +269,9 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
 {
     struct input_parts x = { .im = c->image, .data = data };
     const struct run_walk w = { c, add_part, &x };
-    enum elem e = tensor_elem(c->graph, t);
-    struct image_input in = { .elem_bytes = elem_bytes(e),
-                              .elements = tensor_elements(c->graph, t) };
+    enum elem e = ss_tensor_elem(c->graph, t);
+    struct image_input in = { .elem_bytes = ss_elem_bytes(e),
+                              .elements = ss_tensor_elements(c->graph, t) };
     enum emu_status s;
 
     if (!c->image)
@@ -280,7 +281,7 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
     if (s == EMU_OK)
         s = image_string(c->image, name, &in.name);
     if (s == EMU_OK)
-        s = image_string(c->image, elem_name(e), &in.type);
+        s = image_string(c->image, ss_elem_name(e), &in.type);
     if (s == EMU_OK)
         s = add(c->image, &in, x.part.at);
     if (s == EMU_OK && add == image_add_input)
@@ -289,32 +290,32 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
     return s;
 }
 
-enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
-                                   const void *data)
+enum emu_status ss_compiled_add_input(struct compiled *c, struct tensor t, const char *name,
+                                      const void *data)
 {
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     return add_tensor(c, t, name, data, image_add_input);
 }
 
-enum emu_status compiled_fill_input(struct compiled *c, const char *name, const void *data)
+enum emu_status ss_compiled_fill_input(struct compiled *c, const char *name, const void *data)
 {
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     return image_fill_input(c->image, name, data);
 }
 
-enum emu_status compiled_add_output(struct compiled *c, struct tensor t, const char *name)
+enum emu_status ss_compiled_add_output(struct compiled *c, struct tensor t, const char *name)
 {
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     return add_tensor(c, t, name, NULL, image_add_output);
 }
 
-enum emu_status compiled_add_note(struct compiled *c, const char *name, const char *text)
+enum emu_status ss_compiled_add_note(struct compiled *c, const char *name, const char *text)
 {
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image");
     return image_add_note_text(c->image, name, text);
@@ -329,14 +330,14 @@ static enum emu_status add_variable(struct session *s, struct compiled *c, uint3
     struct transport x = { s, data, 0 };
     const struct run_walk w = { c, move_bytes, &x };
 
-    TRY(walk_run((void *)(uintptr_t)&w, &all)); /* session_read() does not read inputs */
-    return compiled_add_input(c, v->whole, v->name, data);
+    TRY(walk_run((void *)(uintptr_t)&w, &all)); /* ss_session_read() does not read inputs */
+    return ss_compiled_add_input(c, v->whole, v->name, data);
 }
 
-enum emu_status session_image_inputs(struct session *s, struct compiled *c)
+enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c)
 {
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     if (!c || s->c != c)
         return FAIL(BAD_PROGRAM, "the session is not one of this compiled program");
     for (uint32_t i = 0; i < c->graph->variable.count; i++) {
@@ -346,11 +347,11 @@ enum emu_status session_image_inputs(struct session *s, struct compiled *c)
 
         if (!s->written[i])
             continue;
-        data = emu_alloc(v->elements, elem_bytes(v->elem));
+        data = emu_alloc(v->elements, ss_elem_bytes(v->elem));
         if (!data)
             return FAIL(NO_MEMORY, "input %s", v->name);
         st = add_variable(s, c, i, data);
-        emu_free(data);
+        ss_free(data);
         TRY(st);
     }
     return EMU_OK;
@@ -363,7 +364,7 @@ static enum emu_status check_inputs(struct session *s)
 {
     const struct graph *g = s->c ? s->c->graph : NULL;
     const char *missing =
-        !g && !s->runs && run_has_values(s->run) ? run_input_missing(s->run) : NULL;
+        !g && !s->runs && ss_run_has_values(s->run) ? run_input_missing(s->run) : NULL;
 
     if (missing)
         return FAIL(USAGE, "run 0: input %s was not written", missing);
@@ -377,47 +378,47 @@ static enum emu_status check_inputs(struct session *s)
     return EMU_OK;
 }
 
-enum emu_status session_run(struct session *s)
+enum emu_status ss_session_run(struct session *s)
 {
     struct run *r;
     char *text;
 
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     r = s->run;
     if (s->stopped)
         return FAIL(FAULT, "run %" PRIu64 ": the machine has stopped before", s->runs);
     TRY(check_inputs(s));
     r->options.runs = s->runs;
-    TRY(run_execute(r));
-    if (run_ended(r)) {
+    TRY(ss_run_execute(r));
+    if (ss_run_ended(r)) {
         session_watch_end(s);
         s->runs++;
         return EMU_OK;
     }
     s->stopped = 1;
-    text = run_stop_text(r);
-    emu_fail(EMU_FAULT, "run %" PRIu64 ": %s", s->runs, text ? text : "the machine has stopped");
-    emu_free(text);
+    text = ss_run_stop_text(r);
+    ss_fail(EMU_FAULT, "run %" PRIu64 ": %s", s->runs, text ? text : "the machine has stopped");
+    ss_free(text);
     return EMU_FAULT;
 }
 
-uint64_t session_cycles(const struct session *s)
+uint64_t ss_session_cycles(const struct session *s)
 {
     return s ? machine_cycles(s->run->machine) : 0;
 }
 
-const struct record *session_record(const struct session *s)
+const struct record *ss_session_record(const struct session *s)
 {
     return s ? s->run->record : NULL;
 }
 
-struct run *session_run_image(struct session *s)
+struct run *ss_session_run_image(struct session *s)
 {
     return s ? s->run : NULL;
 }
 
-struct graph *session_graph(const struct session *s)
+struct graph *ss_session_graph(const struct session *s)
 {
     return s && s->c ? s->c->graph : NULL;
 }

@@ -16,7 +16,7 @@ struct session_stream {
     size_t bytes, cap;
     uint64_t base; /* bytes that the link had carried before link[0] */
 
-    /* session_connect(): one transfer, in the order of the link (link, at) and of the caller. */
+    /* ss_session_connect(): one transfer, in the order of the link (link, at) and of the caller. */
     struct session_calls calls; /* transfer is NULL: not connected */
     uint8_t *user;              /* owned */
     size_t at;
@@ -48,14 +48,14 @@ struct session {
 };
 
 /* Connects to host memory the streams of which the image knows what they carry. The data of streams
- * in comes from session_feed(). Errors: EMU_NO_MEMORY. */
+ * in comes from ss_session_feed(). Errors: EMU_NO_MEMORY. */
 enum emu_status session_open_streams(struct session *s) EMU_MUST_CHECK;
 void session_close_streams(struct session *s);
 
 /* The program: the session's own, or the one that session_options.program gives, asked once; NULL:
  * an image alone. Errors: those of the call. */
 enum emu_status session_program(struct session *s, const struct compiled **out) EMU_MUST_CHECK;
-/* Prepares session_ranges(). Errors: those of compiled_trace(); EMU_USAGE, an image alone. */
+/* Prepares ss_session_ranges(). Errors: those of ss_compiled_trace(); EMU_USAGE, an image alone. */
 enum emu_status session_watch_ranges(struct session *s) EMU_MUST_CHECK;
 /* run_options.watch of a session that looks for something; ctx: the session. */
 void session_watch(void *ctx, const struct machine_superstep *step);

@@ -64,10 +64,10 @@ enum emu_status session_open_streams(struct session *s)
 void session_close_streams(struct session *s)
 {
     for (size_t i = 0; i < s->streams; i++) {
-        emu_free(s->stream[i].link);
-        emu_free(s->stream[i].user);
+        ss_free(s->stream[i].link);
+        ss_free(s->stream[i].user);
     }
-    emu_free(s->stream);
+    ss_free(s->stream);
 }
 
 /* EMU_USAGE: there is none of that number. */
@@ -76,7 +76,7 @@ static enum emu_status find_stream(const struct session *s, uint32_t stream,
 {
     *out = NULL;
     if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: session_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     for (size_t i = 0; i < s->streams; i++) {
         *out = &s->stream[i];
         if ((*out)->of.id != stream)
@@ -101,7 +101,7 @@ static enum emu_status find_stream_that(const struct session *s, uint32_t stream
     return EMU_OK;
 }
 
-enum emu_status session_stream_find(const struct session *s, const char *name, uint32_t *stream)
+enum emu_status ss_session_stream_find(const struct session *s, const char *name, uint32_t *stream)
 {
     char list[400] = "none";
     size_t n = 0;
@@ -142,8 +142,8 @@ static enum emu_status make_room(struct session *s, struct session_stream *x, si
     return EMU_OK;
 }
 
-enum emu_status session_feed(struct session *s, uint32_t stream, const void *data,
-                             uint64_t transfers)
+enum emu_status ss_session_feed(struct session *s, uint32_t stream, const void *data,
+                                uint64_t transfers)
 {
     struct session_stream *x;
     uint8_t *from = (uint8_t *)(uintptr_t)data;
@@ -159,7 +159,8 @@ enum emu_status session_feed(struct session *s, uint32_t stream, const void *dat
     return host_stream_refill(s->run->host, stream, x->link, x->bytes);
 }
 
-enum emu_status session_output(struct session *s, uint32_t stream, void **data, uint64_t *transfers)
+enum emu_status ss_session_output(struct session *s, uint32_t stream, void **data,
+                                  uint64_t *transfers)
 {
     struct session_stream *x;
     uint8_t *link, *user;
@@ -239,7 +240,8 @@ static enum emu_status store_bytes(void *ctx, const uint8_t *data, uint32_t n,
     return EMU_OK;
 }
 
-enum emu_status session_connect(struct session *s, uint32_t stream, const struct session_calls *c)
+enum emu_status ss_session_connect(struct session *s, uint32_t stream,
+                                   const struct session_calls *c)
 {
     struct session_stream *x;
 

@@ -61,12 +61,12 @@ static enum emu_status visit_superstep(struct session *s, uint64_t superstep, en
     TRY(session_program(s, &c));
     if (!c)
         return EMU_OK;
-    TRY(compiled_trace(c, &step, &steps));
+    TRY(ss_compiled_trace(c, &step, &steps));
     for (size_t i = 0; i < steps && st == EMU_OK; i++) {
         if (step[i].superstep == superstep && step[i].kind == TRACE_COMPUTE)
-            st = compiled_step_results(c, step[i].step, elem, visit, s);
+            st = ss_compiled_step_results(c, step[i].step, elem, visit, s);
     }
-    emu_free(step);
+    ss_free(step);
     return st;
 }
 
@@ -88,14 +88,14 @@ static void note_tiles(struct session *s, uint64_t superstep, uint32_t tiles)
 
 /* Looks at nothing before the machine exists. The values of the first overflow are counted now,
  * because later supersteps use the memory for something else; of a program whose order depends on
- * data, compiled_trace() cannot say which they are. */
+ * data, ss_compiled_trace() cannot say which they are. */
 static void look_for_overflow(struct session *s, const struct machine_superstep *step)
 {
     uint32_t tiles = 0;
 
     if (!s->run || step->group)
         return;
-    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
+    for (uint32_t i = 0; i < ss_image_arch(s->run->im)->tiles; i++)
         tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
     if (tiles > s->overflow_seen)
         note_tiles(s, step->index, tiles - s->overflow_seen);
@@ -164,7 +164,7 @@ static void look_for_not_finite(struct session *s, const struct machine_superste
 
     if (!s->run || step->group || s->not_finite.nan || s->not_finite.infinite)
         return;
-    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
+    for (uint32_t i = 0; i < ss_image_arch(s->run->im)->tiles; i++)
         tiles +=
             (tile_exceptions(machine_tile(s->run->machine, i)) & (FP_INV | FP_DIV0 | FP_OFLO)) != 0;
     if (tiles == s->wrong_seen)
@@ -176,12 +176,12 @@ static void look_for_not_finite(struct session *s, const struct machine_superste
         s->not_finite = none;
 }
 
-struct session_not_finite session_not_finite(const struct session *s)
+struct session_not_finite ss_session_not_finite(const struct session *s)
 {
     return s->not_finite;
 }
 
-const uint32_t *session_overflow_tiles(const struct session *s, size_t *supersteps)
+const uint32_t *ss_session_overflow_tiles(const struct session *s, size_t *supersteps)
 {
     *supersteps = s ? s->overflow_steps : 0;
     return s ? s->overflow_tiles : NULL;
@@ -226,7 +226,7 @@ static void measure_superstep(struct session *s, const struct machine_superstep 
         struct range_visit v = { s, &s->range[s->measured] };
 
         if (t->kind == TRACE_COMPUTE && t->superstep == step->index &&
-            compiled_step_results(s->program, t->step, ELEM_F16, visit_range, &v) != EMU_OK)
+            ss_compiled_step_results(s->program, t->step, ELEM_F16, visit_range, &v) != EMU_OK)
             s->range[s->measured] = (struct session_range){ .numbers = 0 };
     }
 }
@@ -238,18 +238,18 @@ enum emu_status session_watch_ranges(struct session *s)
     TRY(session_program(s, &c));
     if (!c)
         return FAIL(USAGE, "ranges of an image alone");
-    TRY(compiled_trace(c, &s->trace, &s->steps));
+    TRY(ss_compiled_trace(c, &s->trace, &s->steps));
     s->range = emu_alloc(s->steps + 1, sizeof(*s->range));
     return s->range ? EMU_OK : FAIL(NO_MEMORY, "ranges of %zu steps", s->steps);
 }
 
-const struct session_range *session_ranges(const struct session *s, size_t *steps)
+const struct session_range *ss_session_ranges(const struct session *s, size_t *steps)
 {
     *steps = s && s->range ? s->steps : 0;
     return s ? s->range : NULL;
 }
 
-uint64_t session_range_superstep(const struct session *s, size_t step)
+uint64_t ss_session_range_superstep(const struct session *s, size_t step)
 {
     return s && step < s->steps ? s->trace[step].superstep : 0;
 }
@@ -283,7 +283,7 @@ void session_watch(void *ctx, const struct machine_superstep *step)
         s->options.watch(s->options.watch_ctx, step);
 }
 
-struct session_overflow session_overflow(const struct session *s)
+struct session_overflow ss_session_overflow(const struct session *s)
 {
     return s ? s->overflow : (struct session_overflow){ 0 };
 }

@@ -125,7 +125,7 @@ int main(void)
     static struct tile t;
     static uint8_t mem[1 << 20];
 
-    if (tile_init(&t, arch_preset("mk2"), 0, mem) != EMU_OK || !fast_begin(&t))
+    if (tile_init(&t, ss_arch_preset("mk2"), 0, mem) != EMU_OK || !fast_begin(&t))
         return 2;
     for (int r = 0; r < ROUNDS; r++) {
         for (size_t k = 0; k < EMU_COUNT_OF(benches); k++)

@@ -29,7 +29,7 @@ static double now_ms(void)
 
 static void die(const char *what)
 {
-    fprintf(stderr, "bench_exchange: %s: %s\n", what, emu_error());
+    fprintf(stderr, "bench_exchange: %s: %s\n", what, ss_error());
     exit(1);
 }
 
@@ -100,7 +100,7 @@ static void bench_new(struct exchange_bench *b, const char *machine)
     *b = (struct exchange_bench){ .arch = a };
     if (!a)
         exit(1);
-    *a = *arch_preset(machine);
+    *a = *ss_arch_preset(machine);
     b->tile = aligned_alloc(64, a->tiles * sizeof(*b->tile));
     b->part = calloc(a->tiles, sizeof(*b->part));
     b->mem = calloc(a->tiles, a->mem_bytes);

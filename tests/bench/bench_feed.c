@@ -16,7 +16,7 @@ static void must(enum emu_status s)
 {
     if (s == EMU_OK)
         return;
-    fprintf(stderr, "bench_feed: %s\n", emu_error());
+    fprintf(stderr, "bench_feed: %s\n", ss_error());
     exit(1);
 }
 

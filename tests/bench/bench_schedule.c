@@ -41,7 +41,7 @@ static void measure(struct pattern *p, enum exchange_target target)
         double start = now_ms();
 
         if (exchange_schedule(&problem, target, &s) != EMU_OK) {
-            fprintf(stderr, "bench_schedule: %s: %s\n", p->name, emu_error());
+            fprintf(stderr, "bench_schedule: %s: %s\n", p->name, ss_error());
             exit(1);
         }
         ms[i] = now_ms() - start;

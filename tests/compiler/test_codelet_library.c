@@ -130,35 +130,35 @@ struct case_graph {
 static struct tensor kept(struct graph *g, enum elem e, const char *name, uint32_t tile)
 {
     const uint32_t shape[] = { WORDS };
-    struct tensor t = graph_variable(g, e, 1, shape, name);
+    struct tensor t = ss_graph_variable(g, e, 1, shape, name);
 
-    graph_map(g, t, tile);
-    graph_keep(g, t);
+    ss_graph_map(g, t, tile);
+    ss_graph_keep(g, t);
     return t;
 }
 
 static void add_vertex_of(struct case_graph *c, const struct codelet *codelet)
 {
-    uint32_t set = graph_compute_set(c->g, "add"), v = graph_vertex_of(c->g, set, codelet, 1);
+    uint32_t set = ss_graph_compute_set(c->g, "add"), v = graph_vertex_of(c->g, set, codelet, 1);
 
-    vertex_connect(c->g, v, "in", c->x);
-    vertex_connect(c->g, v, "out", c->y);
-    vertex_set_u32(c->g, v, "add", 5);
-    program_add(c->g, c->main, program_execute(c->g, set));
+    ss_vertex_connect(c->g, v, "in", c->x);
+    ss_vertex_connect(c->g, v, "out", c->y);
+    ss_vertex_set_u32(c->g, v, "add", 5);
+    ss_program_add(c->g, c->main, ss_program_execute(c->g, set));
 }
 
 static struct case_graph build(const struct codelet_library *library)
 {
     struct case_graph c;
 
-    assert_int_equal(graph_new(arch_preset("toy4"), library, &c.g), EMU_OK);
-    c.main = program_sequence(c.g);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy4"), library, &c.g), EMU_OK);
+    c.main = ss_program_sequence(c.g);
     c.x = kept(c.g, ELEM_U32, "x", 0);
     c.y = kept(c.g, ELEM_U32, "y", 1);
     c.z = kept(c.g, ELEM_U32, "z", 0);
     add_vertex_of(&c, &add_word);
-    program_add(c.g, c.main, program_copy(c.g, c.x, c.z));
-    graph_set_program(c.g, c.main);
+    ss_program_add(c.g, c.main, ss_program_copy(c.g, c.x, c.z));
+    ss_graph_set_program(c.g, c.main);
     return c;
 }
 
@@ -168,11 +168,11 @@ static void check_result(struct session *s, const struct case_graph *c)
 
     for (uint32_t i = 0; i < WORDS; i++)
         x[i] = 1000 * i + 7;
-    assert_int_equal(session_write(s, c->x, x), EMU_OK);
-    if (session_run(s) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_int_equal(session_read(s, c->y, y), EMU_OK);
-    assert_int_equal(session_read(s, c->z, z), EMU_OK);
+    assert_int_equal(ss_session_write(s, c->x, x), EMU_OK);
+    if (ss_session_run(s) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_int_equal(ss_session_read(s, c->y, y), EMU_OK);
+    assert_int_equal(ss_session_read(s, c->z, z), EMU_OK);
     for (uint32_t i = 0; i < WORDS; i++) {
         assert_int_equal(y[i], x[i] + 5);
         assert_int_equal(z[i], x[i]);
@@ -190,28 +190,29 @@ static void a_library_of_the_callers_own_runs(void **state)
     struct session *s;
 
     (void)state;
-    if (graph_compile(c.g, &co, &compiled) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_int_equal(session_new(compiled, &so, &s), EMU_OK);
+    if (ss_graph_compile(c.g, &co, &compiled) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_int_equal(ss_session_new(compiled, &so, &s), EMU_OK);
     check_result(s, &c);
-    session_free(s);
-    compiled_free(compiled);
-    graph_free(c.g);
+    ss_session_free(s);
+    ss_compiled_free(compiled);
+    ss_graph_free(c.g);
     assert_int_equal(alloc_live(), 0);
 }
 
 static void names_are_those_of_the_library(void **state)
 {
     struct case_graph c = build(&own_library);
-    uint32_t set = graph_compute_set(c.g, "more");
+    uint32_t set = ss_graph_compute_set(c.g, "more");
 
     (void)state;
-    assert_int_not_equal(graph_vertex(c.g, set, "move_words", 0), UINT32_MAX);
-    assert_int_equal(graph_status(c.g), EMU_OK);
-    assert_int_equal(graph_vertex(c.g, set, "add_f32", 0), UINT32_MAX); /* of the other library */
-    assert_int_equal(graph_status(c.g), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "there is no codelet add_f32"));
-    graph_free(c.g);
+    assert_int_not_equal(ss_graph_vertex(c.g, set, "move_words", 0), UINT32_MAX);
+    assert_int_equal(ss_graph_status(c.g), EMU_OK);
+    assert_int_equal(ss_graph_vertex(c.g, set, "add_f32", 0),
+                     UINT32_MAX); /* of the other library */
+    assert_int_equal(ss_graph_status(c.g), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "there is no codelet add_f32"));
+    ss_graph_free(c.g);
 }
 
 /* A copy that the library has no codelet for. */
@@ -223,12 +224,12 @@ static void a_missing_copy_is_named(void **state)
     struct compiled *compiled;
 
     (void)state;
-    program_add(
-        c.g, c.main,
-        program_copy(c.g, tensor_slice(c.g, bytes, 0, 1, 2), tensor_slice(c.g, to, 0, 1, 2)));
-    assert_int_equal(graph_compile(c.g, &co, &compiled), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "no codelet that copies a run at multiples of 1 byte"));
-    graph_free(c.g);
+    ss_program_add(c.g, c.main,
+                   ss_program_copy(c.g, ss_tensor_slice(c.g, bytes, 0, 1, 2),
+                                   ss_tensor_slice(c.g, to, 0, 1, 2)));
+    assert_int_equal(ss_graph_compile(c.g, &co, &compiled), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "no codelet that copies a run at multiples of 1 byte"));
+    ss_graph_free(c.g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -236,14 +237,14 @@ static void a_missing_copy_is_named(void **state)
 static void a_library_refuses_what_is_not_its_own(void **state)
 {
     const struct compile_options co = { .threads = 1 };
-    struct case_graph c = build(&kernel_library);
+    struct case_graph c = build(&ss_kernel_library);
     struct compiled *compiled;
 
     (void)state;
-    assert_int_equal(graph_compile(c.g, &co, &compiled), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "add_word is no codelet of the library"));
+    assert_int_equal(ss_graph_compile(c.g, &co, &compiled), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "add_word is no codelet of the library"));
     assert_null(compiled);
-    graph_free(c.g);
+    ss_graph_free(c.g);
     assert_int_equal(alloc_live(), 0);
 }
 

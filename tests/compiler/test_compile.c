@@ -123,7 +123,7 @@ static void test_exchange_errors_name_the_step(void **state)
     r.l.message_dest.at[TILES + 1] = r.l.message_dest.at[TILES]; /* two words for one byte */
     assert_int_equal(compile_exchanges(&r.l, EXCHANGE_CYCLES, 2, NULL, NULL, s, &t),
                      EMU_BAD_EXCHANGE);
-    assert_non_null(strstr(emu_error(), "step 2, 'step2': "));
+    assert_non_null(strstr(ss_error(), "step 2, 'step2': "));
     free_schedules(s, 3);
     handmade_free(&r);
     assert_int_equal(alloc_live(), 0);
@@ -168,18 +168,18 @@ static struct graph *make_graph_for(const char *machine, uint32_t n)
     struct tensor a, b;
     struct program p;
 
-    OK(graph_new(arch_preset(machine), &kernel_library, &g));
-    a = graph_variable(g, ELEM_F32, 1, &n, "spread");
-    b = graph_variable(g, ELEM_F32, 1, &n, "gathered");
-    graph_map_linear(g, a, 2, 2, 0, 16);
-    graph_map(g, b, 5);
-    graph_keep(g, a);
-    p = program_sequence(g);
+    OK(ss_graph_new(ss_arch_preset(machine), &ss_kernel_library, &g));
+    a = ss_graph_variable(g, ELEM_F32, 1, &n, "spread");
+    b = ss_graph_variable(g, ELEM_F32, 1, &n, "gathered");
+    ss_graph_map_linear(g, a, 2, 2, 0, 16);
+    ss_graph_map(g, b, 5);
+    ss_graph_keep(g, a);
+    p = ss_program_sequence(g);
     for (int i = 0; i < 2; i++) {
-        program_add(g, p, program_copy(g, a, b));
-        program_add(g, p, program_copy(g, b, a));
+        ss_program_add(g, p, ss_program_copy(g, a, b));
+        ss_program_add(g, p, ss_program_copy(g, b, a));
     }
-    graph_set_program(g, p);
+    ss_graph_set_program(g, p);
     return g;
 }
 
@@ -188,7 +188,7 @@ static struct graph *make_graph(uint32_t n)
     return make_graph_for("toy16", n);
 }
 
-/* The bytes of a file; emu_free them. */
+/* The bytes of a file; ss_free them. */
 static uint8_t *read_all(const char *path, size_t *n)
 {
     FILE *f = fopen(path, "rb");
@@ -217,18 +217,18 @@ static void test_images_are_equal_for_any_threads(void **state)
 
         assert_true(fd >= 0);
         close(fd);
-        OK(graph_compile(g, &o, &c));
-        assert_true(compiled_fits(c));
-        OK(image_write(compiled_image(c), path[i]));
+        OK(ss_graph_compile(g, &o, &c));
+        assert_true(ss_compiled_fits(c));
+        OK(ss_image_write(ss_compiled_image(c), path[i]));
         data[i] = read_all(path[i], &n[i]);
         unlink(path[i]);
-        compiled_free(c);
-        graph_free(g);
+        ss_compiled_free(c);
+        ss_graph_free(g);
     }
     assert_true(n[0] == n[1] && n[0] > 1000);
     assert_memory_equal(data[0], data[1], n[0]);
-    emu_free(data[0]);
-    emu_free(data[1]);
+    ss_free(data[0]);
+    ss_free(data[1]);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -242,25 +242,25 @@ static struct graph *make_transposes(void)
     struct graph *g;
     struct program p;
 
-    OK(graph_new(arch_preset("toy64"), &kernel_library, &g));
-    p = program_sequence(g);
+    OK(ss_graph_new(ss_arch_preset("toy64"), &ss_kernel_library, &g));
+    p = ss_program_sequence(g);
     for (uint32_t i = 0; i < 6; i++) {
         const uint32_t from_shape[] = { 64, 64 + 64 * (i % 5) };
         const uint32_t to_shape[] = { from_shape[1], from_shape[0] };
-        struct tensor from = graph_variable(g, ELEM_F32, 2, from_shape, "from");
-        struct tensor to = graph_variable(g, ELEM_F32, 2, to_shape, "to");
+        struct tensor from = ss_graph_variable(g, ELEM_F32, 2, from_shape, "from");
+        struct tensor to = ss_graph_variable(g, ELEM_F32, 2, to_shape, "to");
 
-        graph_map_linear(g, from, from_shape[1], 1, 0, 64);
-        graph_map_linear(g, to, to_shape[1], 1, 0, 64);
-        graph_keep(g, to);
-        program_add(g, p, program_copy(g, tensor_transpose(g, from, turned), to));
-        program_add(g, p, program_copy(g, tensor_transpose(g, to, turned), from));
+        ss_graph_map_linear(g, from, from_shape[1], 1, 0, 64);
+        ss_graph_map_linear(g, to, to_shape[1], 1, 0, 64);
+        ss_graph_keep(g, to);
+        ss_program_add(g, p, ss_program_copy(g, ss_tensor_transpose(g, from, turned), to));
+        ss_program_add(g, p, ss_program_copy(g, ss_tensor_transpose(g, to, turned), from));
     }
-    graph_set_program(g, p);
+    ss_graph_set_program(g, p);
     return g;
 }
 
-/* Compiles the transposes; the bytes of the image (emu_free them) and, as *made, how many of its
+/* Compiles the transposes; the bytes of the image (ss_free them) and, as *made, how many of its
  * exchanges the store had. */
 static uint8_t *compile_transposes(unsigned threads, struct schedule_store *store, size_t *n,
                                    unsigned *made)
@@ -279,7 +279,7 @@ static uint8_t *compile_transposes(unsigned threads, struct schedule_store *stor
     assert_true(fd >= 0);
     close(fd);
     OK(graph_compile_with(g, &o, store, &c));
-    OK(image_write(compiled_image(c), path));
+    OK(ss_image_write(ss_compiled_image(c), path));
     data = read_all(path, n);
     unlink(path);
     fclose(f);
@@ -287,8 +287,8 @@ static uint8_t *compile_transposes(unsigned threads, struct schedule_store *stor
     assert_non_null(at);
     assert_int_equal(sscanf(at, "different, %u made before", made), 1);
     free(progress);
-    compiled_free(c);
-    graph_free(g);
+    ss_compiled_free(c);
+    ss_graph_free(g);
     return data;
 }
 
@@ -311,11 +311,11 @@ static void test_schedules_ahead(void **state)
             assert_true(again ? made >= 5 : !made);
             assert_int_equal(bytes, plain_bytes);
             assert_memory_equal(data, plain, bytes);
-            emu_free(data);
+            ss_free(data);
         }
         schedule_store_free(store);
     }
-    emu_free(plain);
+    ss_free(plain);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -324,11 +324,11 @@ static void test_schedules_ahead(void **state)
 static void test_images_are_loadable(void **state)
 {
     struct graph *g = make_graph_for("mk2", 800);
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     struct compiled *c;
 
     (void)state;
-    OK(graph_compile(g, NULL, &c));
+    OK(ss_graph_compile(g, NULL, &c));
     for (size_t i = 0; i < image_tile_count(c->image); i++) {
         const struct image_tile *t = image_tile_at(c->image, i);
         uint32_t first = UINT32_MAX, end = 0;
@@ -343,8 +343,8 @@ static void test_images_are_loadable(void **state)
         assert_true(end <= 0xe7bb0 &&
                     end <= a->mem_base + a->mem_bytes - arch_loader_tail_bytes(a));
     }
-    compiled_free(c);
-    graph_free(g);
+    ss_compiled_free(c);
+    ss_graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -361,8 +361,8 @@ static void test_progress_and_report(void **state)
     const char *at;
 
     (void)state;
-    OK(graph_compile(g, &o, &c));
-    compiled_report(c, out);
+    OK(ss_graph_compile(g, &o, &c));
+    ss_compiled_report(c, out);
     fclose(f);
     fclose(out);
     at = progress;
@@ -376,8 +376,8 @@ static void test_progress_and_report(void **state)
     assert_non_null(strstr(report, "add up to its memory exactly"));
     free(progress);
     free(report);
-    compiled_free(c);
-    graph_free(g);
+    ss_compiled_free(c);
+    ss_graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -391,17 +391,17 @@ static void test_out_of_memory_is_a_result(void **state)
     FILE *out = open_memstream(&report, &n);
 
     (void)state;
-    OK(graph_compile(g, NULL, &c));
-    assert_false(compiled_fits(c));
-    assert_null(compiled_image(c));
-    compiled_report(c, out);
+    OK(ss_graph_compile(g, NULL, &c));
+    assert_false(ss_compiled_fits(c));
+    assert_null(ss_compiled_image(c));
+    ss_compiled_report(c, out);
     fclose(out);
     assert_non_null(strstr(report, "OUT OF MEMORY"));
     assert_non_null(
         strstr(report, "Spread variable 'gathered' over more tiles: it sits on 1 of 16"));
     free(report);
-    compiled_free(c);
-    graph_free(g);
+    ss_compiled_free(c);
+    ss_graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -416,24 +416,24 @@ static void test_what_cannot_fit_is_given_up(void **state)
     struct compiled *whole, *c;
 
     (void)state;
-    OK(graph_compile(g, &o, &whole)); /* its code fits */
+    OK(ss_graph_compile(g, &o, &whole)); /* its code fits */
     fflush(f);
     assert_non_null(strstr(progress, "\nexchange "));
     rewind(f);
     o.give_up = GIVE_UP_MEMORY;
-    OK(graph_compile(g, &o, &c));
+    OK(ss_graph_compile(g, &o, &c));
     fclose(f);
     assert_null(strstr(progress, "\nexchange "));
     assert_non_null(strstr(progress, "given up: about"));
-    assert_false(compiled_fits(c));
-    assert_null(compiled_image(c));
-    assert_true(compiled_need_bytes(c) > graph_arch(g)->mem_bytes);
-    assert_true(compiled_need_bytes(c) <= compiled_need_bytes(whole));
-    assert_true(compiled_code_bytes(c) <= compiled_code_bytes(whole));
+    assert_false(ss_compiled_fits(c));
+    assert_null(ss_compiled_image(c));
+    assert_true(ss_compiled_need_bytes(c) > ss_graph_arch(g)->mem_bytes);
+    assert_true(ss_compiled_need_bytes(c) <= ss_compiled_need_bytes(whole));
+    assert_true(ss_compiled_code_bytes(c) <= ss_compiled_code_bytes(whole));
     free(progress);
-    compiled_free(whole);
-    compiled_free(c);
-    graph_free(g);
+    ss_compiled_free(whole);
+    ss_compiled_free(c);
+    ss_graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -446,10 +446,10 @@ static void test_outlook(void **state)
     struct lowered *l;
 
     (void)state;
-    OK(graph_compile(g, NULL, &c));
+    OK(ss_graph_compile(g, NULL, &c));
     OK(lower_graph(g, NULL, &l));
     OK(place_outlook(l, c->codelets.bytes, OUTLOOK_LEAST, 2, &p));
-    assert_true(p.fits && compiled_fits(c));
+    assert_true(p.fits && ss_compiled_fits(c));
     assert_int_equal(p.tiles, c->place.tiles);
     for (uint32_t t = 0; t < p.tiles; t++) {
         assert_true(p.tile[t].need_bytes <= c->place.tile[t].need_bytes);
@@ -458,8 +458,8 @@ static void test_outlook(void **state)
     }
     placement_free(&p);
     lowered_free(l);
-    compiled_free(c);
-    graph_free(g);
+    ss_compiled_free(c);
+    ss_graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -471,16 +471,16 @@ static void test_errors_name_the_stage(void **state)
     struct graph *g;
 
     (void)state;
-    OK(graph_new(arch_preset("toy4"), &kernel_library, &g));
-    a = graph_variable(g, ELEM_F32, 1, &n, "mapped");
-    b = graph_variable(g, ELEM_F32, 1, &n, "nowhere");
-    graph_map(g, a, 0);
-    graph_set_program(g, program_copy(g, a, b));
-    assert_int_equal(graph_compile(g, NULL, &c), EMU_BAD_PROGRAM);
+    OK(ss_graph_new(ss_arch_preset("toy4"), &ss_kernel_library, &g));
+    a = ss_graph_variable(g, ELEM_F32, 1, &n, "mapped");
+    b = ss_graph_variable(g, ELEM_F32, 1, &n, "nowhere");
+    ss_graph_map(g, a, 0);
+    ss_graph_set_program(g, ss_program_copy(g, a, b));
+    assert_int_equal(ss_graph_compile(g, NULL, &c), EMU_BAD_PROGRAM);
     assert_null(c);
-    assert_memory_equal(emu_error(), "check: ", 7);
-    assert_non_null(strstr(emu_error(), "nowhere"));
-    graph_free(g);
+    assert_memory_equal(ss_error(), "check: ", 7);
+    assert_non_null(strstr(ss_error(), "nowhere"));
+    ss_graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 

@@ -93,7 +93,7 @@ static void write_file(const void *data, size_t bytes)
  * registers. */
 static void write_object(const char *code, const char *sizes)
 {
-    struct arch wide = *arch_preset("mk2");
+    struct arch wide = *ss_arch_preset("mk2");
     char text[4096];
     struct asm_unit *u;
     uint8_t *data;
@@ -104,9 +104,9 @@ static void write_object(const char *code, const char *sizes)
     assert_int_equal(asm_unit_new(&(struct asm_options){ .arch = &wide, .raw = 1 }, &u), EMU_OK);
     if (asm_unit_add_text(u, "t.S", text, strlen(text)) != EMU_OK ||
         asm_unit_object(u, &data, &bytes) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     write_file(data, bytes);
-    emu_free(data);
+    ss_free(data);
     asm_unit_free(u);
 }
 
@@ -119,10 +119,10 @@ struct rig {
 
 static struct tensor kept(struct graph *g, const char *name, uint32_t n, uint32_t tile)
 {
-    struct tensor t = graph_variable(g, ELEM_U32, 1, &n, name);
+    struct tensor t = ss_graph_variable(g, ELEM_U32, 1, &n, name);
 
-    graph_map(g, t, tile);
-    graph_keep(g, t);
+    ss_graph_map(g, t, tile);
+    ss_graph_keep(g, t);
     return t;
 }
 
@@ -130,12 +130,12 @@ static struct rig rig_new(void)
 {
     struct rig r;
 
-    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &r.g), EMU_OK);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy4"), &ss_kernel_library, &r.g), EMU_OK);
     r.x = kept(r.g, "x", WORDS, 0);
     r.y = kept(r.g, "y", WORDS, 1);
     r.total = kept(r.g, "total", 1, 1);
-    r.ones = graph_variable(r.g, ELEM_F32, 1, &(uint32_t){ WORDS }, "ones");
-    graph_map(r.g, r.ones, 1);
+    r.ones = ss_graph_variable(r.g, ELEM_F32, 1, &(uint32_t){ WORDS }, "ones");
+    ss_graph_map(r.g, r.ones, 1);
     return r;
 }
 
@@ -150,13 +150,13 @@ static struct program poly(struct rig *r, uint32_t stack_bytes)
                                      .fields = 3,
                                      .stack_bytes = stack_bytes,
                                      .meaning = worker_meaning };
-    uint32_t set = graph_compute_set(r->g, "poly"), v;
+    uint32_t set = ss_graph_compute_set(r->g, "poly"), v;
 
-    graph_add_codelet(r->g, &own);
-    v = graph_vertex(r->g, set, "poly", 1);
-    vertex_connect(r->g, v, "x", r->x);
-    vertex_connect(r->g, v, "y", r->y);
-    return program_execute(r->g, set);
+    ss_graph_add_codelet(r->g, &own);
+    v = ss_graph_vertex(r->g, set, "poly", 1);
+    ss_vertex_connect(r->g, v, "x", r->x);
+    ss_vertex_connect(r->g, v, "y", r->y);
+    return ss_program_execute(r->g, set);
 }
 
 /* Tile 1: total += 3, ROUNDS times, in two loops, with a kernel of the library beside it. */
@@ -169,23 +169,23 @@ static struct program count(struct rig *r)
                                      .field = supervisor_fields,
                                      .fields = 1,
                                      .meaning = supervisor_meaning };
-    uint32_t set = graph_compute_set(r->g, "count"), v;
-    struct program all = program_sequence(r->g);
+    uint32_t set = ss_graph_compute_set(r->g, "count"), v;
+    struct program all = ss_program_sequence(r->g);
 
-    graph_add_codelet(r->g, &own);
-    v = graph_vertex(r->g, set, "count", 1);
-    vertex_connect(r->g, v, "total", r->total);
-    program_add(r->g, all, program_execute(r->g, set));
-    op_fill(r->g, all, r->ones, 1, "ones");
-    return program_repeat(r->g, 3, program_repeat(r->g, ROUNDS / 3, all));
+    ss_graph_add_codelet(r->g, &own);
+    v = ss_graph_vertex(r->g, set, "count", 1);
+    ss_vertex_connect(r->g, v, "total", r->total);
+    ss_program_add(r->g, all, ss_program_execute(r->g, set));
+    ss_op_fill(r->g, all, r->ones, 1, "ones");
+    return ss_program_repeat(r->g, 3, ss_program_repeat(r->g, ROUNDS / 3, all));
 }
 
 static struct compiled *compile(struct rig *r)
 {
     struct compiled *c;
 
-    if (graph_compile(r->g, NULL, &c) != EMU_OK || !compiled_fits(c))
-        fail_msg("%s", emu_error());
+    if (ss_graph_compile(r->g, NULL, &c) != EMU_OK || !ss_compiled_fits(c))
+        fail_msg("%s", ss_error());
     return c;
 }
 
@@ -195,14 +195,14 @@ static void run(struct compiled *c, struct tensor in, const uint32_t *x, struct 
     const struct session_options so = { .threads = 1, .check = 1 };
     struct session *s;
 
-    if (session_new(c, &so, &s) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_session_new(c, &so, &s) != EMU_OK)
+        fail_msg("%s", ss_error());
     for (unsigned again = 0; again < 2; again++) {
-        if (session_write(s, in, x) != EMU_OK || session_run(s) != EMU_OK ||
-            session_read(s, out, y) != EMU_OK)
-            fail_msg("%s", emu_error());
+        if (ss_session_write(s, in, x) != EMU_OK || ss_session_run(s) != EMU_OK ||
+            ss_session_read(s, out, y) != EMU_OK)
+            fail_msg("%s", ss_error());
     }
-    session_free(s);
+    ss_session_free(s);
 }
 
 static void interpret(struct rig *r, struct tensor in, const uint32_t *x, struct tensor out,
@@ -210,10 +210,10 @@ static void interpret(struct rig *r, struct tensor in, const uint32_t *x, struct
 {
     struct interpreter *p;
 
-    if (interpreter_new(r->g, &p) != EMU_OK || interpreter_write(p, in, x) != EMU_OK ||
-        interpreter_run(p, 100) != EMU_OK || interpreter_read(p, out, y) != EMU_OK)
-        fail_msg("%s", emu_error());
-    interpreter_free(p);
+    if (ss_interpreter_new(r->g, &p) != EMU_OK || ss_interpreter_write(p, in, x) != EMU_OK ||
+        ss_interpreter_run(p, 100) != EMU_OK || ss_interpreter_read(p, out, y) != EMU_OK)
+        fail_msg("%s", ss_error());
+    ss_interpreter_free(p);
 }
 
 /* ---- what the report says ---- */
@@ -234,9 +234,9 @@ static struct stacks stacks_of(const struct compiled *c)
 {
     struct stacks s = { 0, { 0 } };
 
-    while (strcmp(compiled_category(s.category), "stack"))
+    while (strcmp(ss_compiled_category(s.category), "stack"))
         s.category++;
-    assert_int_equal(compiled_tiles(c, add_stack, &s), EMU_OK);
+    assert_int_equal(ss_compiled_tiles(c, add_stack, &s), EMU_OK);
     return s;
 }
 
@@ -253,7 +253,7 @@ static void workers_have_stacks(void **state)
     for (uint32_t i = 0; i < WORDS; i++)
         x[i] = 3 * i + 1;
     write_object(worker_code, worker_sizes);
-    graph_set_program(r.g, poly(&r, 0));
+    ss_graph_set_program(r.g, poly(&r, 0));
     c = compile(&r);
     run(c, r.x, x, r.y, got);
     interpret(&r, r.x, x, r.y, want);
@@ -261,8 +261,8 @@ static void workers_have_stacks(void **state)
     assert_int_equal(want[2], 7 * 7 + 7);
     assert_int_equal(stacks_of(c).bytes[0], 0);
     assert_int_equal(stacks_of(c).bytes[1], 2 * TILE_WORKERS * WORKER_STACK);
-    compiled_free(c);
-    graph_free(r.g);
+    ss_compiled_free(c);
+    ss_graph_free(r.g);
 }
 
 /* The loops around the call go on counting, and the stack lies below the words of the walk: one of
@@ -276,15 +276,15 @@ static void the_supervisor_has_a_stack(void **state)
 
     (void)state;
     write_object(supervisor_code, supervisor_sizes);
-    graph_set_program(r.g, count(&r));
+    ss_graph_set_program(r.g, count(&r));
     c = compile(&r);
     run(c, r.total, &seven, r.total, got);
     interpret(&r, r.total, &seven, r.total, want);
     assert_int_equal(want[0], 7 + 3 * ROUNDS);
     assert_int_equal(got[0], want[0]);
     assert_in_range(stacks_of(c).bytes[1], SUPERVISOR_STACK + 4, SUPERVISOR_STACK + 8);
-    compiled_free(c);
-    graph_free(r.g);
+    ss_compiled_free(c);
+    ss_graph_free(r.g);
 }
 
 /* Code that does not say what it needs runs when the user does. */
@@ -298,13 +298,13 @@ static void the_user_knows_better(void **state)
     for (uint32_t i = 0; i < WORDS; i++)
         x[i] = i;
     write_object(worker_code, "");
-    graph_set_program(r.g, poly(&r, WORKER_STACK + 4));
+    ss_graph_set_program(r.g, poly(&r, WORKER_STACK + 4));
     c = compile(&r);
     run(c, r.x, x, r.y, y);
     assert_int_equal(y[99], 99 * 99 + 99);
     assert_int_equal(stacks_of(c).bytes[1], 2 * TILE_WORKERS * (WORKER_STACK + 8));
-    compiled_free(c);
-    graph_free(r.g);
+    ss_compiled_free(c);
+    ss_graph_free(r.g);
 }
 
 /* Compiled code uses the bytes below $mworker_base, PopLibs' assembly those above it: the first and
@@ -323,13 +323,13 @@ static void a_worker_has_bytes_on_both_sides(void **state)
 
     (void)state;
     write_object(code, "");
-    graph_set_program(r.g, poly(&r, WORKER_STACK));
+    ss_graph_set_program(r.g, poly(&r, WORKER_STACK));
     c = compile(&r);
     run(c, r.x, x, r.y, y);
     for (uint32_t w = 0; w < TILE_WORKERS; w++)
         assert_int_equal(y[w], w * w);
-    compiled_free(c);
-    graph_free(r.g);
+    ss_compiled_free(c);
+    ss_graph_free(r.g);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -357,12 +357,12 @@ static void what_is_wrong_is_named(void **state)
         enum emu_status s;
 
         write_object(row[i].code, row[i].sizes);
-        graph_set_program(r.g, poly(&r, row[i].stack_bytes));
-        s = graph_compile(r.g, NULL, &c);
-        if (row[i].why ? s == EMU_OK || !strstr(emu_error(), row[i].why) : s != EMU_OK)
-            fail_msg("%zu: %s", i, s == EMU_OK ? "compiled" : emu_error());
-        compiled_free(c);
-        graph_free(r.g);
+        ss_graph_set_program(r.g, poly(&r, row[i].stack_bytes));
+        s = ss_graph_compile(r.g, NULL, &c);
+        if (row[i].why ? s == EMU_OK || !strstr(ss_error(), row[i].why) : s != EMU_OK)
+            fail_msg("%zu: %s", i, s == EMU_OK ? "compiled" : ss_error());
+        ss_compiled_free(c);
+        ss_graph_free(r.g);
     }
 }
 
@@ -393,12 +393,12 @@ static void odd_entries(void **state)
         struct compiled *c = NULL;
 
         write_file(m.at, m.n);
-        graph_set_program(r.g, poly(&r, 0));
-        assert_int_equal(graph_compile(r.g, NULL, &c), row[i].want);
+        ss_graph_set_program(r.g, poly(&r, 0));
+        assert_int_equal(ss_graph_compile(r.g, NULL, &c), row[i].want);
         if (row[i].want != EMU_OK)
-            assert_non_null(strstr(emu_error(), "codelet poly has no code"));
-        compiled_free(c);
-        graph_free(r.g);
+            assert_non_null(strstr(ss_error(), "codelet poly has no code"));
+        ss_compiled_free(c);
+        ss_graph_free(r.g);
     }
 }
 

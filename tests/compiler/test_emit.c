@@ -560,7 +560,7 @@ static void test_map_and_symbols(void **state)
     emit_fixture_check_maps(&r);
     t = image_find_tile(r.im, 0, 0);
     code = t->entry;
-    assert_int_equal(code, arch_loader_base(&r.g.arch) + (r.codelets.bytes + 7) / 8 * 8);
+    assert_int_equal(code, ss_arch_loader_base(&r.g.arch) + (r.codelets.bytes + 7) / 8 * 8);
     assert_string_equal(owner_of(&r, 0, r.codelets.addr, &category), "rig");
     assert_string_equal(category, "vertex code");
     assert_string_equal(owner_of(&r, 0, code, &category), "program"); /* start state, */
@@ -597,9 +597,9 @@ static void test_map_of_real_codelets(void **state)
     for (unsigned with = 0; with < 2; with++) {
         emit_fixture_new(&r, "toy4", 1, 1, 4);
         own = r.codelets;
-        if (codelet_link(&r.g.arch, set, 2 * with, arch_loader_base(&r.g.arch), &r.codelets) !=
+        if (codelet_link(&r.g.arch, set, 2 * with, ss_arch_loader_base(&r.g.arch), &r.codelets) !=
             EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
         emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
         emit_fixture_main(&r);
         emit_fixture_check_maps(&r);
@@ -710,8 +710,8 @@ static void expect_failure(struct emit_fixture *r, enum emu_status want, const c
     r->schedule = emu_alloc(r->l.step.count + 1, sizeof(*r->schedule));
     in = emit_fixture_input(r);
     assert_int_equal(emit_measure(&in, 2, bytes), want);
-    if (!strstr(emu_error(), message))
-        fail_msg("'%s' instead of '%s'", emu_error(), message);
+    if (!strstr(ss_error(), message))
+        fail_msg("'%s' instead of '%s'", ss_error(), message);
     emit_fixture_free(r);
 }
 

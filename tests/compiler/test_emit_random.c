@@ -226,8 +226,8 @@ static int is_short(struct emit_fixture *r)
     ok = r->steps < MAX_STEPS && r->taken < EMIT_STREAM_BYTES / 4 &&
          r->given < EMIT_STREAM_BYTES / 4;
     for (size_t i = 0; i < r->l.object.count; i++)
-        emu_free(r->model[i]);
-    emu_free(r->model);
+        ss_free(r->model[i]);
+    ss_free(r->model);
     r->model = NULL;
     r->taken = r->given = r->steps = 0;
     return ok;
@@ -265,7 +265,7 @@ static char *image_bytes(const struct image *im, size_t *bytes)
     FILE *f;
 
     assert_true(fd >= 0);
-    assert_int_equal(image_write(im, path), EMU_OK);
+    assert_int_equal(ss_image_write(im, path), EMU_OK);
     f = fopen(path, "rb");
     fseek(f, 0, SEEK_END);
     *bytes = (size_t)ftell(f);

@@ -11,158 +11,159 @@ static void names_are_paths(void **state)
     struct graph *g = graph_on("toy4");
 
     (void)state;
-    graph_push(g, "block1");
-    graph_push(g, "a/b");
-    graph_variable(g, ELEM_F16, SHAPE(3), "w");
-    graph_pop(g);
-    graph_compute_set(g, "relu");
-    graph_pop(g);
-    graph_stream(g, STREAM_IN, ELEM_U8, 5, 1, "images");
-    assert_int_equal(graph_status(g), EMU_OK);
+    ss_graph_push(g, "block1");
+    ss_graph_push(g, "a/b");
+    ss_graph_variable(g, ELEM_F16, SHAPE(3), "w");
+    ss_graph_pop(g);
+    ss_graph_compute_set(g, "relu");
+    ss_graph_pop(g);
+    ss_graph_stream(g, STREAM_IN, ELEM_U8, 5, 1, "images");
+    assert_int_equal(ss_graph_status(g), EMU_OK);
     assert_string_equal(g->variable.at[0].name, "block1/a/b/w");
     assert_string_equal(g->compute_set.at[0].name, "block1/relu");
     assert_string_equal(g->stream.at[0].name, "images");
-    graph_pop(g);
-    builder_says(g, "graph_pop without graph_push");
-    graph_free(g);
-    graph_free(NULL);
+    ss_graph_pop(g);
+    builder_says(g, "ss_graph_pop without ss_graph_push");
+    ss_graph_free(g);
+    ss_graph_free(NULL);
 }
 
 /* What is made between push and pop belongs to its scope; the same name is the same scope again. */
 static void scopes_have_numbers(void **state)
 {
     struct graph *g = graph_on("toy4");
-    uint32_t block = graph_push(g, "block1"), conv = graph_push(g, "conv"), other;
-    struct tensor t = graph_variable(g, ELEM_F16, SHAPE(3), "w");
+    uint32_t block = ss_graph_push(g, "block1"), conv = ss_graph_push(g, "conv"), other;
+    struct tensor t = ss_graph_variable(g, ELEM_F16, SHAPE(3), "w");
 
     (void)state;
-    graph_compute_set(g, "multiply");
-    graph_pop(g);
-    assert_int_equal(program_copy(g, t, t).node, 0);
-    graph_pop(g);
-    other = graph_push(g, "conv");
-    graph_pop(g);
-    assert_int_equal(graph_push(g, "block1"), block);
-    assert_int_equal(graph_push(g, "conv"), conv);
-    assert_int_equal(graph_scopes(g), 4);
+    ss_graph_compute_set(g, "multiply");
+    ss_graph_pop(g);
+    assert_int_equal(ss_program_copy(g, t, t).node, 0);
+    ss_graph_pop(g);
+    other = ss_graph_push(g, "conv");
+    ss_graph_pop(g);
+    assert_int_equal(ss_graph_push(g, "block1"), block);
+    assert_int_equal(ss_graph_push(g, "conv"), conv);
+    assert_int_equal(ss_graph_scopes(g), 4);
     assert_true(block > 0 && conv > block && other > conv);
-    assert_int_equal(graph_scope_parent(g, conv), block);
-    assert_int_equal(graph_scope_parent(g, block), 0);
-    assert_string_equal(graph_scope_path(g, conv), "block1/conv");
-    assert_string_equal(graph_scope_path(g, other), "conv");
-    assert_string_equal(graph_scope_path(g, 0), "");
+    assert_int_equal(ss_graph_scope_parent(g, conv), block);
+    assert_int_equal(ss_graph_scope_parent(g, block), 0);
+    assert_string_equal(ss_graph_scope_path(g, conv), "block1/conv");
+    assert_string_equal(ss_graph_scope_path(g, other), "conv");
+    assert_string_equal(ss_graph_scope_path(g, 0), "");
     assert_int_equal(g->variable.at[0].scope, conv);
     assert_int_equal(g->compute_set.at[0].scope, conv);
     assert_int_equal(g->node.at[0].scope, block);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_pop(g);
-    graph_pop(g);
-    graph_pop(g);
-    assert_int_equal(graph_push(g, "more"), 0);
-    builder_says(g, "graph_pop without graph_push");
-    graph_free(g);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_pop(g);
+    ss_graph_pop(g);
+    ss_graph_pop(g);
+    assert_int_equal(ss_graph_push(g, "more"), 0);
+    builder_says(g, "ss_graph_pop without ss_graph_push");
+    ss_graph_free(g);
 }
 
 /* The name of the open scope opens no other one, and names nothing within it. */
 static void scopes_within_themselves(void **state)
 {
     struct graph *g = graph_on("toy4");
-    uint32_t conv = graph_push(g, "a/conv");
+    uint32_t conv = ss_graph_push(g, "a/conv");
 
     (void)state;
-    assert_int_equal(graph_push(g, "a/conv"), conv);
-    graph_variable(g, ELEM_F16, SHAPE(3), "w");
-    graph_variable(g, ELEM_F16, SHAPE(3), "a/conv");
-    assert_true(graph_push(g, "conv") > conv); /* another name */
-    assert_int_equal(graph_push(g, "a/conv"), conv + 2);
-    graph_pop(g);
-    graph_pop(g);
-    graph_pop(g);
-    graph_variable(g, ELEM_F16, SHAPE(3), "b");
-    graph_pop(g);
-    graph_variable(g, ELEM_F16, SHAPE(3), "c");
-    assert_int_equal(graph_status(g), EMU_OK);
+    assert_int_equal(ss_graph_push(g, "a/conv"), conv);
+    ss_graph_variable(g, ELEM_F16, SHAPE(3), "w");
+    ss_graph_variable(g, ELEM_F16, SHAPE(3), "a/conv");
+    assert_true(ss_graph_push(g, "conv") > conv); /* another name */
+    assert_int_equal(ss_graph_push(g, "a/conv"), conv + 2);
+    ss_graph_pop(g);
+    ss_graph_pop(g);
+    ss_graph_pop(g);
+    ss_graph_variable(g, ELEM_F16, SHAPE(3), "b");
+    ss_graph_pop(g);
+    ss_graph_variable(g, ELEM_F16, SHAPE(3), "c");
+    assert_int_equal(ss_graph_status(g), EMU_OK);
     assert_string_equal(g->variable.at[0].name, "a/conv/w");
     assert_string_equal(g->variable.at[1].name, "a/conv");
     assert_string_equal(g->variable.at[2].name, "a/conv/b");
     assert_string_equal(g->variable.at[3].name, "c");
-    graph_pop(g);
-    builder_says(g, "graph_pop without graph_push");
-    graph_free(g);
+    ss_graph_pop(g);
+    builder_says(g, "ss_graph_pop without ss_graph_push");
+    ss_graph_free(g);
 }
 
 /* The first error stays; what is built afterwards is harmless. */
 static void errors_are_sticky(void **state)
 {
     struct graph *g = graph_on("toy4");
-    struct tensor t = graph_variable(g, ELEM_F16, SHAPE(4, 5), "net/x"), u;
+    struct tensor t = ss_graph_variable(g, ELEM_F16, SHAPE(4, 5), "net/x"), u;
     struct program p;
     uint32_t cs;
 
     (void)state;
-    u = tensor_slice(g, t, 1, 2, 6);
-    builder_says(g, "tensor_slice of net/x [4,5]|[2, 6) of dimension 1|size 5");
-    assert_int_equal(tensor_elements(g, u), 1);
-    assert_int_equal(tensor_shape(g, u)[TENSOR_MAX_RANK - 1], 1);
-    assert_int_equal(tensor_rank(g, u), 0);
-    u = tensor_reshape(g, tensor_transpose(g, u, (unsigned[]){ 0 }), SHAPE(7));
-    u = tensor_concat(g, (struct tensor[]){ u, t }, 2, 0);
-    u = tensor_flatten(g, tensor_broadcast(g, tensor_index(g, u, 9), 3, 4));
-    graph_map(g, u, 99);
-    graph_map_linear(g, u, 0, 0, 0, 0);
-    graph_map_like(g, u, t);
-    assert_int_equal(graph_tile_of(g, t, 0), UINT32_MAX);
-    graph_keep(g, u);
-    graph_set_initial(g, u, "");
-    cs = graph_compute_set(g, "set");
-    vertex_connect(g, graph_vertex(g, cs, "nothing", 0), "in", u);
-    vertex_set_u32(g, 3, "n", 1);
-    vertex_set_words(g, 3, "n", NULL, 4);
-    p = program_sequence(g);
-    program_add(g, p, program_execute(g, cs));
-    program_add(g, p, program_copy(g, t, u));
-    program_add(g, p, program_if(g, u, p, p));
-    program_add(g, p, program_repeat(g, 2, program_call(g, graph_function(g, p, "f"))));
-    program_add(g, p, program_stream(g, graph_stream(g, STREAM_IN, ELEM_U8, 0, 0, "s"), t));
-    graph_set_program(g, program_together(g, (unsigned[]){ 0 }, &p, 1));
-    graph_pop(g);
-    builder_says(g, "tensor_slice of net/x");
-    assert_int_equal(graph_check(g), EMU_BAD_PROGRAM);
-    error_says("tensor_slice of net/x");
-    graph_free(g);
+    u = ss_tensor_slice(g, t, 1, 2, 6);
+    builder_says(g, "ss_tensor_slice of net/x [4,5]|[2, 6) of dimension 1|size 5");
+    assert_int_equal(ss_tensor_elements(g, u), 1);
+    assert_int_equal(ss_tensor_shape(g, u)[TENSOR_MAX_RANK - 1], 1);
+    assert_int_equal(ss_tensor_rank(g, u), 0);
+    u = ss_tensor_reshape(g, ss_tensor_transpose(g, u, (unsigned[]){ 0 }), SHAPE(7));
+    u = ss_tensor_concat(g, (struct tensor[]){ u, t }, 2, 0);
+    u = ss_tensor_flatten(g, ss_tensor_broadcast(g, ss_tensor_index(g, u, 9), 3, 4));
+    ss_graph_map(g, u, 99);
+    ss_graph_map_linear(g, u, 0, 0, 0, 0);
+    ss_graph_map_like(g, u, t);
+    assert_int_equal(ss_graph_tile_of(g, t, 0), UINT32_MAX);
+    ss_graph_keep(g, u);
+    ss_graph_set_initial(g, u, "");
+    cs = ss_graph_compute_set(g, "set");
+    ss_vertex_connect(g, ss_graph_vertex(g, cs, "nothing", 0), "in", u);
+    ss_vertex_set_u32(g, 3, "n", 1);
+    ss_vertex_set_words(g, 3, "n", NULL, 4);
+    p = ss_program_sequence(g);
+    ss_program_add(g, p, ss_program_execute(g, cs));
+    ss_program_add(g, p, ss_program_copy(g, t, u));
+    ss_program_add(g, p, ss_program_if(g, u, p, p));
+    ss_program_add(g, p, ss_program_repeat(g, 2, ss_program_call(g, ss_graph_function(g, p, "f"))));
+    ss_program_add(g, p,
+                   ss_program_stream(g, ss_graph_stream(g, STREAM_IN, ELEM_U8, 0, 0, "s"), t));
+    ss_graph_set_program(g, ss_program_together(g, (unsigned[]){ 0 }, &p, 1));
+    ss_graph_pop(g);
+    builder_says(g, "ss_tensor_slice of net/x");
+    assert_int_equal(ss_graph_check(g), EMU_BAD_PROGRAM);
+    error_says("ss_tensor_slice of net/x");
+    ss_graph_free(g);
 }
 
 static void contents_and_keeping(void **state)
 {
     struct graph *g = graph_on("toy4");
     uint16_t data[6] = { 1, 2, 3, 4, 5, 6 };
-    struct tensor a = graph_variable(g, ELEM_F16, SHAPE(2, 3), "a");
-    struct tensor b = graph_variable(g, ELEM_F16, SHAPE(3), "b");
-    struct tensor c = graph_constant(g, ELEM_F16, SHAPE(2, 3), data, "c"), row;
+    struct tensor a = ss_graph_variable(g, ELEM_F16, SHAPE(2, 3), "a");
+    struct tensor b = ss_graph_variable(g, ELEM_F16, SHAPE(3), "b");
+    struct tensor c = ss_graph_constant(g, ELEM_F16, SHAPE(2, 3), data, "c"), row;
 
     (void)state;
-    graph_set_initial(g, tensor_flatten(g, a), data);
+    ss_graph_set_initial(g, ss_tensor_flatten(g, a), data);
     data[0] = 9; /* was copied */
     assert_int_equal(((const uint16_t *)g->variable.at[0].initial)[0], 1);
     assert_int_equal(((const uint16_t *)g->variable.at[2].initial)[5], 6);
     assert_true(g->variable.at[2].constant && !g->variable.at[0].constant);
-    row = tensor_slice(g, a, 0, 0, 1);
-    graph_keep(g,
-               tensor_concat(g, (struct tensor[]){ row, tensor_reshape(g, b, SHAPE(1, 3)) }, 2, 0));
+    row = ss_tensor_slice(g, a, 0, 0, 1);
+    ss_graph_keep(g, ss_tensor_concat(
+                         g, (struct tensor[]){ row, ss_tensor_reshape(g, b, SHAPE(1, 3)) }, 2, 0));
     assert_true(g->variable.at[0].kept && g->variable.at[1].kept && !g->variable.at[2].kept);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_set_initial(g, tensor_transpose(g, a, (unsigned[]){ 1, 0 }), data);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_set_initial(g, ss_tensor_transpose(g, a, (unsigned[]){ 1, 0 }), data);
     assert_memory_equal(g->variable.at[0].initial, ((uint16_t[]){ 9, 3, 5, 2, 4, 6 }), 12);
-    graph_set_initial(g, tensor_slice(g, b, 0, 1, 2), data);
+    ss_graph_set_initial(g, ss_tensor_slice(g, b, 0, 1, 2), data);
     assert_memory_equal(g->variable.at[1].initial, ((uint16_t[]){ 0, 9, 0 }), 6);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_free(g);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_free(g);
 
     g = graph_on("toy4");
-    c = graph_constant(g, ELEM_F16, SHAPE(6), data, "c");
-    graph_set_initial(g, c, data);
+    c = ss_graph_constant(g, ELEM_F16, SHAPE(6), data, "c");
+    ss_graph_set_initial(g, c, data);
     builder_says(g, "c is a constant");
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 static void one_copy_of_a_repeated_constant_is_kept(void **state)
@@ -172,29 +173,29 @@ static void one_copy_of_a_repeated_constant_is_kept(void **state)
     char *text = NULL;
     size_t size;
     FILE *f;
-    struct tensor c = graph_constant_repeated(g, ELEM_F16, SHAPE(4, 3), data, "c");
+    struct tensor c = ss_graph_constant_repeated(g, ELEM_F16, SHAPE(4, 3), data, "c");
     const struct variable *v = &g->variable.at[0];
 
     (void)state;
     data[0] = 9; /* was copied */
-    assert_int_equal(tensor_elements(g, c), 12);
+    assert_int_equal(ss_tensor_elements(g, c), 12);
     assert_int_equal(v->initial_elements, 3);
     assert_int_equal(((const uint16_t *)variable_contents(v, 3, 3))[0], 1);
     assert_int_equal(((const uint16_t *)variable_contents(v, 10, 2))[0], 2);
     assert_null(variable_contents(v, 10, 3)); /* would go on in the next copy */
     variable_copy_contents(v, 5, 5, got);
     assert_memory_equal(got, ((uint16_t[]){ 3, 1, 2, 3, 1 }), sizeof(got));
-    graph_map(g, c, 0);
-    graph_set_program(g, program_sequence(g));
-    assert_int_equal(graph_check(g), EMU_OK);
+    ss_graph_map(g, c, 0);
+    ss_graph_set_program(g, ss_program_sequence(g));
+    assert_int_equal(ss_graph_check(g), EMU_OK);
     f = open_memstream(&text, &size);
-    graph_dump(g, f);
+    ss_graph_dump(g, f);
     fclose(f);
     assert_non_null(strstr(text, " 4 times\n"));
     free(text);
-    graph_constant_repeated(g, ELEM_F16, 0, NULL, data, "scalar");
+    ss_graph_constant_repeated(g, ELEM_F16, 0, NULL, data, "scalar");
     builder_says(g, "scalar has no copies");
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 /* ---- mapping ---- */
@@ -207,7 +208,7 @@ static void check_map(struct graph *g, uint32_t var, const uint32_t *tile)
     size_t runs;
 
     for (uint32_t i = 0; i < v->elements; i++) /* before and after normalisation */
-        assert_int_equal(graph_tile_of(g, v->whole, i), tile[i]);
+        assert_int_equal(ss_graph_tile_of(g, v->whole, i), tile[i]);
     assert_int_equal(variable_map(g, var, &run, &runs), EMU_OK);
     for (size_t k = 0; k < runs; k++) {
         assert_int_equal(run[k].begin, at);
@@ -218,7 +219,7 @@ static void check_map(struct graph *g, uint32_t var, const uint32_t *tile)
     }
     assert_int_equal(at, v->elements);
     for (uint32_t i = 0; i < v->elements; i++)
-        assert_int_equal(graph_tile_of(g, v->whole, i), tile[i]);
+        assert_int_equal(ss_graph_tile_of(g, v->whole, i), tile[i]);
 }
 
 /* Random maps of slices, some as rows, some strided: what is mapped last counts. */
@@ -230,10 +231,10 @@ static void the_last_mapping_wins(void **state)
     (void)state;
     for (unsigned round = 0; round < MAPS; round++) {
         struct graph *g = graph_on("toy16");
-        struct tensor t = graph_variable(g, ELEM_F32, SHAPE(MAP_ELEMENTS), "t"), m;
+        struct tensor t = ss_graph_variable(g, ELEM_F32, SHAPE(MAP_ELEMENTS), "t"), m;
         unsigned times = random_below(&seed, 200);
 
-        m = tensor_reshape(g, t, SHAPE(10, MAP_ELEMENTS / 10));
+        m = ss_tensor_reshape(g, t, SHAPE(10, MAP_ELEMENTS / 10));
         memset(tile, 0xff, sizeof(tile));
         for (unsigned k = 0; k < times; k++) {
             uint32_t to = random_below(&seed, 16), begin, end;
@@ -241,11 +242,11 @@ static void the_last_mapping_wins(void **state)
             begin = random_below(&seed, MAP_ELEMENTS / 10);
             end = begin + random_below(&seed, MAP_ELEMENTS / 10 + 1 - begin);
             if (random_below(&seed, 4)) {
-                graph_map(g, tensor_slice(g, t, 0, begin * 10, end * 10), to);
+                ss_graph_map(g, ss_tensor_slice(g, t, 0, begin * 10, end * 10), to);
                 for (uint32_t i = 10 * begin; i < 10 * end; i++)
                     tile[i] = to;
             } else {
-                graph_map(g, tensor_slice(g, m, 1, begin, end), to);
+                ss_graph_map(g, ss_tensor_slice(g, m, 1, begin, end), to);
                 for (uint32_t i = 0; i < MAP_ELEMENTS; i++)
                     if (i % 20 >= begin && i % 20 < end)
                         tile[i] = to;
@@ -254,7 +255,7 @@ static void the_last_mapping_wins(void **state)
                 check_map(g, 0, tile);
         }
         check_map(g, 0, tile);
-        graph_free(g);
+        ss_graph_free(g);
     }
 }
 
@@ -277,14 +278,14 @@ static void linear_mapping(void **state)
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(cases); k++) {
         struct graph *g = graph_on("toy16");
-        struct tensor t = graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
+        struct tensor t = ss_graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
 
-        graph_map_linear(g, t, cases[k].grain, cases[k].least, cases[k].first, cases[k].tiles);
-        assert_int_equal(graph_status(g), EMU_OK);
+        ss_graph_map_linear(g, t, cases[k].grain, cases[k].least, cases[k].first, cases[k].tiles);
+        assert_int_equal(ss_graph_status(g), EMU_OK);
         assert_int_equal(g->variable.at[0].map.count, cases[k].used);
         for (uint32_t i = 0; i < cases[k].elements; i++)
-            assert_int_equal(graph_tile_of(g, t, i), cases[k].first + i / cases[k].size);
-        graph_free(g);
+            assert_int_equal(ss_graph_tile_of(g, t, i), cases[k].first + i / cases[k].size);
+        ss_graph_free(g);
     }
 }
 
@@ -305,41 +306,41 @@ static void small_tensors_take_turns(void **state)
     struct graph *g = graph_on("toy16");
 
     (void)state;
-    assert_int_equal(graph_first_tile(g, 5), 0);
-    assert_int_equal(graph_first_tile(g, 5), 0);
-    graph_take_turns(g);
+    assert_int_equal(ss_graph_first_tile(g, 5), 0);
+    assert_int_equal(ss_graph_first_tile(g, 5), 0);
+    ss_graph_take_turns(g);
     for (size_t k = 0; k < EMU_COUNT_OF(cases); k++) {
-        struct tensor t = graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
+        struct tensor t = ss_graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
 
-        graph_map_linear(g, t, 4, 4, cases[k].first, cases[k].tiles);
+        ss_graph_map_linear(g, t, 4, 4, cases[k].first, cases[k].tiles);
         for (uint32_t i = 0; i < cases[k].elements; i++)
-            assert_int_equal(graph_tile_of(g, t, i), (cases[k].begin + i / 4) % 16);
+            assert_int_equal(ss_graph_tile_of(g, t, i), (cases[k].begin + i / 4) % 16);
     }
-    assert_int_equal(graph_first_tile(g, 14), 3);
-    assert_int_equal(graph_first_tile(g, 1), 1);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_free(g);
+    assert_int_equal(ss_graph_first_tile(g, 14), 3);
+    assert_int_equal(ss_graph_first_tile(g, 1), 1);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_free(g);
 }
 
 static void mapping_like_another(void **state)
 {
     struct graph *g = graph_on("toy16");
-    struct tensor a = graph_variable(g, ELEM_F32, SHAPE(8, 6), "a");
-    struct tensor b = graph_variable(g, ELEM_F16, SHAPE(6, 8), "b");
-    struct tensor c = graph_variable(g, ELEM_F16, SHAPE(4), "c");
-    struct tensor at = tensor_transpose(g, a, (unsigned[]){ 1, 0 });
+    struct tensor a = ss_graph_variable(g, ELEM_F32, SHAPE(8, 6), "a");
+    struct tensor b = ss_graph_variable(g, ELEM_F16, SHAPE(6, 8), "b");
+    struct tensor c = ss_graph_variable(g, ELEM_F16, SHAPE(4), "c");
+    struct tensor at = ss_tensor_transpose(g, a, (unsigned[]){ 1, 0 });
 
     (void)state;
-    graph_map_linear(g, a, 5, 0, 1, 12);
-    graph_map_like(g, b, at);
+    ss_graph_map_linear(g, a, 5, 0, 1, 12);
+    ss_graph_map_like(g, b, at);
     for (uint32_t i = 0; i < 48; i++)
-        assert_int_equal(graph_tile_of(g, b, i), graph_tile_of(g, at, i));
-    assert_int_equal(graph_tile_of(g, b, 1), 1 + 6 / 5);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_map(g, tensor_slice(g, c, 0, 0, 3), 2);
-    graph_map_like(g, tensor_slice(g, tensor_flatten(g, a), 0, 0, 4), c);
-    builder_says(g, "graph_map_like|c[3]|no tile");
-    graph_free(g);
+        assert_int_equal(ss_graph_tile_of(g, b, i), ss_graph_tile_of(g, at, i));
+    assert_int_equal(ss_graph_tile_of(g, b, 1), 1 + 6 / 5);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_map(g, ss_tensor_slice(g, c, 0, 0, 3), 2);
+    ss_graph_map_like(g, ss_tensor_slice(g, ss_tensor_flatten(g, a), 0, 0, 4), c);
+    builder_says(g, "ss_graph_map_like|c[3]|no tile");
+    ss_graph_free(g);
 }
 
 /* A map of half a million runs in random order. */
@@ -347,7 +348,8 @@ static void mapping_is_fast(void **state)
 {
     enum { RUNS = 1 << 19 };
     struct graph *g = graph_on("mk2");
-    struct tensor t = graph_variable(g, ELEM_U8, SHAPE(RUNS, 2), "t"), flat = tensor_flatten(g, t);
+    struct tensor t = ss_graph_variable(g, ELEM_U8, SHAPE(RUNS, 2), "t"),
+                  flat = ss_tensor_flatten(g, t);
     const struct map_run *run;
     size_t runs;
 
@@ -355,12 +357,12 @@ static void mapping_is_fast(void **state)
     for (uint32_t k = 0; k < RUNS; k++) {
         uint32_t i = k * 1234567u % RUNS; /* odd factor: each once */
 
-        graph_map(g, tensor_slice(g, flat, 0, 2 * i, 2 * i + 2), i % 1024);
+        ss_graph_map(g, ss_tensor_slice(g, flat, 0, 2 * i, 2 * i + 2), i % 1024);
     }
     assert_int_equal(variable_map(g, 0, &run, &runs), EMU_OK);
     assert_int_equal(runs, RUNS);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_free(g);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_free(g);
 }
 
 /* ---- vertices and programs ---- */
@@ -368,26 +370,26 @@ static void mapping_is_fast(void **state)
 static void fields_are_filled(void **state)
 {
     struct graph *g = graph_on("toy4");
-    struct tensor t = graph_variable(g, ELEM_U32, SHAPE(64), "t");
-    struct tensor h = graph_variable(g, ELEM_F16, SHAPE(4), "h");
-    uint32_t cs = graph_compute_set(g, "cs"), v[2], f;
+    struct tensor t = ss_graph_variable(g, ELEM_U32, SHAPE(64), "t");
+    struct tensor h = ss_graph_variable(g, ELEM_F16, SHAPE(4), "h");
+    uint32_t cs = ss_graph_compute_set(g, "cs"), v[2], f;
     int src, dst;
 
     (void)state;
-    f = graph_vertex(g, cs, "fill_f16", 3);
-    vertex_connect(g, f, "out", h);
-    vertex_set_f16(g, f, "value", 1.0f + 3 * 0x1p-12f); /* between 1 and 1 + 2^-10: up */
+    f = ss_graph_vertex(g, cs, "fill_f16", 3);
+    ss_vertex_connect(g, f, "out", h);
+    ss_vertex_set_f16(g, f, "value", 1.0f + 3 * 0x1p-12f); /* between 1 and 1 + 2^-10: up */
     assert_int_equal(g->field.at[g->vertex.at[f].field + 1].value, 0x3c013c01);
     /* Lists that grow in turn keep their order. */
-    v[0] = graph_vertex(g, cs, "copy_list_32", 0);
-    v[1] = graph_vertex(g, cs, "copy_list_32", 1);
+    v[0] = ss_graph_vertex(g, cs, "copy_list_32", 0);
+    v[1] = ss_graph_vertex(g, cs, "copy_list_32", 1);
     for (uint32_t k = 0; k < 20; k++) {
         for (unsigned i = 0; i < 2; i++) {
-            vertex_connect(g, v[i], "src", tensor_slice(g, t, 0, k + i, k + i + 1));
-            vertex_connect(g, v[i], "dst", tensor_slice(g, t, 0, 40 + k, 41 + k));
+            ss_vertex_connect(g, v[i], "src", ss_tensor_slice(g, t, 0, k + i, k + i + 1));
+            ss_vertex_connect(g, v[i], "dst", ss_tensor_slice(g, t, 0, 40 + k, 41 + k));
         }
     }
-    assert_int_equal(graph_status(g), EMU_OK);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
     src = codelet_field_find(g->vertex.at[v[0]].codelet, "src");
     dst = codelet_field_find(g->vertex.at[v[0]].codelet, "dst");
     for (unsigned i = 0; i < 2; i++) {
@@ -400,7 +402,7 @@ static void fields_are_filled(void **state)
             assert_int_equal(view_at(g, g->list.at[d->first + k], 0).offset, 40 + k);
         }
     }
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 /* One mistake per line, in a graph with a few things in it. */
@@ -415,21 +417,21 @@ static void mistake_new(struct mistake *m)
 {
     struct graph *g = m->g = graph_on("toy4");
 
-    graph_push(g, "net");
-    m->f32 = graph_variable(g, ELEM_F32, SHAPE(4), "f");
-    m->u32 = graph_variable(g, ELEM_U32, SHAPE(1), "u");
-    m->half = graph_variable(g, ELEM_F16, SHAPE(2, 2), "h");
-    m->cs = graph_compute_set(g, "set");
-    m->vertex = graph_vertex(g, m->cs, "fill_f32", 2);
-    vertex_connect(g, m->vertex, "out", m->f32);
-    m->list = graph_vertex(g, m->cs, "copy_list_32", 1);
-    m->stream = graph_stream(g, STREAM_OUT, ELEM_F32, 4, 1, "s");
-    m->seq = program_sequence(g);
-    m->placed = program_execute(g, m->cs);
-    program_add(g, m->seq, m->placed);
-    m->loose = program_sequence(g);
-    m->function = graph_function(g, program_sequence(g), "f");
-    assert_int_equal(graph_status(g), EMU_OK);
+    ss_graph_push(g, "net");
+    m->f32 = ss_graph_variable(g, ELEM_F32, SHAPE(4), "f");
+    m->u32 = ss_graph_variable(g, ELEM_U32, SHAPE(1), "u");
+    m->half = ss_graph_variable(g, ELEM_F16, SHAPE(2, 2), "h");
+    m->cs = ss_graph_compute_set(g, "set");
+    m->vertex = ss_graph_vertex(g, m->cs, "fill_f32", 2);
+    ss_vertex_connect(g, m->vertex, "out", m->f32);
+    m->list = ss_graph_vertex(g, m->cs, "copy_list_32", 1);
+    m->stream = ss_graph_stream(g, STREAM_OUT, ELEM_F32, 4, 1, "s");
+    m->seq = ss_program_sequence(g);
+    m->placed = ss_program_execute(g, m->cs);
+    ss_program_add(g, m->seq, m->placed);
+    m->loose = ss_program_sequence(g);
+    m->function = ss_graph_function(g, ss_program_sequence(g), "f");
+    assert_int_equal(ss_graph_status(g), EMU_OK);
 }
 
 #define MISTAKE(call, texts)                                                                       \
@@ -438,78 +440,80 @@ static void mistake_new(struct mistake *m)
         mistake_new(&m);                                                                           \
         (void)(call);                                                                              \
         builder_says(m.g, texts);                                                                  \
-        graph_free(m.g);                                                                           \
+        ss_graph_free(m.g);                                                                        \
     } while (0)
 
 static void mistakes_in_tensors(void **state)
 {
     (void)state;
-    MISTAKE(graph_variable(m.g, ELEM_COUNT, SHAPE(1), "v"), "net/v|no element type 5");
-    MISTAKE(graph_variable(m.g, ELEM_U8, 9, (uint32_t[9]){ 0 }, "v"), "net/v|rank 9|at most 8");
-    MISTAKE(graph_variable(m.g, ELEM_U8, SHAPE(1u << 24, 1u << 25), "v"), "net/v|2^48");
-    MISTAKE(graph_set_group(m.g, 3, 2, 1), "[3, 5)|the chip has 4");
-    MISTAKE(graph_set_group(m.g, 0, 1, 64), "sync group 64");
-    MISTAKE((graph_map(m.g, m.f32, 4), 0), "net/f [4]|tile 4|less than 4");
-    MISTAKE((graph_map_linear(m.g, m.f32, 0, 1, 0, 4), 0), "net/f [4]|grain 0");
-    MISTAKE((graph_map_linear(m.g, m.f32, 1, 1, 2, 3), 0), "net/f [4]|[2, 5)");
-    MISTAKE((graph_map_like(m.g, m.f32, m.u32), 0), "net/f [4] has 4 elements|1 like net/u [1]");
-    MISTAKE(tensor_slice(m.g, m.f32, 1, 0, 1), "net/f [4]|no dimension 1");
-    MISTAKE(tensor_index(m.g, m.half, 2), "net/h [2,2]|2, expected less than 2");
-    MISTAKE(tensor_concat(m.g, NULL, 0, 0), "no tensors");
-    MISTAKE(tensor_concat(m.g, (struct tensor[]){ m.f32, m.u32 }, 2, 0),
+    MISTAKE(ss_graph_variable(m.g, ELEM_COUNT, SHAPE(1), "v"), "net/v|no element type 5");
+    MISTAKE(ss_graph_variable(m.g, ELEM_U8, 9, (uint32_t[9]){ 0 }, "v"), "net/v|rank 9|at most 8");
+    MISTAKE(ss_graph_variable(m.g, ELEM_U8, SHAPE(1u << 24, 1u << 25), "v"), "net/v|2^48");
+    MISTAKE(ss_graph_set_group(m.g, 3, 2, 1), "[3, 5)|the chip has 4");
+    MISTAKE(ss_graph_set_group(m.g, 0, 1, 64), "sync group 64");
+    MISTAKE((ss_graph_map(m.g, m.f32, 4), 0), "net/f [4]|tile 4|less than 4");
+    MISTAKE((ss_graph_map_linear(m.g, m.f32, 0, 1, 0, 4), 0), "net/f [4]|grain 0");
+    MISTAKE((ss_graph_map_linear(m.g, m.f32, 1, 1, 2, 3), 0), "net/f [4]|[2, 5)");
+    MISTAKE((ss_graph_map_like(m.g, m.f32, m.u32), 0), "net/f [4] has 4 elements|1 like net/u [1]");
+    MISTAKE(ss_tensor_slice(m.g, m.f32, 1, 0, 1), "net/f [4]|no dimension 1");
+    MISTAKE(ss_tensor_index(m.g, m.half, 2), "net/h [2,2]|2, expected less than 2");
+    MISTAKE(ss_tensor_concat(m.g, NULL, 0, 0), "no tensors");
+    MISTAKE(ss_tensor_concat(m.g, (struct tensor[]){ m.f32, m.u32 }, 2, 0),
             "tensor 1|net/u [1] of type u32|type f32");
-    MISTAKE(
-        tensor_concat(m.g, (struct tensor[]){ m.half, tensor_slice(m.g, m.half, 0, 0, 1) }, 2, 1),
-        "tensor 1|net/h [1,2]|size 2 in dimension 0");
-    MISTAKE(tensor_transpose(m.g, m.half, (unsigned[]){ 1, 1 }), "net/h [2,2]|order[1] is 1");
-    MISTAKE(tensor_reshape(m.g, m.half, SHAPE(5)), "net/h [2,2] to [5]|expected 4 elements");
-    MISTAKE(tensor_broadcast(m.g, m.half, 1, 3), "net/h [2,2]|dimension 1 has size 2");
-    MISTAKE(tensor_flatten(m.g, (struct tensor){ 1000 }), "not one of this graph");
+    MISTAKE(ss_tensor_concat(
+                m.g, (struct tensor[]){ m.half, ss_tensor_slice(m.g, m.half, 0, 0, 1) }, 2, 1),
+            "tensor 1|net/h [1,2]|size 2 in dimension 0");
+    MISTAKE(ss_tensor_transpose(m.g, m.half, (unsigned[]){ 1, 1 }), "net/h [2,2]|order[1] is 1");
+    MISTAKE(ss_tensor_reshape(m.g, m.half, SHAPE(5)), "net/h [2,2] to [5]|expected 4 elements");
+    MISTAKE(ss_tensor_broadcast(m.g, m.half, 1, 3), "net/h [2,2]|dimension 1 has size 2");
+    MISTAKE(ss_tensor_flatten(m.g, (struct tensor){ 1000 }), "not one of this graph");
 }
 
 static void mistakes_in_vertices(void **state)
 {
     (void)state;
-    MISTAKE(graph_vertex(m.g, 7, "fill_f32", 0), "no compute set 7");
-    MISTAKE(graph_vertex(m.g, m.cs, "fil", 1), "net/set, tile 1|no codelet fil");
-    MISTAKE(graph_vertex(m.g, m.cs, "fill_f32", 4), "net/set|fill_f32 on tile 4|less than 4");
-    MISTAKE((vertex_connect(m.g, 9, "out", m.f32), 0), "no vertex 9");
-    MISTAKE((vertex_connect(m.g, m.vertex, "aut", m.f32), 0),
+    MISTAKE(ss_graph_vertex(m.g, 7, "fill_f32", 0), "no compute set 7");
+    MISTAKE(ss_graph_vertex(m.g, m.cs, "fil", 1), "net/set, tile 1|no codelet fil");
+    MISTAKE(ss_graph_vertex(m.g, m.cs, "fill_f32", 4), "net/set|fill_f32 on tile 4|less than 4");
+    MISTAKE((ss_vertex_connect(m.g, 9, "out", m.f32), 0), "no vertex 9");
+    MISTAKE((ss_vertex_connect(m.g, m.vertex, "aut", m.f32), 0),
             "vertex 0 (fill_f32 in compute set net/set on tile 2)|no field aut");
-    MISTAKE((vertex_connect(m.g, m.vertex, "out", m.f32), 0), "fill_f32|out is connected twice");
-    MISTAKE((vertex_connect(m.g, m.vertex, "value", m.f32), 0), "takes a f32, got a tensor");
-    MISTAKE((vertex_connect(m.g, m.vertex, "n", m.f32), 0), "n takes nothing|compiler");
-    MISTAKE((vertex_connect(m.g, m.list, "src", m.half), 0),
+    MISTAKE((ss_vertex_connect(m.g, m.vertex, "out", m.f32), 0), "fill_f32|out is connected twice");
+    MISTAKE((ss_vertex_connect(m.g, m.vertex, "value", m.f32), 0), "takes a f32, got a tensor");
+    MISTAKE((ss_vertex_connect(m.g, m.vertex, "n", m.f32), 0), "n takes nothing|compiler");
+    MISTAKE((ss_vertex_connect(m.g, m.list, "src", m.half), 0),
             "copy_list_32|on tile 1|type u32, got net/h [2,2] of type f16");
-    MISTAKE((vertex_set_u32(m.g, m.vertex, "value", 1), 0), "value takes a f32, got a u32");
-    MISTAKE((vertex_set_f16(m.g, m.vertex, "out", 1), 0), "out takes a tensor, got a f16");
-    MISTAKE((vertex_set_words(m.g, m.vertex, "value", NULL, 0), 0), "a f32, got a list of words");
+    MISTAKE((ss_vertex_set_u32(m.g, m.vertex, "value", 1), 0), "value takes a f32, got a u32");
+    MISTAKE((ss_vertex_set_f16(m.g, m.vertex, "out", 1), 0), "out takes a tensor, got a f16");
+    MISTAKE((ss_vertex_set_words(m.g, m.vertex, "value", NULL, 0), 0),
+            "a f32, got a list of words");
 }
 
 static void mistakes_in_programs(void **state)
 {
     (void)state;
-    MISTAKE((program_add(m.g, m.placed, m.loose), 0), "node 1 is not a sequence");
-    MISTAKE((program_add(m.g, m.loose, m.loose), 0), "into itself");
-    MISTAKE((program_add(m.g, m.loose, m.placed), 0), "program_add|node 1|another place");
-    MISTAKE((program_add(m.g, m.loose, (struct program){ 77 }), 0), "not one of this graph");
-    MISTAKE(program_execute(m.g, 5), "no compute set 5");
-    MISTAKE(program_copy(m.g, m.f32, m.u32), "net/f [4] of type f32 to net/u [1] of type u32");
-    MISTAKE(program_copy(m.g, m.half, tensor_flatten(m.g, m.half)),
+    MISTAKE((ss_program_add(m.g, m.placed, m.loose), 0), "node 1 is not a sequence");
+    MISTAKE((ss_program_add(m.g, m.loose, m.loose), 0), "into itself");
+    MISTAKE((ss_program_add(m.g, m.loose, m.placed), 0), "ss_program_add|node 1|another place");
+    MISTAKE((ss_program_add(m.g, m.loose, (struct program){ 77 }), 0), "not one of this graph");
+    MISTAKE(ss_program_execute(m.g, 5), "no compute set 5");
+    MISTAKE(ss_program_copy(m.g, m.f32, m.u32), "net/f [4] of type f32 to net/u [1] of type u32");
+    MISTAKE(ss_program_copy(m.g, m.half, ss_tensor_flatten(m.g, m.half)),
             "net/h [2,2]|net/h [4]|same shape");
-    MISTAKE(program_repeat(m.g, 2, m.placed), "program_repeat|another place");
-    MISTAKE(program_if(m.g, m.f32, m.loose, program_sequence(m.g)),
-            "program_if: predicate net/f [4] of type f32|one element of type u32 or i32");
-    MISTAKE(program_while(m.g, m.loose, m.u32, m.loose), "program_while|another place");
-    MISTAKE(graph_function(m.g, m.placed, "f"), "graph_function|another place");
-    MISTAKE(program_call(m.g, 4), "no function 4");
-    MISTAKE(program_stream(m.g, 3, m.f32), "no stream 3");
-    MISTAKE(program_stream(m.g, m.stream, m.half),
+    MISTAKE(ss_program_repeat(m.g, 2, m.placed), "ss_program_repeat|another place");
+    MISTAKE(ss_program_if(m.g, m.f32, m.loose, ss_program_sequence(m.g)),
+            "ss_program_if: predicate net/f [4] of type f32|one element of type u32 or i32");
+    MISTAKE(ss_program_while(m.g, m.loose, m.u32, m.loose), "ss_program_while|another place");
+    MISTAKE(ss_graph_function(m.g, m.placed, "f"), "ss_graph_function|another place");
+    MISTAKE(ss_program_call(m.g, 4), "no function 4");
+    MISTAKE(ss_program_stream(m.g, 3, m.f32), "no stream 3");
+    MISTAKE(ss_program_stream(m.g, m.stream, m.half),
             "net/h [2,2] of type f16|4 elements of type f32|net/s");
-    MISTAKE(graph_stream(m.g, STREAM_IN, ELEM_U8, 3, 0, "q"), "stream net/q|depth 0");
-    MISTAKE(program_together(m.g, (unsigned[]){ 1, 1 }, (struct program[]){ m.loose, m.seq }, 2),
+    MISTAKE(ss_graph_stream(m.g, STREAM_IN, ELEM_U8, 3, 0, "q"), "stream net/q|depth 0");
+    MISTAKE(ss_program_together(m.g, (unsigned[]){ 1, 1 }, (struct program[]){ m.loose, m.seq }, 2),
             "two parts for sync group 1");
-    MISTAKE((graph_set_program(m.g, m.seq), graph_set_program(m.g, m.loose), 0), "called twice");
+    MISTAKE((ss_graph_set_program(m.g, m.seq), ss_graph_set_program(m.g, m.loose), 0),
+            "called twice");
 }
 
 /* ---- dump and memory ---- */
@@ -522,45 +526,46 @@ static struct graph *sample_graph(void)
     struct program all, body, io[2];
     uint32_t cs, v, in, f;
 
-    graph_set_group(g, 12, 4, 1);
-    graph_push(g, "net");
-    x = graph_variable(g, ELEM_F32, SHAPE(4, 6), "x");
-    y = graph_variable(g, ELEM_U32, SHAPE(8), "y");
-    b = graph_constant(g, ELEM_F32, SHAPE(2), bias, "bias");
-    n = graph_variable(g, ELEM_U32, 0, NULL, "n");
-    graph_map_linear(g, x, 1, 0, 0, 7);
-    graph_map_linear(g, y, 2, 0, 12, 4);
-    graph_map(g, b, 0);
-    graph_keep(g, x);
-    cs = graph_compute_set(g, "fill");
+    ss_graph_set_group(g, 12, 4, 1);
+    ss_graph_push(g, "net");
+    x = ss_graph_variable(g, ELEM_F32, SHAPE(4, 6), "x");
+    y = ss_graph_variable(g, ELEM_U32, SHAPE(8), "y");
+    b = ss_graph_constant(g, ELEM_F32, SHAPE(2), bias, "bias");
+    n = ss_graph_variable(g, ELEM_U32, 0, NULL, "n");
+    ss_graph_map_linear(g, x, 1, 0, 0, 7);
+    ss_graph_map_linear(g, y, 2, 0, 12, 4);
+    ss_graph_map(g, b, 0);
+    ss_graph_keep(g, x);
+    cs = ss_graph_compute_set(g, "fill");
     for (uint32_t tile = 0; tile < 2; tile++) {
-        v = graph_vertex(g, cs, "fill_f32", tile);
-        vertex_connect(g, v, "out", tensor_slice(g, x, 1, tile, tile + 2));
-        vertex_set_f32(g, v, "value", 0.5f);
+        v = ss_graph_vertex(g, cs, "fill_f32", tile);
+        ss_vertex_connect(g, v, "out", ss_tensor_slice(g, x, 1, tile, tile + 2));
+        ss_vertex_set_f32(g, v, "value", 0.5f);
     }
-    v = graph_vertex(g, cs, "copy_list_32", 3);
-    vertex_connect(g, v, "src", tensor_slice(g, y, 0, 0, 1));
-    vertex_connect(g, v, "src", tensor_slice(g, y, 0, 2, 4));
-    in = graph_stream(g, STREAM_IN, ELEM_U32, 8, 2, "numbers");
-    f = graph_function(g, program_execute(g, cs), "step");
-    graph_pop(g);
-    all = program_sequence(g);
-    body = program_sequence(g);
-    program_add(g, body, program_call(g, f));
-    parts[0] = tensor_slice(g, x, 0, 0, 1);
-    parts[1] = tensor_reshape(g, tensor_broadcast(g, tensor_reshape(g, b, SHAPE(1, 2)), 0, 3),
-                              SHAPE(1, 6));
-    program_add(g, body,
-                program_copy(g, tensor_concat(g, parts, 2, 0), tensor_slice(g, x, 0, 2, 4)));
-    program_add(g, all, program_repeat(g, 3, body));
-    io[0] = program_sequence(g);
-    io[1] = program_stream(g, in, y);
-    program_add(g, all, program_together(g, (unsigned[]){ 0, 1 }, io, 2));
-    body = program_sequence(g);
-    program_add(g, all, program_if(g, n, body, program_sequence(g)));
-    body = program_sequence(g);
-    program_add(g, all, program_while(g, body, n, program_sequence(g)));
-    graph_set_program(g, all);
+    v = ss_graph_vertex(g, cs, "copy_list_32", 3);
+    ss_vertex_connect(g, v, "src", ss_tensor_slice(g, y, 0, 0, 1));
+    ss_vertex_connect(g, v, "src", ss_tensor_slice(g, y, 0, 2, 4));
+    in = ss_graph_stream(g, STREAM_IN, ELEM_U32, 8, 2, "numbers");
+    f = ss_graph_function(g, ss_program_execute(g, cs), "step");
+    ss_graph_pop(g);
+    all = ss_program_sequence(g);
+    body = ss_program_sequence(g);
+    ss_program_add(g, body, ss_program_call(g, f));
+    parts[0] = ss_tensor_slice(g, x, 0, 0, 1);
+    parts[1] = ss_tensor_reshape(
+        g, ss_tensor_broadcast(g, ss_tensor_reshape(g, b, SHAPE(1, 2)), 0, 3), SHAPE(1, 6));
+    ss_program_add(
+        g, body,
+        ss_program_copy(g, ss_tensor_concat(g, parts, 2, 0), ss_tensor_slice(g, x, 0, 2, 4)));
+    ss_program_add(g, all, ss_program_repeat(g, 3, body));
+    io[0] = ss_program_sequence(g);
+    io[1] = ss_program_stream(g, in, y);
+    ss_program_add(g, all, ss_program_together(g, (unsigned[]){ 0, 1 }, io, 2));
+    body = ss_program_sequence(g);
+    ss_program_add(g, all, ss_program_if(g, n, body, ss_program_sequence(g)));
+    body = ss_program_sequence(g);
+    ss_program_add(g, all, ss_program_while(g, body, n, ss_program_sequence(g)));
+    ss_graph_set_program(g, all);
     return g;
 }
 
@@ -620,21 +625,22 @@ static void the_dump_says_everything(void **state)
     FILE *f = open_memstream(&text, &size);
 
     (void)state;
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_dump(g, f);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_dump(g, f);
     fclose(f);
     snprintf(expected, sizeof(expected), sample_dump,
              (unsigned long long)hash64((float[]){ 1, -1 }, 8));
     assert_string_equal(text, expected);
     free(text);
-    tensor_index(g, (struct tensor){ 0 }, 4);
+    ss_tensor_index(g, (struct tensor){ 0 }, 4);
     text = NULL;
     f = open_memstream(&text, &size);
-    graph_dump(g, f);
+    ss_graph_dump(g, f);
     fclose(f);
-    assert_non_null(strstr(text, "error tensor_index of net/x [4,6]: 4, expected less than 4\n"));
+    assert_non_null(
+        strstr(text, "error ss_tensor_index of net/x [4,6]: 4, expected less than 4\n"));
     free(text);
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 static void every_allocation_may_fail(void **state)
@@ -648,17 +654,17 @@ static void every_allocation_may_fail(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(n);
-        s = graph_new(arch_preset("toy16"), &kernel_library, &g);
+        s = ss_graph_new(ss_arch_preset("toy16"), &ss_kernel_library, &g);
         alloc_test_fail_at(-1);
-        graph_free(g);
+        ss_graph_free(g);
         assert_int_equal(alloc_live(), blocks);
         if (s != EMU_OK)
             continue;
-        alloc_test_fail_at(n); /* the first one after graph_new() */
+        alloc_test_fail_at(n); /* the first one after ss_graph_new() */
         g = sample_graph();
-        s = graph_status(g);
+        s = ss_graph_status(g);
         alloc_test_fail_at(-1);
-        graph_free(g);
+        ss_graph_free(g);
         assert_int_equal(alloc_live(), blocks);
         if (s == EMU_OK)
             break;

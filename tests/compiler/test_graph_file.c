@@ -26,7 +26,7 @@ static char *text_of(const struct graph *g)
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
 
-    assert_int_equal(graph_write(g, f), EMU_OK);
+    assert_int_equal(ss_graph_write(g, f), EMU_OK);
     fclose(f);
     return text;
 }
@@ -35,7 +35,7 @@ static enum emu_status read_text(const char *text, const struct arch *arch, stru
 {
     const struct graph_source s = { .text = text, .bytes = strlen(text), .name = "test.graph" };
 
-    return graph_read(&s, arch, &kernel_library, out);
+    return ss_graph_read(&s, arch, &ss_kernel_library, out);
 }
 
 static struct graph *graph_of(const char *text, const struct arch *arch)
@@ -43,7 +43,7 @@ static struct graph *graph_of(const char *text, const struct arch *arch)
     struct graph *g;
 
     if (read_text(text, arch, &g) != EMU_OK)
-        fail_msg("%s\n%s", emu_error(), text);
+        fail_msg("%s\n%s", ss_error(), text);
     return g;
 }
 
@@ -55,10 +55,10 @@ static char *image_of(struct graph *g, size_t *bytes)
     int fd = memfd_create("image", 0);
 
     assert_true(fd >= 0);
-    if (graph_compile(g, NULL, &c) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_graph_compile(g, NULL, &c) != EMU_OK)
+        fail_msg("%s", ss_error());
     *bytes = 0;
-    if (compiled_fits(c)) {
+    if (ss_compiled_fits(c)) {
         assert_int_equal(image_write_fd(c->image, fd, "image"), EMU_OK);
         *bytes = (size_t)lseek(fd, 0, SEEK_END);
         out = emu_alloc(*bytes + 1, 1);
@@ -66,7 +66,7 @@ static char *image_of(struct graph *g, size_t *bytes)
         assert_int_equal(pread(fd, out, *bytes, 0), (ssize_t)*bytes);
     }
     close(fd);
-    compiled_free(c);
+    ss_compiled_free(c);
     return out;
 }
 
@@ -78,15 +78,15 @@ static void same_images(struct graph *a, struct graph *b)
     assert_int_equal(x, y);
     if (x)
         assert_memory_equal(p, q, x);
-    emu_free(p);
-    emu_free(q);
+    ss_free(p);
+    ss_free(q);
 }
 
 /* Written, read, written: the same text. Returns the graph that was read. */
 static struct graph *again(const struct graph *g)
 {
     char *first = text_of(g), *second;
-    struct graph *h = graph_of(first, graph_arch(g));
+    struct graph *h = graph_of(first, ss_graph_arch(g));
 
     second = text_of(h);
     assert_string_equal(first, second);
@@ -108,7 +108,7 @@ static void random_graphs_are_the_same(void **state)
         if (seed % COMPILE == 0 || seeds.count > SEEDS || seeds.chosen)
             same_images(r->g, h);
         texts += h->vertex.count > 0;
-        graph_free(h);
+        ss_graph_free(h);
         random_graph_free(r);
     }
     assert_true(seeds.chosen || texts > seeds.count / 2);
@@ -118,20 +118,20 @@ static void random_graphs_are_the_same(void **state)
 static void lab_programs_are_the_same(void **state)
 {
     (void)state;
-    for (const struct named_program *const *p = lab_programs; *p; p++) {
+    for (const struct named_program *const *p = ss_lab_programs; *p; p++) {
         struct graph *g = graph_on("toy4"), *h;
         uint64_t value[PROGRAM_MAX_PARAMS];
         void *data = NULL;
 
         for (unsigned k = 0; k < (*p)->params; k++)
             value[k] = (*p)->param[k].value;
-        lab_defaults(*p, graph_arch(g), value);
-        if ((*p)->build(g, value, &data) != EMU_OK || graph_status(g) != EMU_OK)
-            fail_msg("%s: %s", (*p)->name, emu_error());
+        lab_defaults(*p, ss_graph_arch(g), value);
+        if ((*p)->build(g, value, &data) != EMU_OK || ss_graph_status(g) != EMU_OK)
+            fail_msg("%s: %s", (*p)->name, ss_error());
         h = again(g);
         same_images(g, h);
-        graph_free(h);
-        graph_free(g);
+        ss_graph_free(h);
+        ss_graph_free(g);
         if ((*p)->done)
             (*p)->done(data);
     }
@@ -150,40 +150,40 @@ static struct graph *odd_graph(void)
     struct program all;
     struct tensor x, y, z;
 
-    graph_set_group(g, 12, 4, 3);
-    graph_set_nan_on_overflow(g);
-    graph_push(g, "net");
-    graph_push(g, "a/b c");
-    x = graph_constant(g, ELEM_F32, SHAPE(4), odd, "x");
-    graph_pop(g);
-    graph_push(g, "net");
-    y = graph_constant_repeated(g, ELEM_F16, SHAPE(2, 3), half, "0 \"quoted\" \\ \x01 name");
-    graph_pop(g);
-    z = graph_variable(g, ELEM_F32, SHAPE(4), "net");
-    graph_pop(g);
-    graph_variable(g, ELEM_F32, SHAPE(0, 2), "net/net");
-    (void)graph_variable(g, ELEM_F32, SHAPE(4), "net");
-    graph_map(g, x, 3);
-    graph_map(g, y, 5);
+    ss_graph_set_group(g, 12, 4, 3);
+    ss_graph_set_nan_on_overflow(g);
+    ss_graph_push(g, "net");
+    ss_graph_push(g, "a/b c");
+    x = ss_graph_constant(g, ELEM_F32, SHAPE(4), odd, "x");
+    ss_graph_pop(g);
+    ss_graph_push(g, "net");
+    y = ss_graph_constant_repeated(g, ELEM_F16, SHAPE(2, 3), half, "0 \"quoted\" \\ \x01 name");
+    ss_graph_pop(g);
+    z = ss_graph_variable(g, ELEM_F32, SHAPE(4), "net");
+    ss_graph_pop(g);
+    ss_graph_variable(g, ELEM_F32, SHAPE(0, 2), "net/net");
+    (void)ss_graph_variable(g, ELEM_F32, SHAPE(4), "net");
+    ss_graph_map(g, x, 3);
+    ss_graph_map(g, y, 5);
     for (uint32_t k = 0; k < g->variable.count; k++)
-        graph_map(g, g->variable.at[k].whole, k + 7);
-    graph_keep(g, z);
-    graph_set_initial(g, tensor_slice(g, z, 0, 1, 2), &odd[0]);
-    set[0] = graph_compute_set(g, "set");
-    set[1] = graph_compute_set(g, "set");
-    all = program_sequence(g);
-    graph_push(g, "net");
+        ss_graph_map(g, g->variable.at[k].whole, k + 7);
+    ss_graph_keep(g, z);
+    ss_graph_set_initial(g, ss_tensor_slice(g, z, 0, 1, 2), &odd[0]);
+    set[0] = ss_graph_compute_set(g, "set");
+    set[1] = ss_graph_compute_set(g, "set");
+    all = ss_program_sequence(g);
+    ss_graph_push(g, "net");
     for (uint32_t k = 0; k < 4; k++) {
-        v = graph_vertex(g, set[k % 2], "fill_f32", k);
-        vertex_connect(g, v, "out", tensor_slice(g, z, 0, k, k + 1));
-        vertex_set_f32(g, v, "value", k ? -1.0f / 3 : fp_float(odd[0]));
+        v = ss_graph_vertex(g, set[k % 2], "fill_f32", k);
+        ss_vertex_connect(g, v, "out", ss_tensor_slice(g, z, 0, k, k + 1));
+        ss_vertex_set_f32(g, v, "value", k ? -1.0f / 3 : fp_float(odd[0]));
     }
-    program_add(g, all, program_execute(g, set[1]));
-    graph_pop(g);
-    program_add(g, all, program_execute(g, set[0]));
-    program_add(g, all, program_copy(g, x, z));
-    graph_set_program(g, all);
-    assert_int_equal(graph_status(g), EMU_OK);
+    ss_program_add(g, all, ss_program_execute(g, set[1]));
+    ss_graph_pop(g);
+    ss_program_add(g, all, ss_program_execute(g, set[0]));
+    ss_program_add(g, all, ss_program_copy(g, x, z));
+    ss_graph_set_program(g, all);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
     return g;
 }
 
@@ -209,8 +209,8 @@ static void odd_things_come_back(void **state)
         assert_int_equal(h->vertex.at[k].compute_set, g->vertex.at[k].compute_set);
     assert_int_equal(h->field.at[1].value, 0x7fc00001);
     same_images(g, h);
-    graph_free(g);
-    graph_free(h);
+    ss_graph_free(g);
+    ss_graph_free(h);
 }
 
 /* As somebody writes it: without numbers, with comments, a line for many tiles whose last one gets
@@ -248,22 +248,22 @@ static void a_file_by_hand_runs(void **state)
     float got[10];
 
     (void)state;
-    assert_int_equal(graph_read_machine(&source, &a), EMU_OK);
+    assert_int_equal(ss_graph_read_machine(&source, &a), EMU_OK);
     assert_int_equal(a.tiles, 4);
-    assert_int_equal(graph_arch(g)->tiles, 4);
-    assert_int_equal(graph_tile_of(g, g->variable.at[0].whole, 9), 3);
-    assert_true(graph_port(g, 1, &port) && port.is_read && port.is_written);
+    assert_int_equal(ss_graph_arch(g)->tiles, 4);
+    assert_int_equal(ss_graph_tile_of(g, g->variable.at[0].whole, 9), 3);
+    assert_true(ss_graph_port(g, 1, &port) && port.is_read && port.is_written);
     assert_string_equal(port.name, "y");
-    assert_false(graph_port(g, 2, &port));
-    assert_int_equal(graph_compile(g, NULL, &c), EMU_OK);
-    assert_int_equal(session_new(c, NULL, &s), EMU_OK);
-    assert_int_equal(session_run(s), EMU_OK);
-    assert_true(graph_port(g, 1, &port));
-    assert_int_equal(session_read(s, port.tensor, got), EMU_OK);
+    assert_false(ss_graph_port(g, 2, &port));
+    assert_int_equal(ss_graph_compile(g, NULL, &c), EMU_OK);
+    assert_int_equal(ss_session_new(c, NULL, &s), EMU_OK);
+    assert_int_equal(ss_session_run(s), EMU_OK);
+    assert_true(ss_graph_port(g, 1, &port));
+    assert_int_equal(ss_session_read(s, port.tensor, got), EMU_OK);
     assert_memory_equal(got, want, sizeof(want));
-    session_free(s);
-    compiled_free(c);
-    graph_free(g);
+    ss_session_free(s);
+    ss_compiled_free(c);
+    ss_graph_free(g);
 }
 
 /* Codelets of one's own, beside the graph file. */
@@ -293,18 +293,18 @@ static void own_codelets_come_along(void **state)
     struct graph *g, *h;
 
     (void)state;
-    if (graph_read(&source, NULL, &kernel_library, &g) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_graph_read(&source, NULL, &ss_kernel_library, &g) != EMU_OK)
+        fail_msg("%s", ss_error());
     h = again(g);
     same_images(g, h);
-    graph_free(g);
-    graph_free(h);
+    ss_graph_free(g);
+    ss_graph_free(h);
     source.no_files = 1;
-    assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_BAD_FILE);
+    assert_int_equal(ss_graph_read(&source, NULL, &ss_kernel_library, &g), EMU_BAD_FILE);
     error_says("docs/howto/some.graph:3: file own_codelet.S: no files are read here");
     source.no_files = 0;
     source.name = "no/such/folder/some.graph";
-    assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_IO);
+    assert_int_equal(ss_graph_read(&source, NULL, &ss_kernel_library, &g), EMU_IO);
     error_says("some.graph:3: own_codelet.S: ");
 }
 
@@ -339,15 +339,15 @@ static void contents_come_from_npy(void **state)
                                         "  [0:3] on tile 0\n",
                                         type[k]);
         if (says[k]) {
-            assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_BAD_FILE);
+            assert_int_equal(ss_graph_read(&source, NULL, &ss_kernel_library, &g), EMU_BAD_FILE);
             error_says(says[k]);
             continue;
         }
-        assert_int_equal(graph_read(&source, NULL, &kernel_library, &g), EMU_OK);
+        assert_int_equal(ss_graph_read(&source, NULL, &ss_kernel_library, &g), EMU_OK);
         assert_int_equal(((const uint32_t *)g->variable.at[0].initial)[2],
                          k ? 70000 : fp_bits(70000));
-        graph_free(again(g));
-        graph_free(g);
+        ss_graph_free(again(g));
+        ss_graph_free(g);
     }
     assert_int_equal(unlink(path), 0);
     *strrchr(path, '/') = 0;
@@ -420,15 +420,15 @@ static const struct {
       ":9: expected a number, or the bits of one as 0x..., found 'many'" },
     { HEAD XY SET "  vertex 1 fill_f32 on tile 0\n    out = x\n    value = 1\n",
       ":8: expected 0, the number of the next vertex, or no number, found '1 fill" },
-    { HEAD XY "program\n  copy x to y\n", ":8: program_copy: x [8] of type f32 to y [2,4]" },
+    { HEAD XY "program\n  copy x to y\n", ":8: ss_program_copy: x [8] of type f32 to y [2,4]" },
     { HEAD XY "program\n  copy x y\n", ":8: expected 'to', found 'y'" },
     { HEAD XY "program\n  copy x[0:9] to y\n", ":8: expected the end of a run from 0 to 8" },
     { HEAD XY "program\n  copy x[0 + 2 by 4 + 2 by 4] to y\n",
       ":8: expected a view that ends within the 8 elements" },
     { HEAD XY "program\n  copy x as [3,3] to y\n", ":8: [3,3] has not the 8 elements of [0:8]" },
     { HEAD XY "program\n  copy transpose(0: y) to y\n", ":8: transpose of y [2,4] names 1" },
-    { HEAD XY "program\n  copy slice(1, 3:5: y) to y\n", ":8: tensor_slice of y [2,4]: [3, 5)" },
-    { HEAD XY "program\n  copy concat(0: x, y) to y\n", ":8: tensor_concat, tensor 1" },
+    { HEAD XY "program\n  copy slice(1, 3:5: y) to y\n", ":8: ss_tensor_slice of y [2,4]: [3, 5)" },
+    { HEAD XY "program\n  copy concat(0: x, y) to y\n", ":8: ss_tensor_concat, tensor 1" },
     { HEAD XY "program\n  copy x#1 to y\n", ":8: variable 1 is not called x" },
     { HEAD XY XY "program\n  copy x to y\n", ":12: 2 variables are called x; x#0 is the first" },
     { HEAD "program\n  sequence\n      sequence\n    sequence\n",
@@ -455,7 +455,7 @@ static void errors_name_the_line(void **state)
         assert_true(s == EMU_BAD_FILE || s == EMU_BAD_MACHINE);
         assert_null(g);
         error_says(wrong[i].message);
-        assert_non_null(strstr(emu_error(), "test.graph:"));
+        assert_non_null(strstr(ss_error(), "test.graph:"));
     }
 }
 
@@ -489,14 +489,14 @@ static void every_allocation_may_fail(void **state)
         alloc_test_fail_at(n);
         s = read_text(text, NULL, &g);
         alloc_test_fail_at(-1);
-        graph_free(g);
+        ss_graph_free(g);
         failures += s != EMU_OK;
         assert_true(s == EMU_OK || s == EMU_NO_MEMORY);
         assert_int_equal(alloc_live(), blocks);
     }
     assert_true(failures > 10);
     free(text);
-    graph_free(odd);
+    ss_graph_free(odd);
 }
 
 int main(void)

@@ -24,56 +24,56 @@ static void interpreter_trial_new(struct interpreter_trial *x)
 {
     x->live = alloc_live();
     x->p = NULL;
-    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &x->g), EMU_OK);
-    x->main = program_sequence(x->g);
-    graph_set_program(x->g, x->main);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy4"), &ss_kernel_library, &x->g), EMU_OK);
+    x->main = ss_program_sequence(x->g);
+    ss_graph_set_program(x->g, x->main);
 }
 
 static void interpreter_trial_start(struct interpreter_trial *x)
 {
-    if (graph_status(x->g) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_int_equal(interpreter_new(x->g, &x->p), EMU_OK);
+    if (ss_graph_status(x->g) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_int_equal(ss_interpreter_new(x->g, &x->p), EMU_OK);
 }
 
 static void interpreter_trial_run(struct interpreter_trial *x)
 {
-    if (interpreter_run(x->p, STEPS) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_interpreter_run(x->p, STEPS) != EMU_OK)
+        fail_msg("%s", ss_error());
 }
 
 static void interpreter_trial_free(struct interpreter_trial *x)
 {
-    interpreter_free(x->p);
-    graph_free(x->g);
+    ss_interpreter_free(x->p);
+    ss_graph_free(x->g);
     assert_int_equal(alloc_live(), x->live);
 }
 
 static struct tensor kept(struct interpreter_trial *x, enum elem e, uint32_t n, const char *name)
 {
-    struct tensor t = graph_variable(x->g, e, 1, &n, name);
+    struct tensor t = ss_graph_variable(x->g, e, 1, &n, name);
 
-    graph_map(x->g, t, 0);
-    graph_keep(x->g, t);
+    ss_graph_map(x->g, t, 0);
+    ss_graph_keep(x->g, t);
     return t;
 }
 
 static struct tensor slice(struct interpreter_trial *x, struct tensor t, uint32_t begin,
                            uint32_t end)
 {
-    return tensor_slice(x->g, t, 0, begin, end);
+    return ss_tensor_slice(x->g, t, 0, begin, end);
 }
 
 static void add_copy(struct interpreter_trial *x, struct program to, struct tensor from,
                      struct tensor into)
 {
-    program_add(x->g, to, program_copy(x->g, from, into));
+    ss_program_add(x->g, to, ss_program_copy(x->g, from, into));
 }
 
 /* Moves all elements one place up; the first stays. */
 static struct program shift(struct interpreter_trial *x, struct tensor t, uint32_t n)
 {
-    return program_copy(x->g, slice(x, t, 0, n - 1), slice(x, t, 1, n));
+    return ss_program_copy(x->g, slice(x, t, 0, n - 1), slice(x, t, 1, n));
 }
 
 static void expect(struct interpreter_trial *x, struct tensor t, const void *want, size_t bytes)
@@ -81,7 +81,7 @@ static void expect(struct interpreter_trial *x, struct tensor t, const void *wan
     uint8_t got[256];
 
     assert_true(bytes <= sizeof(got));
-    assert_int_equal(interpreter_read(x->p, t, got), EMU_OK);
+    assert_int_equal(ss_interpreter_read(x->p, t, got), EMU_OK);
     assert_memory_equal(got, want, bytes);
 }
 
@@ -97,16 +97,16 @@ static void memory_starts_as_zero_or_initial(void **state)
     (void)state;
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, n, "a");
-    b = graph_variable(x.g, ELEM_U8, 1, &n, "b");
-    graph_set_initial(x.g, b, initial);
-    c = graph_constant(x.g, ELEM_U8, 1, &n, initial, "c");
-    d = graph_constant_repeated(x.g, ELEM_U8, 2, (const uint32_t[]){ 2, n }, initial, "d");
+    b = ss_graph_variable(x.g, ELEM_U8, 1, &n, "b");
+    ss_graph_set_initial(x.g, b, initial);
+    c = ss_graph_constant(x.g, ELEM_U8, 1, &n, initial, "c");
+    d = ss_graph_constant_repeated(x.g, ELEM_U8, 2, (const uint32_t[]){ 2, n }, initial, "d");
     interpreter_trial_start(&x);
     expect(&x, a, zero, 3);
     expect(&x, b, initial, 3);
     expect(&x, c, initial, 3);
     expect(&x, d, "\7\10\11\7\10\11", 6);
-    assert_int_equal(interpreter_write(x.p, slice(&x, a, 1, 3), initial), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, slice(&x, a, 1, 3), initial), EMU_OK);
     expect(&x, a, "\0\7\10", 3);
     interpreter_trial_free(&x);
 }
@@ -121,17 +121,17 @@ static void host_reaches_only_what_is_there(void **state)
     (void)state;
     interpreter_trial_new(&x);
     part[0] = kept(&x, ELEM_U32, n, "kept");
-    part[1] = graph_variable(x.g, ELEM_U32, 1, &n, "inner");
-    c = graph_constant(x.g, ELEM_U32, 1, &n, value, "fixed");
-    both = tensor_concat(x.g, part, 2, 0);
+    part[1] = ss_graph_variable(x.g, ELEM_U32, 1, &n, "inner");
+    c = ss_graph_constant(x.g, ELEM_U32, 1, &n, value, "fixed");
+    both = ss_tensor_concat(x.g, part, 2, 0);
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_read(x.p, part[1], got), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "inner"));
-    assert_int_equal(interpreter_read(x.p, both, got), EMU_USAGE);
-    assert_int_equal(interpreter_write(x.p, both, value), EMU_USAGE);
-    assert_int_equal(interpreter_write(x.p, c, value), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "fixed"));
-    assert_int_equal(interpreter_read(x.p, c, got), EMU_OK);
+    assert_int_equal(ss_interpreter_read(x.p, part[1], got), EMU_USAGE);
+    assert_non_null(strstr(ss_error(), "inner"));
+    assert_int_equal(ss_interpreter_read(x.p, both, got), EMU_USAGE);
+    assert_int_equal(ss_interpreter_write(x.p, both, value), EMU_USAGE);
+    assert_int_equal(ss_interpreter_write(x.p, c, value), EMU_USAGE);
+    assert_non_null(strstr(ss_error(), "fixed"));
+    assert_int_equal(ss_interpreter_read(x.p, c, got), EMU_OK);
     interpreter_trial_free(&x);
 }
 
@@ -144,9 +144,9 @@ static void memory_lasts_from_run_to_run(void **state)
     (void)state;
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_F16, 4, "a");
-    program_add(x.g, x.main, shift(&x, a, 4));
+    ss_program_add(x.g, x.main, shift(&x, a, 4));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a, once, sizeof(once));
     interpreter_trial_run(&x);
@@ -170,10 +170,10 @@ static void copies_read_before_they_write(void **state)
     add_copy(&x, x.main, slice(&x, b, 2, 6), slice(&x, b, 0, 4)); /* down */
     swapped[0] = slice(&x, b, 3, 6);
     swapped[1] = slice(&x, b, 0, 3);
-    add_copy(&x, x.main, tensor_concat(x.g, swapped, 2, 0), b);
+    add_copy(&x, x.main, ss_tensor_concat(x.g, swapped, 2, 0), b);
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    assert_int_equal(interpreter_write(x.p, b, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, b, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a, "\1\1\2\3\4\5", 6);
     expect(&x, b, "\6\5\6\3\4\5", 6); /* 3 4 5 6 5 6, halves swapped */
@@ -193,13 +193,15 @@ static void copies_follow_views(void **state)
     a = kept(&x, ELEM_I32, 6, "a");
     b = kept(&x, ELEM_I32, 6, "b");
     c = kept(&x, ELEM_I32, 6, "c");
-    add_copy(
-        &x, x.main,
-        tensor_flatten(x.g, tensor_transpose(x.g, tensor_reshape(x.g, a, 2, two_three), order)), b);
-    column = tensor_reshape(x.g, slice(&x, a, 4, 6), 2, pair);
-    add_copy(&x, x.main, tensor_broadcast(x.g, column, 1, 3), tensor_reshape(x.g, c, 2, two_three));
+    add_copy(&x, x.main,
+             ss_tensor_flatten(
+                 x.g, ss_tensor_transpose(x.g, ss_tensor_reshape(x.g, a, 2, two_three), order)),
+             b);
+    column = ss_tensor_reshape(x.g, slice(&x, a, 4, 6), 2, pair);
+    add_copy(&x, x.main, ss_tensor_broadcast(x.g, column, 1, 3),
+             ss_tensor_reshape(x.g, c, 2, two_three));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, b, turned, sizeof(turned));
     expect(&x, c, spread, sizeof(spread));
@@ -213,7 +215,7 @@ static struct tensor pieces(struct interpreter_trial *x, struct tensor t)
 {
     const struct tensor part[2] = { slice(x, t, 5, 8), slice(x, t, 1, 3) };
 
-    return tensor_concat(x->g, part, 2, 0);
+    return ss_tensor_concat(x->g, part, 2, 0);
 }
 
 static void vertices_see_contiguous_copies(void **state)
@@ -229,16 +231,16 @@ static void vertices_see_contiguous_copies(void **state)
     a = kept(&x, ELEM_U8, 8, "a");
     b = kept(&x, ELEM_U8, 8, "b");
     h = kept(&x, ELEM_F16, 8, "h");
-    set = graph_compute_set(x.g, "set");
-    v = graph_vertex(x.g, set, "copy_8", 3);
-    vertex_connect(x.g, v, "src", pieces(&x, a));
-    vertex_connect(x.g, v, "dst", slice(&x, b, 2, 7));
-    v = graph_vertex(x.g, set, "fill_f16", 1);
-    vertex_connect(x.g, v, "out", pieces(&x, h));
-    vertex_set_f16(x.g, v, "value", 1.5f);
-    program_add(x.g, x.main, program_execute(x.g, set));
+    set = ss_graph_compute_set(x.g, "set");
+    v = ss_graph_vertex(x.g, set, "copy_8", 3);
+    ss_vertex_connect(x.g, v, "src", pieces(&x, a));
+    ss_vertex_connect(x.g, v, "dst", slice(&x, b, 2, 7));
+    v = ss_graph_vertex(x.g, set, "fill_f16", 1);
+    ss_vertex_connect(x.g, v, "out", pieces(&x, h));
+    ss_vertex_set_f16(x.g, v, "value", 1.5f);
+    ss_program_add(x.g, x.main, ss_program_execute(x.g, set));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, b, "\0\0\6\7\10\2\3\0", 8);
     expect(&x, h, halves, sizeof(halves));
@@ -256,14 +258,14 @@ static void vertices_change_what_they_read(void **state)
     (void)state;
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_F32, 6, "a");
-    set = graph_compute_set(x.g, "set");
-    v = graph_vertex(x.g, set, "axpy_f32", 2);
-    vertex_connect(x.g, v, "x", slice(&x, a, 0, 3));
-    vertex_connect(x.g, v, "y", slice(&x, a, 3, 6));
-    vertex_set_f32(x.g, v, "a", -2);
-    program_add(x.g, x.main, program_execute(x.g, set));
+    set = ss_graph_compute_set(x.g, "set");
+    v = ss_graph_vertex(x.g, set, "axpy_f32", 2);
+    ss_vertex_connect(x.g, v, "x", slice(&x, a, 0, 3));
+    ss_vertex_connect(x.g, v, "y", slice(&x, a, 3, 6));
+    ss_vertex_set_f32(x.g, v, "a", -2);
+    ss_program_add(x.g, x.main, ss_program_execute(x.g, set));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a, want, sizeof(want));
     interpreter_trial_free(&x);
@@ -281,17 +283,17 @@ static void lists_are_runs(void **state)
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_U32, 6, "a");
     b = kept(&x, ELEM_U32, 6, "b");
-    set = graph_compute_set(x.g, "set");
-    v = graph_vertex(x.g, set, "copy_list_32", 0);
-    vertex_connect(x.g, v, "src", slice(&x, a, 3, 5));
-    vertex_connect(x.g, v, "dst", slice(&x, b, 1, 3));
-    vertex_connect(x.g, v, "src", slice(&x, a, 0, 1));
-    vertex_connect(x.g, v, "dst", slice(&x, b, 4, 5));
-    vertex_connect(x.g, v, "src", slice(&x, a, 5, 6));
-    vertex_connect(x.g, v, "dst", slice(&x, b, 5, 6));
-    program_add(x.g, x.main, program_execute(x.g, set));
+    set = ss_graph_compute_set(x.g, "set");
+    v = ss_graph_vertex(x.g, set, "copy_list_32", 0);
+    ss_vertex_connect(x.g, v, "src", slice(&x, a, 3, 5));
+    ss_vertex_connect(x.g, v, "dst", slice(&x, b, 1, 3));
+    ss_vertex_connect(x.g, v, "src", slice(&x, a, 0, 1));
+    ss_vertex_connect(x.g, v, "dst", slice(&x, b, 4, 5));
+    ss_vertex_connect(x.g, v, "src", slice(&x, a, 5, 6));
+    ss_vertex_connect(x.g, v, "dst", slice(&x, b, 5, 6));
+    ss_program_add(x.g, x.main, ss_program_execute(x.g, set));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, b, want, sizeof(want));
     interpreter_trial_free(&x);
@@ -310,12 +312,12 @@ static void repeat_runs_its_body_so_often(void **state)
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 9, "a");
     never = kept(&x, ELEM_U8, 9, "never");
-    inner = program_repeat(x.g, 3, shift(&x, a, 9));
-    program_add(x.g, x.main, program_repeat(x.g, 2, inner));
-    program_add(x.g, x.main, program_repeat(x.g, 0, shift(&x, never, 9)));
+    inner = ss_program_repeat(x.g, 3, shift(&x, a, 9));
+    ss_program_add(x.g, x.main, ss_program_repeat(x.g, 2, inner));
+    ss_program_add(x.g, x.main, ss_program_repeat(x.g, 0, shift(&x, never, 9)));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    assert_int_equal(interpreter_write(x.p, never, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, never, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a, "\11\11\11\11\11\11\11\0\0", 9);
     expect(&x, never, "\11\0\0\0\0\0\0\0\0", 9);
@@ -334,12 +336,12 @@ static void while_asks_before_every_round(void **state)
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 5, "a");
     t = kept(&x, ELEM_U32, 5, "tape");
-    condition = program_copy(x.g, slice(&x, t, 1, 5), slice(&x, t, 0, 4));
-    program_add(x.g, x.main,
-                program_while(x.g, condition, tensor_index(x.g, t, 0), shift(&x, a, 5)));
+    condition = ss_program_copy(x.g, slice(&x, t, 1, 5), slice(&x, t, 0, 4));
+    ss_program_add(x.g, x.main,
+                   ss_program_while(x.g, condition, ss_tensor_index(x.g, t, 0), shift(&x, a, 5)));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, t, tape), EMU_OK);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, t, tape), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, t, wound, sizeof(wound));
     expect(&x, a, "\11\11\11\0\0", 5); /* two rounds: before the third the tape says 0 */
@@ -363,12 +365,13 @@ static void if_takes_one_part(void **state)
         at[0] = slice(&x, a, 0, 1);
         at[1] = slice(&x, a, 1, 2);
         for (unsigned i = 0; i < 2; i++)
-            part[i] = program_copy(x.g, at[i], slice(&x, a, 2 + k, 3 + k));
-        program_add(x.g, x.main, program_if(x.g, tensor_index(x.g, f, k), part[0], part[1]));
+            part[i] = ss_program_copy(x.g, at[i], slice(&x, a, 2 + k, 3 + k));
+        ss_program_add(x.g, x.main,
+                       ss_program_if(x.g, ss_tensor_index(x.g, f, k), part[0], part[1]));
     }
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, f, flags), EMU_OK);
-    assert_int_equal(interpreter_write(x.p, slice(&x, a, 0, 2), data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, f, flags), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, slice(&x, a, 0, 2), data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a, "\1\2\2\1", 4);
     interpreter_trial_free(&x);
@@ -384,11 +387,11 @@ static void functions_run_at_every_call(void **state)
     (void)state;
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 6, "a");
-    function = graph_function(x.g, shift(&x, a, 6), "shift");
-    program_add(x.g, x.main, program_call(x.g, function));
-    program_add(x.g, x.main, program_repeat(x.g, 2, program_call(x.g, function)));
+    function = ss_graph_function(x.g, shift(&x, a, 6), "shift");
+    ss_program_add(x.g, x.main, ss_program_call(x.g, function));
+    ss_program_add(x.g, x.main, ss_program_repeat(x.g, 2, ss_program_call(x.g, function)));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a, data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a, "\11\11\11\11\0\0", 6);
     interpreter_trial_free(&x);
@@ -404,16 +407,16 @@ static void parts_of_groups_all_run(void **state)
 
     (void)state;
     interpreter_trial_new(&x);
-    graph_set_group(x.g, 2, 2, 1);
+    ss_graph_set_group(x.g, 2, 2, 1);
     for (uint32_t k = 0; k < 2; k++) {
         a[k] = kept(&x, ELEM_U8, 3, k ? "b" : "a");
-        graph_map(x.g, a[k], 2 * k);
-        part[k] = program_repeat(x.g, 1 + k, shift(&x, a[k], 3));
+        ss_graph_map(x.g, a[k], 2 * k);
+        part[k] = ss_program_repeat(x.g, 1 + k, shift(&x, a[k], 3));
     }
-    program_add(x.g, x.main, program_together(x.g, groups, part, 2));
+    ss_program_add(x.g, x.main, ss_program_together(x.g, groups, part, 2));
     interpreter_trial_start(&x);
-    assert_int_equal(interpreter_write(x.p, a[0], data), EMU_OK);
-    assert_int_equal(interpreter_write(x.p, a[1], data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a[0], data), EMU_OK);
+    assert_int_equal(ss_interpreter_write(x.p, a[1], data), EMU_OK);
     interpreter_trial_run(&x);
     expect(&x, a[0], "\11\11\0", 3);
     expect(&x, a[1], "\11\11\11", 3);
@@ -429,13 +432,13 @@ static void endless_loops_end_with_a_fault(void **state)
     (void)state;
     interpreter_trial_new(&x);
     t = kept(&x, ELEM_U32, 1, "go");
-    program_add(
-        x.g, x.main,
-        program_while(x.g, program_sequence(x.g), tensor_index(x.g, t, 0), program_sequence(x.g)));
+    ss_program_add(x.g, x.main,
+                   ss_program_while(x.g, ss_program_sequence(x.g), ss_tensor_index(x.g, t, 0),
+                                    ss_program_sequence(x.g)));
     interpreter_trial_start(&x);
     interpreter_trial_run(&x);
-    assert_int_equal(interpreter_write(x.p, t, &one), EMU_OK);
-    assert_int_equal(interpreter_run(x.p, STEPS), EMU_FAULT);
+    assert_int_equal(ss_interpreter_write(x.p, t, &one), EMU_OK);
+    assert_int_equal(ss_interpreter_run(x.p, STEPS), EMU_FAULT);
     interpreter_trial_free(&x);
 }
 
@@ -456,28 +459,28 @@ static void streams_keep_their_order(void **state)
     a = kept(&x, ELEM_F16, 2, "a");
     reversed[0] = part[0] = slice(&x, a, 1, 2);
     reversed[1] = slice(&x, a, 0, 1);
-    in = graph_stream(x.g, STREAM_IN, ELEM_F16, 2, 1, "in");
-    out = graph_stream(x.g, STREAM_OUT, ELEM_F16, 3, 1, "out");
-    body = program_sequence(x.g);
-    program_add(x.g, body, program_stream(x.g, in, tensor_concat(x.g, reversed, 2, 0)));
-    part[1] = tensor_broadcast(x.g, part[0], 0, 2);
+    in = ss_graph_stream(x.g, STREAM_IN, ELEM_F16, 2, 1, "in");
+    out = ss_graph_stream(x.g, STREAM_OUT, ELEM_F16, 3, 1, "out");
+    body = ss_program_sequence(x.g);
+    ss_program_add(x.g, body, ss_program_stream(x.g, in, ss_tensor_concat(x.g, reversed, 2, 0)));
+    part[1] = ss_tensor_broadcast(x.g, part[0], 0, 2);
     part[0] = reversed[1];
-    program_add(x.g, body, program_stream(x.g, out, tensor_concat(x.g, part, 2, 0)));
-    program_add(x.g, x.main, program_repeat(x.g, 3, body));
+    ss_program_add(x.g, body, ss_program_stream(x.g, out, ss_tensor_concat(x.g, part, 2, 0)));
+    ss_program_add(x.g, x.main, ss_program_repeat(x.g, 3, body));
     interpreter_trial_start(&x);
-    assert_null(interpreter_output(x.p, out, &n));
+    assert_null(ss_interpreter_output(x.p, out, &n));
     assert_int_equal(n, 0);
-    assert_int_equal(interpreter_feed(x.p, in, first, 2), EMU_OK);
-    assert_int_equal(interpreter_feed(x.p, in, second, 0), EMU_OK);
-    assert_int_equal(interpreter_feed(x.p, in, second, 1), EMU_OK);
+    assert_int_equal(ss_interpreter_feed(x.p, in, first, 2), EMU_OK);
+    assert_int_equal(ss_interpreter_feed(x.p, in, second, 0), EMU_OK);
+    assert_int_equal(ss_interpreter_feed(x.p, in, second, 1), EMU_OK);
     interpreter_trial_run(&x);
-    assert_memory_equal(interpreter_output(x.p, out, &n), want, sizeof(want));
+    assert_memory_equal(ss_interpreter_output(x.p, out, &n), want, sizeof(want));
     assert_int_equal(n, 3);
-    assert_int_equal(interpreter_run(x.p, STEPS), EMU_FAULT); /* dry */
-    assert_non_null(strstr(emu_error(), "stream in"));
-    assert_int_equal(interpreter_feed(x.p, out, first, 1), EMU_USAGE);
-    assert_int_equal(interpreter_feed(x.p, 7, first, 1), EMU_USAGE);
-    assert_null(interpreter_output(x.p, in, &n));
+    assert_int_equal(ss_interpreter_run(x.p, STEPS), EMU_FAULT); /* dry */
+    assert_non_null(strstr(ss_error(), "stream in"));
+    assert_int_equal(ss_interpreter_feed(x.p, out, first, 1), EMU_USAGE);
+    assert_int_equal(ss_interpreter_feed(x.p, 7, first, 1), EMU_USAGE);
+    assert_null(ss_interpreter_output(x.p, in, &n));
     interpreter_trial_free(&x);
 }
 
@@ -486,11 +489,11 @@ static void streams_keep_their_order(void **state)
 static enum emu_status copy_once(struct graph *g)
 {
     struct interpreter *p;
-    enum emu_status s = interpreter_new(g, &p);
+    enum emu_status s = ss_interpreter_new(g, &p);
 
     if (s == EMU_OK)
-        s = interpreter_run(p, STEPS);
-    interpreter_free(p);
+        s = ss_interpreter_run(p, STEPS);
+    ss_interpreter_free(p);
     return s;
 }
 
@@ -506,14 +509,15 @@ static void every_allocation_may_fail(void **state)
     interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 40, "a");
     b = kept(&x, ELEM_U8, 40, "b");
-    set = graph_compute_set(x.g, "set");
-    v = graph_vertex(x.g, set, "copy_8", 0);
-    vertex_connect(x.g, v, "src", a);
-    vertex_connect(x.g, v, "dst", b);
-    program_add(x.g, x.main, program_execute(x.g, set));
-    program_add(x.g, x.main, program_copy(x.g, b, a));
-    program_add(x.g, x.main,
-                program_stream(x.g, graph_stream(x.g, STREAM_OUT, ELEM_U8, 40, 1, "out"), a));
+    set = ss_graph_compute_set(x.g, "set");
+    v = ss_graph_vertex(x.g, set, "copy_8", 0);
+    ss_vertex_connect(x.g, v, "src", a);
+    ss_vertex_connect(x.g, v, "dst", b);
+    ss_program_add(x.g, x.main, ss_program_execute(x.g, set));
+    ss_program_add(x.g, x.main, ss_program_copy(x.g, b, a));
+    ss_program_add(
+        x.g, x.main,
+        ss_program_stream(x.g, ss_graph_stream(x.g, STREAM_OUT, ELEM_U8, 40, 1, "out"), a));
     before = alloc_live();
     do {
         alloc_test_fail_at(n++);

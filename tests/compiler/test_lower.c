@@ -9,17 +9,17 @@ static void variables_lie_packed(void **state)
 {
     static const uint8_t bytes[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
     struct graph *g = graph_on("toy4");
-    struct tensor c = graph_constant(g, ELEM_U8, SHAPE(10), bytes, "c");
+    struct tensor c = ss_graph_constant(g, ELEM_U8, SHAPE(10), bytes, "c");
     struct tensor f = variable(g, ELEM_F32, 6, "f");
     const struct storage *s;
     struct lowered *l;
 
     (void)state;
-    graph_map(g, c, 2);
-    graph_map(g, slice(g, c, 3, 5), 1);
-    graph_map(g, f, 3);
-    graph_keep(g, f);
-    l = lower(g, program_sequence(g));
+    ss_graph_map(g, c, 2);
+    ss_graph_map(g, slice(g, c, 3, 5), 1);
+    ss_graph_map(g, f, 3);
+    ss_graph_keep(g, f);
+    l = lower(g, ss_program_sequence(g));
     s = &l->storage.at[0];
     assert_int_equal(s->count, 3);
     assert_int_equal(l->storage_run.at[s->first + 2].offset, 3);
@@ -42,15 +42,15 @@ static void copies_of_a_constant_share_their_contents(void **state)
 {
     static const uint32_t word[2] = { 7, 8 };
     struct graph *g = graph_on("toy4");
-    struct tensor c = graph_constant_repeated(g, ELEM_U32, SHAPE(4, 2), word, "c");
+    struct tensor c = ss_graph_constant_repeated(g, ELEM_U32, SHAPE(4, 2), word, "c");
     struct lowered *l;
 
     (void)state;
-    graph_map(g, c, 0);
-    graph_map(g, tensor_index(g, c, 0), 1);
-    graph_map(g, tensor_index(g, c, 2), 2);
-    graph_map(g, slice(g, tensor_index(g, c, 3), 0, 1), 3);
-    l = lower(g, program_sequence(g));
+    ss_graph_map(g, c, 0);
+    ss_graph_map(g, ss_tensor_index(g, c, 0), 1);
+    ss_graph_map(g, ss_tensor_index(g, c, 2), 2);
+    ss_graph_map(g, slice(g, ss_tensor_index(g, c, 3), 0, 1), 3);
+    l = lower(g, ss_program_sequence(g));
     assert_ptr_equal(l->object.at[object_of(l, "c", 1, 0)].data, g->variable.at[0].initial);
     assert_ptr_equal(l->object.at[object_of(l, "c", 2, 0)].data, g->variable.at[0].initial);
     assert_memory_equal(l->object.at[object_of(l, "c", 3, 0)].data, word, 4);
@@ -62,12 +62,12 @@ static void a_run_of_two_copies_is_put_together(void **state)
 {
     static const uint32_t word[2] = { 7, 8 };
     struct graph *g = graph_on("toy4");
-    struct tensor c = graph_constant_repeated(g, ELEM_U32, SHAPE(3, 2), word, "c");
+    struct tensor c = ss_graph_constant_repeated(g, ELEM_U32, SHAPE(3, 2), word, "c");
     struct lowered *l;
 
     (void)state;
-    graph_map(g, c, 1);
-    l = lower(g, program_sequence(g));
+    ss_graph_map(g, c, 1);
+    l = lower(g, ss_program_sequence(g));
     assert_memory_equal(l->object.at[object_of(l, "c", 1, 0)].data,
                         ((uint32_t[]){ 7, 8, 7, 8, 7, 8 }), 24);
     done(g, l);
@@ -80,11 +80,11 @@ static void unmapped_elements_are_refused(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_map(g, slice(g, x, 0, 4), 1);
-    graph_set_program(g, program_sequence(g));
+    ss_graph_map(g, slice(g, x, 0, 4), 1);
+    ss_graph_set_program(g, ss_program_sequence(g));
     assert_int_equal(lower_graph(g, NULL, &l), EMU_BAD_PROGRAM);
     error_says("net/x|4 .. 6");
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 /* ---- edges ---- */
@@ -116,7 +116,7 @@ static void equal_sources_are_multicast(void **state)
 {
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 32, "x", 0);
-    uint32_t cs = graph_compute_set(g, "cs");
+    uint32_t cs = ss_graph_compute_set(g, "cs");
     struct tensor y[3];
     struct lowered *l;
 
@@ -131,7 +131,7 @@ static void equal_sources_are_multicast(void **state)
                                          : "f",
                                 t));
     }
-    l = lower(g, program_execute(g, cs));
+    l = lower(g, ss_program_execute(g, cs));
     assert_ops(l, "xc");
     assert_int_equal(step_at(l, 0, STEP_EXCHANGE)->count, 1);
     assert_int_equal(l->message.at[0].dests, 3); /* one temporary serves both vertices */
@@ -148,13 +148,13 @@ static void overlaps_are_cut(void **state)
     for (uint32_t common = 4; common <= 32; common += 28) {
         struct graph *g = graph_on("toy4");
         struct tensor x = variable_on(g, ELEM_U32, 128, "x", 0);
-        uint32_t cs = graph_compute_set(g, "cs");
+        uint32_t cs = ss_graph_compute_set(g, "cs");
         struct lowered *l;
 
         copy_vertex(g, cs, "copy_32", 1, slice(g, x, 0, 64), variable_on(g, ELEM_U32, 64, "a", 1));
         copy_vertex(g, cs, "copy_32", 2, slice(g, x, 64 - common, 128 - common),
                     variable_on(g, ELEM_U32, 64, "b", 2));
-        l = lower(g, program_execute(g, cs));
+        l = lower(g, ss_program_execute(g, cs));
         assert_int_equal(step_at(l, 0, STEP_EXCHANGE)->count, common == 32 ? 3 : 2);
         if (common == 32) {
             assert_int_equal(l->message.at[1].dests, 2);
@@ -171,13 +171,13 @@ static void askew_runs_stay_askew(void **state)
 {
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 9, "x", 0), y = variable_on(g, ELEM_F16, 7, "y", 1);
-    uint32_t cs = graph_compute_set(g, "cs");
+    uint32_t cs = ss_graph_compute_set(g, "cs");
     const struct object *s;
     struct lowered *l;
 
     (void)state;
     copy_vertex(g, cs, "copy_16", 1, slice(g, x, 1, 8), y);
-    l = lower(g, program_execute(g, cs));
+    l = lower(g, ss_program_execute(g, cs));
     assert_ops(l, "xc");
     assert_int_equal(l->message.at[0].offset, 0);
     assert_int_equal(l->message.at[0].bytes, 16);
@@ -192,7 +192,7 @@ static void neighbours_in_a_word_survive(void **state)
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 0), a = variable_on(g, ELEM_F16, 3, "a", 1),
                   b = variable_on(g, ELEM_F16, 1, "b", 2);
-    uint32_t cs = graph_compute_set(g, "cs");
+    uint32_t cs = ss_graph_compute_set(g, "cs");
     uint16_t data[8] = { 10, 11, 12, 13, 14, 15, 16, 17 }, more[3] = { 20, 21, 22 };
     struct lowered_run *r;
     struct lowered *l;
@@ -200,10 +200,10 @@ static void neighbours_in_a_word_survive(void **state)
     (void)state;
     copy_vertex(g, cs, "copy_16", 1, a, slice(g, x, 1, 4));
     copy_vertex(g, cs, "copy_16", 2, b, slice(g, x, 4, 5));
-    graph_keep(g, x);
-    graph_keep(g, a);
-    graph_keep(g, b);
-    l = lower(g, program_execute(g, cs));
+    ss_graph_keep(g, x);
+    ss_graph_keep(g, a);
+    ss_graph_keep(g, b);
+    l = lower(g, ss_program_execute(g, cs));
     assert_ops(l, "cxc");
     r = lowered_run_new(l);
     lowered_run_write(r, x, data);
@@ -222,18 +222,18 @@ static void constraints_reach_objects(void **state)
     struct graph *g = graph_on("toy4");
     struct tensor all = variable_on(g, ELEM_F16, 1024, "all", 1),
                   w = variable_on(g, ELEM_F16, 256, "w", 1);
-    uint32_t cs = graph_compute_set(g, "cs"), v = graph_vertex(g, cs, "matmul_f16", 1), o, t;
+    uint32_t cs = ss_graph_compute_set(g, "cs"), v = ss_graph_vertex(g, cs, "matmul_f16", 1), o, t;
     struct lowered *l;
 
     (void)state;
-    graph_keep(g, all);
-    vertex_connect(g, v, "in", slice(g, all, 0, 256));
-    vertex_connect(g, v, "out", slice(g, all, 512, 768));
-    vertex_connect(g, v, "weights", w);
-    vertex_set_u32(g, v, "kb", 1);
-    vertex_set_u32(g, v, "nb", 1);
-    vertex_set_u32(g, v, "f", 16);
-    l = lower(g, program_execute(g, cs));
+    ss_graph_keep(g, all);
+    ss_vertex_connect(g, v, "in", slice(g, all, 0, 256));
+    ss_vertex_connect(g, v, "out", slice(g, all, 512, 768));
+    ss_vertex_connect(g, v, "weights", w);
+    ss_vertex_set_u32(g, v, "kb", 1);
+    ss_vertex_set_u32(g, v, "nb", 1);
+    ss_vertex_set_u32(g, v, "f", 16);
+    l = lower(g, ss_program_execute(g, cs));
     o = object_of(l, "all", 1, 0);
     t = object_of(l, "cs/in", 1, 0); /* in one object with out: through a temporary */
     assert_ops(l, "cc");
@@ -271,7 +271,7 @@ static void empty_edges_have_addresses(void **state)
     (void)state;
     assert_ops(l, "c");
     assert_int_equal(l->word.at[s->word].object, LOWERED_NONE);
-    assert_int_equal(l->word.at[s->word].value, graph_arch(g)->mem_base);
+    assert_int_equal(l->word.at[s->word].value, ss_graph_arch(g)->mem_base);
     assert_int_equal(l->word.at[s->word + 2].value, 0);
     done(g, l);
 }
@@ -281,16 +281,16 @@ static void lists_become_tables(void **state)
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 8, "x", 1), y = variable_on(g, ELEM_U32, 8, "y", 2),
                   z = variable_on(g, ELEM_U32, 8, "z", 1);
-    uint32_t cs = graph_compute_set(g, "cs"), v = graph_vertex(g, cs, "copy_list_32", 1);
+    uint32_t cs = ss_graph_compute_set(g, "cs"), v = ss_graph_vertex(g, cs, "copy_list_32", 1);
     const struct object *s, *table;
     struct lowered *l;
 
     (void)state;
-    vertex_connect(g, v, "src", slice(g, x, 1, 4));
-    vertex_connect(g, v, "src", slice(g, y, 3, 5));
-    vertex_connect(g, v, "dst", slice(g, z, 0, 3));
-    vertex_connect(g, v, "dst", slice(g, z, 5, 7));
-    l = lower(g, program_execute(g, cs));
+    ss_vertex_connect(g, v, "src", slice(g, x, 1, 4));
+    ss_vertex_connect(g, v, "src", slice(g, y, 3, 5));
+    ss_vertex_connect(g, v, "dst", slice(g, z, 0, 3));
+    ss_vertex_connect(g, v, "dst", slice(g, z, 5, 7));
+    l = lower(g, ss_program_execute(g, cs));
     assert_ops(l, "xc");
     s = &l->object.at[l->call.at[0].state];
     table = &l->object.at[l->word.at[s->word].object];
@@ -310,7 +310,7 @@ static void copies_need_no_sync_on_one_tile(void **state)
 {
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 1), y = variable_on(g, ELEM_F16, 8, "y", 1);
-    struct lowered *l = lower(g, program_copy(g, x, y));
+    struct lowered *l = lower(g, ss_program_copy(g, x, y));
 
     (void)state;
     assert_ops(l, "c");
@@ -328,10 +328,10 @@ static void shifts_are_staged(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_map(g, x, 1);
-    graph_map(g, slice(g, x, 6, 12), 2);
-    graph_keep(g, x);
-    l = lower(g, program_copy(g, slice(g, x, 0, 11), slice(g, x, 1, 12)));
+    ss_graph_map(g, x, 1);
+    ss_graph_map(g, slice(g, x, 6, 12), 2);
+    ss_graph_keep(g, x);
+    l = lower(g, ss_program_copy(g, slice(g, x, 0, 11), slice(g, x, 1, 12)));
     assert_ops(l, "xcc");
     assert_live(l, "copy to x", 1, "1-3");
     assert_live(l, "copy to x", 2, "1-3");
@@ -353,12 +353,12 @@ static void independent_copies_share_an_exchange(void **state)
         struct tensor a = variable_on(g, ELEM_F16, 8, "a", 0),
                       b = variable_on(g, ELEM_F16, 8, "b", 1),
                       c = variable_on(g, ELEM_F16, 16, "c", 2), half = slice(g, c, 0, 8);
-        struct program p = program_copy(g, a, half), q;
+        struct program p = ss_program_copy(g, a, half), q;
         struct lowered *l;
 
-        q = dependent == 2 ? program_copy(g, b, a)    /* writes what p reads */
-            : dependent    ? program_copy(g, half, b) /* reads what p writes */
-                           : program_copy(g, b, slice(g, c, 8, 16));
+        q = dependent == 2 ? ss_program_copy(g, b, a)    /* writes what p reads */
+            : dependent    ? ss_program_copy(g, half, b) /* reads what p writes */
+                           : ss_program_copy(g, b, slice(g, c, 8, 16));
         l = lower(g, SEQUENCE(g, p, SEQUENCE(g, q)));
         assert_ops(l, dependent ? "xx" : "x");
         done(g, l);

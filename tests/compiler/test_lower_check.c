@@ -13,7 +13,7 @@ static void check_finds(void (*break_it)(struct lowered *l), const char *says)
     struct lowered *l;
 
     l = lower(g, SEQUENCE(g, fill_set(g, "a", 0, x),
-                          program_repeat(g, 3, SEQUENCE(g, program_copy(g, x, y))),
+                          ss_program_repeat(g, 3, SEQUENCE(g, ss_program_copy(g, x, y))),
                           copy_set(g, "b", 1, y, z)));
     assert_ops(l, "crx.c");
     break_it(l);
@@ -176,18 +176,19 @@ static void failing_memory_is_reported(void **state)
 {
     struct graph *g = graph_on("toy4");
     struct tensor x = variable(g, ELEM_F16, 40, "x"), p = variable_on(g, ELEM_U32, 1, "p", 1);
-    uint32_t cs = graph_compute_set(g, "cs");
+    uint32_t cs = ss_graph_compute_set(g, "cs");
     struct lowered *l = NULL;
     long live;
 
     (void)state;
-    graph_map_linear(g, x, 3, 1, 0, 4);
+    ss_graph_map_linear(g, x, 3, 1, 0, 4);
     copy_vertex(g, cs, "copy_16", 2, slice(g, x, 1, 14), slice(g, x, 17, 30));
-    graph_set_program(
-        g, SEQUENCE(g, program_copy(g, slice(g, x, 0, 30), slice(g, x, 3, 33)),
-                    program_if(g, tensor_index(g, p, 0), program_execute(g, cs),
-                               program_call(g, graph_function(g, program_sequence(g), "f")))));
-    assert_int_equal(graph_check(g), EMU_OK);
+    ss_graph_set_program(
+        g, SEQUENCE(g, ss_program_copy(g, slice(g, x, 0, 30), slice(g, x, 3, 33)),
+                    ss_program_if(
+                        g, ss_tensor_index(g, p, 0), ss_program_execute(g, cs),
+                        ss_program_call(g, ss_graph_function(g, ss_program_sequence(g), "f")))));
+    assert_int_equal(ss_graph_check(g), EMU_OK);
     live = alloc_live();
     for (long n = 0;; n++) {
         enum emu_status s;

@@ -16,7 +16,7 @@ static void loops_carry_values(void **state)
 
     (void)state;
     l = lower(g, SEQUENCE(g, fill_set(g, "a", 1, x), copy_set(g, "b", 1, x, y),
-                          program_repeat(g, 10, body), copy_set(g, "e", 1, y, w)));
+                          ss_program_repeat(g, 10, body), copy_set(g, "e", 1, y, w)));
     assert_ops(l, "ccrcc.c"); /* a b repeat c d end e */
     assert_live(l, "x", 1, "0-2");
     assert_live(l, "y", 1, "1-7");
@@ -32,14 +32,14 @@ static void whole_writes_end_a_life(void **state)
         struct graph *g = graph_on("toy4");
         struct tensor x = variable_on(g, ELEM_F16, 8, "x", 1),
                       y = variable_on(g, ELEM_F16, 8, "y", 1);
-        uint32_t cs = graph_compute_set(g, "cs");
+        uint32_t cs = ss_graph_compute_set(g, "cs");
         struct program body;
         struct lowered *l;
 
         fill_vertex(g, cs, 1, slice(g, x, 0, 3), 1);
         fill_vertex(g, cs, 1, slice(g, x, 3, written), 2);
-        body = SEQUENCE(g, program_execute(g, cs), copy_set(g, "d", 1, x, y));
-        l = lower(g, SEQUENCE(g, fill_set(g, "a", 1, x), program_repeat(g, 3, body)));
+        body = SEQUENCE(g, ss_program_execute(g, cs), copy_set(g, "d", 1, x, y));
+        l = lower(g, SEQUENCE(g, fill_set(g, "a", 1, x), ss_program_repeat(g, 3, body)));
         assert_ops(l, "crcc.");
         assert_live(l, "x", 1, written == 8 ? "0-1,2-4" : "0-5");
         done(g, l);
@@ -53,14 +53,14 @@ static void steps_replace_together(void **state)
     struct graph *g = graph_on("toy4");
     struct tensor a = variable_on(g, ELEM_F16, 4, "a", 1), b = variable_on(g, ELEM_F16, 4, "b", 2),
                   x = variable_on(g, ELEM_F16, 8, "x", 1), y = variable_on(g, ELEM_F16, 8, "y", 1);
-    struct tensor both = tensor_concat(g, (struct tensor[]){ a, b }, 2, 0);
-    struct program body = SEQUENCE(g, program_copy(g, both, x), copy_set(g, "c", 1, x, y));
+    struct tensor both = ss_tensor_concat(g, (struct tensor[]){ a, b }, 2, 0);
+    struct program body = SEQUENCE(g, ss_program_copy(g, both, x), copy_set(g, "c", 1, x, y));
     struct lowered *l;
 
     (void)state;
-    graph_keep(g, a);
-    graph_keep(g, b);
-    l = lower(g, SEQUENCE(g, fill_set(g, "f", 1, x), program_repeat(g, 3, body)));
+    ss_graph_keep(g, a);
+    ss_graph_keep(g, b);
+    l = lower(g, SEQUENCE(g, fill_set(g, "f", 1, x), ss_program_repeat(g, 3, body)));
     assert_ops(l, "crxcc.");
     assert_live(l, "x", 1, "0-1,2-5");
     assert_live(l, "a", 1, "always");
@@ -76,10 +76,10 @@ static void branches_join(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_keep(g, p);
+    ss_graph_keep(g, p);
     l = lower(g, SEQUENCE(g, fill_set(g, "a", 1, x), fill_set(g, "b", 1, y),
-                          program_if(g, tensor_index(g, p, 0), fill_set(g, "c", 1, x),
-                                     copy_set(g, "d", 1, y, x)),
+                          ss_program_if(g, ss_tensor_index(g, p, 0), fill_set(g, "c", 1, x),
+                                        copy_set(g, "d", 1, y, x)),
                           copy_set(g, "e", 1, x, z)));
     assert_ops(l, "ccicec.c"); /* a b if c else d end e: the predicate lies on the only tile */
     assert_live(l, "x", 1, "0-1,3-8");
@@ -95,12 +95,13 @@ static void functions_keep_callers_apart(void **state)
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 1), y = variable_on(g, ELEM_F16, 4, "y", 1),
                   u = variable_on(g, ELEM_F16, 4, "u", 1), v = variable_on(g, ELEM_F16, 4, "v", 1);
-    uint32_t f = graph_function(g, copy_set(g, "body", 1, x, y), "f");
+    uint32_t f = ss_graph_function(g, copy_set(g, "body", 1, x, y), "f");
     struct lowered *l;
 
     (void)state;
-    l = lower(g, SEQUENCE(g, fill_set(g, "a", 1, x), program_call(g, f), copy_set(g, "b", 1, y, v),
-                          fill_set(g, "c", 1, u), program_call(g, f), copy_set(g, "d", 1, u, v)));
+    l = lower(g,
+              SEQUENCE(g, fill_set(g, "a", 1, x), ss_program_call(g, f), copy_set(g, "b", 1, y, v),
+                       fill_set(g, "c", 1, u), ss_program_call(g, f), copy_set(g, "d", 1, u, v)));
     assert_ops(l, "cfccfc|c");
     assert_live(l, "x", 1, "0-5,6-7"); /* read by both calls */
     assert_live(l, "y", 1, "1-3,6-7"); /* nobody wants it after the second */
@@ -135,7 +136,7 @@ static void live_sets_meet_or_not(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_keep(g, k);
+    ss_graph_keep(g, k);
     l = lower(g, SEQUENCE(g, fill_set(g, "a", 1, x), copy_set(g, "b", 1, x, k),
                           fill_set(g, "c", 1, y), copy_set(g, "d", 1, y, k)));
     a = l->object.at[object_of(l, "x", 1, 0)].live;
@@ -159,9 +160,9 @@ static void predicates_reach_all_tiles(void **state)
     uint32_t at;
 
     (void)state;
-    graph_keep(g, p);
-    l = lower(
-        g, program_while(g, fill_set(g, "a", 0, x), tensor_index(g, p, 0), fill_set(g, "b", 1, y)));
+    ss_graph_keep(g, p);
+    l = lower(g, ss_program_while(g, fill_set(g, "a", 0, x), ss_tensor_index(g, p, 0),
+                                  fill_set(g, "b", 1, y)));
     assert_ops(l, "lcxbc.");
     at = step_at(l, 3, STEP_BREAK)->predicate;
     assert_int_equal(l->predicate.at[at + 2], object_of(l, "p", 2, 0));
@@ -173,8 +174,9 @@ static void predicates_reach_all_tiles(void **state)
     g = graph_on("toy4"); /* the second element: its own tile needs a copy, too */
     p = variable_on(g, ELEM_I32, 2, "p", 2);
     x = variable_on(g, ELEM_F16, 4, "x", 0);
-    graph_keep(g, p);
-    l = lower(g, program_if(g, tensor_index(g, p, 1), fill_set(g, "a", 0, x), program_sequence(g)));
+    ss_graph_keep(g, p);
+    l = lower(g, ss_program_if(g, ss_tensor_index(g, p, 1), fill_set(g, "a", 0, x),
+                               ss_program_sequence(g)));
     assert_ops(l, "xcice.");
     assert_live(l, "predicate", 2, "1-3");
     done(g, l);
@@ -188,15 +190,16 @@ static void parts_carry_their_group(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_set_group(g, 2, 2, 5);
-    f = graph_function(g, program_sequence(g), "nothing");
-    l = lower(g, SEQUENCE(g,
-                          program_together(g, (unsigned[]){ 0, 5 },
+    ss_graph_set_group(g, 2, 2, 5);
+    f = ss_graph_function(g, ss_program_sequence(g), "nothing");
+    l = lower(g,
+              SEQUENCE(g,
+                       ss_program_together(g, (unsigned[]){ 0, 5 },
                                            (struct program[]){ SEQUENCE(g, fill_set(g, "a", 0, x),
-                                                                        program_call(g, f)),
+                                                                        ss_program_call(g, f)),
                                                                fill_set(g, "b", 3, y) },
                                            2),
-                          program_copy(g, x, y)));
+                       ss_program_copy(g, x, y)));
     assert_ops(l, "cfcx|");
     assert_true(l->groups == (1u | 1u << 5));
     assert_true(l->step.at[0].groups == 1u && l->step.at[1].groups == 1u);
@@ -215,11 +218,12 @@ static void loops_of_a_group_stay_in_it(void **state)
     uint32_t at;
 
     (void)state;
-    graph_set_group(g, 2, 2, 1);
-    graph_keep(g, p);
-    loop = program_while(g, program_sequence(g), tensor_index(g, p, 0), fill_set(g, "b", 2, x));
-    l = lower(g, program_together(g, (unsigned[]){ 0, 1 },
-                                  (struct program[]){ fill_set(g, "a", 0, y), loop }, 2));
+    ss_graph_set_group(g, 2, 2, 1);
+    ss_graph_keep(g, p);
+    loop = ss_program_while(g, ss_program_sequence(g), ss_tensor_index(g, p, 0),
+                            fill_set(g, "b", 2, x));
+    l = lower(g, ss_program_together(g, (unsigned[]){ 0, 1 },
+                                     (struct program[]){ fill_set(g, "a", 0, y), loop }, 2));
     assert_ops(l, "clbc."); /* no exchange: decided by consensus */
     for (uint32_t i = 1; i < 5; i++)
         assert_true(l->step.at[i].groups == 2);
@@ -241,13 +245,13 @@ static void functions_are_made_per_groups(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_set_group(g, 3, 1, 1);
-    f = graph_function(g, fill_set(g, "a", 0, x), "f");
-    l = lower(g,
-              SEQUENCE(g, program_call(g, f), program_call(g, f),
-                       program_together(
-                           g, (unsigned[]){ 0, 1 },
-                           (struct program[]){ program_call(g, f), fill_set(g, "b", 3, y) }, 2)));
+    ss_graph_set_group(g, 3, 1, 1);
+    f = ss_graph_function(g, fill_set(g, "a", 0, x), "f");
+    l = lower(
+        g, SEQUENCE(g, ss_program_call(g, f), ss_program_call(g, f),
+                    ss_program_together(
+                        g, (unsigned[]){ 0, 1 },
+                        (struct program[]){ ss_program_call(g, f), fill_set(g, "b", 3, y) }, 2)));
     assert_ops(l, "fffc|c|c");
     assert_int_equal(l->step.at[1].n, 1);
     assert_int_equal(l->step.at[2].n, 2);
@@ -263,10 +267,10 @@ static void empty_bodies_vanish(void **state)
     struct lowered *l;
 
     (void)state;
-    l = lower(g, SEQUENCE(g, program_repeat(g, 0, fill_set(g, "a", 0, x)),
-                          program_repeat(g, 5, program_sequence(g)),
-                          program_copy(g, slice(g, x, 1, 1), slice(g, x, 2, 2)),
-                          program_copy(g, x, x)));
+    l = lower(g, SEQUENCE(g, ss_program_repeat(g, 0, fill_set(g, "a", 0, x)),
+                          ss_program_repeat(g, 5, ss_program_sequence(g)),
+                          ss_program_copy(g, slice(g, x, 1, 1), slice(g, x, 2, 2)),
+                          ss_program_copy(g, x, x)));
     assert_ops(l, "");
     done(g, l);
 }
@@ -284,13 +288,13 @@ static void streams_move_whole_words(void **state)
     struct lowered *l;
 
     (void)state;
-    graph_map(g, x, 2);
-    graph_map(g, slice(g, x, 3, 7), 1);
-    graph_keep(g, x);
+    ss_graph_map(g, x, 2);
+    ss_graph_map(g, slice(g, x, 3, 7), 1);
+    ss_graph_keep(g, x);
     part = slice(g, x, 1, 11);
-    in = graph_stream(g, STREAM_IN, ELEM_U8, 11, 2, "in");
-    out = graph_stream(g, STREAM_OUT, ELEM_U8, 10, 2, "out");
-    l = lower(g, SEQUENCE(g, program_stream(g, in, x), program_stream(g, out, part)));
+    in = ss_graph_stream(g, STREAM_IN, ELEM_U8, 11, 2, "in");
+    out = ss_graph_stream(g, STREAM_OUT, ELEM_U8, 10, 2, "out");
+    l = lower(g, SEQUENCE(g, ss_program_stream(g, in, x), ss_program_stream(g, out, part)));
     assert_ops(l, "hh");
     h = &l->host_request.at[step_at(l, 1, STEP_HOST)->first];
     s = &l->stream_layout.at[l->step.at[1].n];
@@ -316,11 +320,11 @@ static void askew_streams_use_buffers(void **state)
 {
     struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 2);
-    uint32_t in = graph_stream(g, STREAM_IN, ELEM_F16, 3, 2, "in");
+    uint32_t in = ss_graph_stream(g, STREAM_IN, ELEM_F16, 3, 2, "in");
     struct lowered *l;
 
     (void)state;
-    l = lower(g, program_stream(g, in, slice(g, x, 1, 4)));
+    l = lower(g, ss_program_stream(g, in, slice(g, x, 1, 4)));
     assert_ops(l, "hc");
     assert_live(l, "in", 2, "0-2");
     assert_int_equal(l->host_request.at[0].bytes, 8);

@@ -61,24 +61,24 @@ static void write_both(struct lower_trial *t)
 
         if (!v->kept && !v->input)
             continue;
-        data = emu_alloc(v->elements, elem_bytes(v->elem));
+        data = emu_alloc(v->elements, ss_elem_bytes(v->elem));
         assert_non_null(data);
         rg_fill(t->r, v->elem, v->elements, data);
-        assert_int_equal(interpreter_write(t->p, v->t, data), EMU_OK);
+        assert_int_equal(ss_interpreter_write(t->p, v->t, data), EMU_OK);
         lowered_run_write(t->run, v->t, data);
-        emu_free(data);
+        ss_free(data);
     }
     for (unsigned i = 0; i < t->r->streams; i++) {
         const struct rg_stream *x = &t->r->stream[i];
         const struct stream *s = &t->r->g->stream.at[x->stream];
         uint64_t n = s->elements * RG_TRANSFERS;
 
-        t->fed[i] = emu_alloc(n, elem_bytes(s->elem));
+        t->fed[i] = emu_alloc(n, ss_elem_bytes(s->elem));
         assert_non_null(t->fed[i]);
         if (x->way != STREAM_IN)
             continue;
         rg_fill(t->r, s->elem, n, t->fed[i]);
-        assert_int_equal(interpreter_feed(t->p, x->stream, t->fed[i], RG_TRANSFERS), EMU_OK);
+        assert_int_equal(ss_interpreter_feed(t->p, x->stream, t->fed[i], RG_TRANSFERS), EMU_OK);
         t->run->stream[x->stream].in = t->fed[i];
         t->run->stream[x->stream].in_left = RG_TRANSFERS;
     }
@@ -90,20 +90,20 @@ static int same_variables(struct lower_trial *t)
 
     for (unsigned i = 0; i < t->r->vars; i++) {
         const struct rg_variable *v = &t->r->var[i];
-        size_t bytes = (size_t)v->elements * elem_bytes(v->elem);
+        size_t bytes = (size_t)v->elements * ss_elem_bytes(v->elem);
         uint8_t *want;
 
         if (!v->kept && !v->constant && !v->initial)
             continue;
         want = emu_alloc(bytes, 2);
         assert_non_null(want);
-        assert_int_equal(interpreter_read(t->p, v->t, want), EMU_OK);
+        assert_int_equal(ss_interpreter_read(t->p, v->t, want), EMU_OK);
         lowered_run_read(t->run, v->t, want + bytes);
         if (memcmp(want, want + bytes, bytes) != 0) {
             printf("variable %u (%s) differs\n", i, t->r->g->variable.at[i].name);
             same = 0;
         }
-        emu_free(want);
+        ss_free(want);
     }
     return same;
 }
@@ -118,10 +118,10 @@ static int same_streams(struct lower_trial *t)
 
         if (x->way != STREAM_OUT)
             continue;
-        want = interpreter_output(t->p, x->stream, &n);
+        want = ss_interpreter_output(t->p, x->stream, &n);
         if (n != t->run->stream[x->stream].outs ||
             (n && memcmp(want, t->run->stream[x->stream].out,
-                         n * s->elements * elem_bytes(s->elem)) != 0)) {
+                         n * s->elements * ss_elem_bytes(s->elem)) != 0)) {
             printf("stream %s differs\n", s->name);
             return 0;
         }
@@ -136,11 +136,11 @@ static int run_seed(uint64_t seed, FILE *dump)
     int same = 1;
 
     if (dump)
-        graph_dump(t.r->g, dump);
-    assert_int_equal(interpreter_new(t.r->g, &t.p), EMU_OK);
-    assert_int_equal(graph_check(t.r->g), EMU_OK);
+        ss_graph_dump(t.r->g, dump);
+    assert_int_equal(ss_interpreter_new(t.r->g, &t.p), EMU_OK);
+    assert_int_equal(ss_graph_check(t.r->g), EMU_OK);
     if (lower_graph(t.r->g, NULL, &t.l) != EMU_OK || lowered_check(t.l, 0) != EMU_OK) {
-        printf("seed %" PRIu64 ": %s\n", seed, emu_error());
+        printf("seed %" PRIu64 ": %s\n", seed, ss_error());
         same = 0;
     }
     if (dump && t.l)
@@ -149,16 +149,16 @@ static int run_seed(uint64_t seed, FILE *dump)
         check_deterministic(&t);
         t.run = lowered_run_new(t.l);
         write_both(&t);
-        assert_int_equal(interpreter_run(t.p, MAX_NODES), EMU_OK);
+        assert_int_equal(ss_interpreter_run(t.p, MAX_NODES), EMU_OK);
         if (lowered_run_once(t.run))
             printf("seed %" PRIu64 ": %s\n", seed, t.run->error);
         same = !t.run->error && same_variables(&t) && same_streams(&t);
     }
     lowered_run_free(t.run);
     lowered_free(t.l);
-    interpreter_free(t.p);
+    ss_interpreter_free(t.p);
     for (unsigned i = 0; i < RG_STREAMS; i++)
-        emu_free(t.fed[i]);
+        ss_free(t.fed[i]);
     random_graph_free(t.r);
     return same;
 }

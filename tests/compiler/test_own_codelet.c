@@ -79,7 +79,7 @@ static void write_objects(const char *object, const char *archive, const char *t
     fwrite(head, 1, strlen(head), f);
     fwrite(data, 1, bytes, f);
     assert_int_equal(fclose(f), 0);
-    emu_free(data);
+    ss_free(data);
     asm_unit_free(u);
 }
 
@@ -87,17 +87,17 @@ static struct graph *new_graph(void)
 {
     struct graph *g;
 
-    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &g), EMU_OK);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy4"), &ss_kernel_library, &g), EMU_OK);
     return g;
 }
 
 static struct tensor kept(struct graph *g, const char *name, uint32_t tile)
 {
     const uint32_t shape = WORDS;
-    struct tensor t = graph_variable(g, ELEM_U32, 1, &shape, name);
+    struct tensor t = ss_graph_variable(g, ELEM_U32, 1, &shape, name);
 
-    graph_map(g, t, tile);
-    graph_keep(g, t);
+    ss_graph_map(g, t, tile);
+    ss_graph_keep(g, t);
     return t;
 }
 
@@ -108,34 +108,34 @@ static void run_files(const char *const *file, unsigned files)
     const struct session_options so = { .threads = 1, .check = 1 };
     struct graph *g = new_graph();
     struct tensor x = kept(g, "x", 0), y = kept(g, "y", 1);
-    struct program main = program_sequence(g);
-    uint32_t set = graph_compute_set(g, "set"), data[WORDS], v;
+    struct program main = ss_program_sequence(g);
+    uint32_t set = ss_graph_compute_set(g, "set"), data[WORDS], v;
     const uint32_t two = 2;
-    struct tensor other = graph_variable(g, ELEM_F32, 1, &two, "other");
+    struct tensor other = ss_graph_variable(g, ELEM_F32, 1, &two, "other");
     struct compiled *c;
     struct session *s;
 
-    graph_add_codelet(g, &own);
-    v = graph_vertex(g, set, "triple", 1);
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "y", y);
-    vertex_set_u32(g, v, "add", 7);
-    program_add(g, main, program_execute(g, set));
-    graph_map(g, other, 2);
-    op_fill(g, main, other, 1, "ones");
-    graph_set_program(g, main);
-    if (graph_compile(g, NULL, &c) != EMU_OK || session_new(c, &so, &s) != EMU_OK)
-        fail_msg("%s", emu_error());
+    ss_graph_add_codelet(g, &own);
+    v = ss_graph_vertex(g, set, "triple", 1);
+    ss_vertex_connect(g, v, "x", x);
+    ss_vertex_connect(g, v, "y", y);
+    ss_vertex_set_u32(g, v, "add", 7);
+    ss_program_add(g, main, ss_program_execute(g, set));
+    ss_graph_map(g, other, 2);
+    ss_op_fill(g, main, other, 1, "ones");
+    ss_graph_set_program(g, main);
+    if (ss_graph_compile(g, NULL, &c) != EMU_OK || ss_session_new(c, &so, &s) != EMU_OK)
+        fail_msg("%s", ss_error());
     for (uint32_t i = 0; i < WORDS; i++)
         data[i] = i * i;
-    if (session_write(s, x, data) != EMU_OK || session_run(s) != EMU_OK ||
-        session_read(s, y, data) != EMU_OK)
-        fail_msg("%s: %s", file[0], emu_error());
+    if (ss_session_write(s, x, data) != EMU_OK || ss_session_run(s) != EMU_OK ||
+        ss_session_read(s, y, data) != EMU_OK)
+        fail_msg("%s: %s", file[0], ss_error());
     for (uint32_t i = 0; i < WORDS; i++)
         assert_int_equal(data[i], 3 * i * i + 7);
-    session_free(s);
-    compiled_free(c);
-    graph_free(g);
+    ss_session_free(s);
+    ss_compiled_free(c);
+    ss_graph_free(g);
 }
 
 static void sources_objects_and_archives_run(void **state)
@@ -152,18 +152,18 @@ static enum emu_status compile_with(struct graph *g, const char *const *file, un
 {
     const struct own_codelet own = { "triple", file, files, CODELET_MULTI, fields, 4, 0, NULL };
     struct tensor x = kept(g, "x", 0), y = kept(g, "y", 0);
-    uint32_t set = graph_compute_set(g, "set"), v;
+    uint32_t set = ss_graph_compute_set(g, "set"), v;
     struct compiled *c = NULL;
     enum emu_status s;
 
-    graph_add_codelet(g, &own);
-    v = graph_vertex(g, set, "triple", 0);
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "y", y);
-    vertex_set_u32(g, v, "add", 7);
-    graph_set_program(g, program_execute(g, set));
-    s = graph_compile(g, NULL, &c);
-    compiled_free(c);
+    ss_graph_add_codelet(g, &own);
+    v = ss_graph_vertex(g, set, "triple", 0);
+    ss_vertex_connect(g, v, "x", x);
+    ss_vertex_connect(g, v, "y", y);
+    ss_vertex_set_u32(g, v, "add", 7);
+    ss_graph_set_program(g, ss_program_execute(g, set));
+    s = ss_graph_compile(g, NULL, &c);
+    ss_compiled_free(c);
     return s;
 }
 
@@ -193,9 +193,9 @@ static void bad_code_is_named(void **state)
         if (row[i].text)
             write_file("bad.S", row[i].text, strlen(row[i].text));
         s = compile_with(g, file, row[i].text ? 2 : 1);
-        if (s != row[i].status || !strstr(emu_error(), row[i].why))
-            fail_msg("%s: %s", row[i].why, s == EMU_OK ? "compiled" : emu_error());
-        graph_free(g);
+        if (s != row[i].status || !strstr(ss_error(), row[i].why))
+            fail_msg("%s: %s", row[i].why, s == EMU_OK ? "compiled" : ss_error());
+        ss_graph_free(g);
     }
 }
 
@@ -238,10 +238,10 @@ static void bad_descriptions_are_named(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
         struct graph *g = new_graph();
 
-        graph_add_codelet(g, &row[i].own);
-        if (graph_status(g) != row[i].status || !strstr(emu_error(), row[i].why))
-            fail_msg("%s: %s", row[i].why, emu_error());
-        graph_free(g);
+        ss_graph_add_codelet(g, &row[i].own);
+        if (ss_graph_status(g) != row[i].status || !strstr(ss_error(), row[i].why))
+            fail_msg("%s: %s", row[i].why, ss_error());
+        ss_graph_free(g);
     }
 }
 
@@ -255,27 +255,27 @@ static void a_file_is_linked_once_and_not_interpreted(void **state)
     struct graph *g = new_graph();
     struct interpreter *p;
     struct compiled *c;
-    uint32_t set = graph_compute_set(g, "set");
+    uint32_t set = ss_graph_compute_set(g, "set");
 
     (void)state;
-    graph_add_codelet(g, &one);
-    graph_add_codelet(g, &two);
+    ss_graph_add_codelet(g, &one);
+    ss_graph_add_codelet(g, &two);
     for (unsigned k = 0; k < 2; k++) {
-        uint32_t v = graph_vertex(g, set, k ? "triple" : "__runCodelet_triple", 0);
+        uint32_t v = ss_graph_vertex(g, set, k ? "triple" : "__runCodelet_triple", 0);
 
-        vertex_connect(g, v, "x", kept(g, "x", 0));
-        vertex_connect(g, v, "y", kept(g, "y", 0));
-        vertex_set_u32(g, v, "add", k);
+        ss_vertex_connect(g, v, "x", kept(g, "x", 0));
+        ss_vertex_connect(g, v, "y", kept(g, "y", 0));
+        ss_vertex_set_u32(g, v, "add", k);
     }
-    graph_set_program(g, program_execute(g, set));
-    if (graph_compile(g, NULL, &c) != EMU_OK)
-        fail_msg("%s", emu_error());
-    compiled_free(c);
-    assert_int_equal(interpreter_new(g, &p), EMU_OK);
-    assert_int_equal(interpreter_run(p, 10), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "has no meaning in C"));
-    interpreter_free(p);
-    graph_free(g);
+    ss_graph_set_program(g, ss_program_execute(g, set));
+    if (ss_graph_compile(g, NULL, &c) != EMU_OK)
+        fail_msg("%s", ss_error());
+    ss_compiled_free(c);
+    assert_int_equal(ss_interpreter_new(g, &p), EMU_OK);
+    assert_int_equal(ss_interpreter_run(p, 10), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "has no meaning in C"));
+    ss_interpreter_free(p);
+    ss_graph_free(g);
 }
 
 static int set_up(void **state)

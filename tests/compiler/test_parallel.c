@@ -40,7 +40,7 @@ static void test_each(void **state)
             assert_int_equal(s, from == NEVER ? EMU_OK : EMU_BAD_PROGRAM);
             snprintf(text, sizeof(text), "number %u is bad", from);
             if (s != EMU_OK)
-                assert_string_equal(emu_error(), text);
+                assert_string_equal(ss_error(), text);
             for (uint32_t i = 0; i < NUMBERS; i++)
                 assert_int_equal(w.done[i], 1);
         }

@@ -49,7 +49,7 @@ static void prove_object(const struct arch *a, const struct tile_place *p, const
     uint32_t region1 = a->mem_base + a->region0_bytes;
 
     assert_int_equal(o->addr % o->align, 0);
-    assert_true(o->addr >= arch_loader_base(a) + p->code_bytes);
+    assert_true(o->addr >= ss_arch_loader_base(a) + p->code_bytes);
     assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes);
     if (o->data)
         assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes - arch_loader_tail_bytes(a));
@@ -116,7 +116,7 @@ static void prove_figures(const struct handmade *r, const struct placement *p, u
     assert_int_equal(t->peak_step, peak_step);
     assert_int_equal(t->need_bytes, t->used_bytes + t->gap_bytes);
     assert_true(t->need_bytes <= r->arch.mem_bytes);
-    emu_free(used);
+    ss_free(used);
 }
 
 /* ---- random sets ---- */
@@ -252,7 +252,7 @@ static void test_loader_tail(void **state)
         r.l.object.at[i].addr = 0xe7bb4 - r.l.object.at[i].bytes;
         r.l.object.at[data + words - i].addr -= 8000;
         assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
-        assert_non_null(strstr(emu_error(), "where the loader cannot fill the memory"));
+        assert_non_null(strstr(ss_error(), "where the loader cannot fill the memory"));
         r.l.object.at[i].addr = addr;
         r.l.object.at[data + words - i].addr += 8000;
     }
@@ -292,7 +292,7 @@ static void test_loader_head(void **state)
             assert_int_equal(p.tile[0].gap_bytes, head);
             r.l.object.at[low].addr -= 16 - head + 8;
             assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
-            assert_non_null(strstr(emu_error(), "overlaps the code"));
+            assert_non_null(strstr(ss_error(), "overlaps the code"));
         }
         placement_free(&p);
         handmade_free(&r);
@@ -389,7 +389,7 @@ static void test_wishes_give_way(void **state)
     assert_int_equal(p.tile[0].beside_code, 1);
     p.tile[0].shared_pairs = 0;
     assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "said to be 0 and 1"));
+    assert_non_null(strstr(ss_error(), "said to be 0 and 1"));
     p.tile[0].shared_pairs = 1;
     p.tile[0].beside_code = 0;
     assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
@@ -453,7 +453,7 @@ static void test_threads_and_equal_tiles(void **state)
     for (size_t i = 0; i < per_tile; i++)
         assert_int_equal(addr[i + per_tile], addr[i + 2 * per_tile]); /* pairs: tile 0 only */
     OK(placement_check(&r.l, &two, 1));
-    emu_free(addr);
+    ss_free(addr);
     placement_free(&one);
     placement_free(&two);
     handmade_free(&r);
@@ -489,7 +489,7 @@ static void damage_region1(struct handmade *r, struct placement *p)
 static void damage_code(struct handmade *r, struct placement *p)
 {
     (void)p;
-    r->l.object.at[2].addr = arch_loader_base(&r->arch) + 1008;
+    r->l.object.at[2].addr = ss_arch_loader_base(&r->arch) + 1008;
 }
 static void damage_end(struct handmade *r, struct placement *p)
 {
@@ -552,8 +552,8 @@ static void test_check_finds_violations(void **state)
         OK(placement_check(&r.l, &p, 1));
         damages[i].plant(&r, &p);
         assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
-        if (!strstr(emu_error(), damages[i].words))
-            fail_msg("damage %zu: \"%s\", expected \"%s\"", i, emu_error(), damages[i].words);
+        if (!strstr(ss_error(), damages[i].words))
+            fail_msg("damage %zu: \"%s\", expected \"%s\"", i, ss_error(), damages[i].words);
         placement_free(&p);
         handmade_free(&r);
     }
@@ -567,8 +567,8 @@ static void test_check_finds_violations(void **state)
 static void far_objects(struct handmade *r, uint32_t objects, uint32_t exchanged, uint32_t bytes)
 {
     handmade_init(r, "mk2", 1, 4, 1);
-    OK(arch_set(&r->graph->arch, "mem_bytes=1277952"));
-    OK(arch_set(&r->graph->arch, "region0_bytes=425984"));
+    OK(ss_arch_set(&r->graph->arch, "mem_bytes=1277952"));
+    OK(ss_arch_set(&r->graph->arch, "region0_bytes=425984"));
     for (uint32_t i = 0; i < objects; i++)
         handmade_object(r, 0, bytes, LIVE_ALWAYS, "x");
     for (uint32_t i = 0; i + 1 < exchanged; i += 2) {

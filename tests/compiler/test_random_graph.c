@@ -47,23 +47,23 @@ struct trial {
 
 static enum graph_outcome differs(struct trial *t, const char *what)
 {
-    snprintf(t->text, sizeof(t->text), "%s: %s", what, emu_error());
+    snprintf(t->text, sizeof(t->text), "%s: %s", what, ss_error());
     return DIFFERS;
 }
 
 /* Random contents of a view of a variable, or of all of it. */
 static enum graph_outcome write_both(struct trial *t, struct tensor x)
 {
-    uint64_t n = tensor_elements(t->r->g, x);
-    enum elem e = tensor_elem(t->r->g, x);
-    void *data = emu_alloc(n, elem_bytes(e));
+    uint64_t n = ss_tensor_elements(t->r->g, x);
+    enum elem e = ss_tensor_elem(t->r->g, x);
+    void *data = emu_alloc(n, ss_elem_bytes(e));
     enum emu_status a, b;
 
     assert_non_null(data);
     rg_fill(t->r, e, n, data);
-    a = interpreter_write(t->p, x, data);
-    b = a == EMU_OK ? session_write(t->s, x, data) : a;
-    emu_free(data);
+    a = ss_interpreter_write(t->p, x, data);
+    b = a == EMU_OK ? ss_session_write(t->s, x, data) : a;
+    ss_free(data);
     return b == EMU_OK ? SAME : differs(t, "write");
 }
 
@@ -97,15 +97,15 @@ static enum graph_outcome feed_streams(struct trial *t)
         const struct rg_stream *x = &t->r->stream[i];
         const struct stream *s = &t->r->g->stream.at[x->stream];
         uint64_t n = s->elements * RG_TRANSFERS;
-        void *data = emu_alloc(n, elem_bytes(s->elem));
+        void *data = emu_alloc(n, ss_elem_bytes(s->elem));
 
         assert_non_null(data);
         t->fed[t->runs][i] = data;
         if (x->way != STREAM_IN)
             continue;
         rg_fill(t->r, s->elem, n, data);
-        if (interpreter_feed(t->p, x->stream, data, RG_TRANSFERS) != EMU_OK ||
-            session_feed(t->s, x->stream, data, RG_TRANSFERS) != EMU_OK)
+        if (ss_interpreter_feed(t->p, x->stream, data, RG_TRANSFERS) != EMU_OK ||
+            ss_session_feed(t->s, x->stream, data, RG_TRANSFERS) != EMU_OK)
             return differs(t, "feed");
     }
     return SAME;
@@ -114,7 +114,7 @@ static enum graph_outcome feed_streams(struct trial *t)
 static enum graph_outcome compare(struct trial *t, const char *name, enum elem e, uint64_t n,
                                   const uint8_t *want, const uint8_t *got)
 {
-    unsigned size = elem_bytes(e);
+    unsigned size = ss_elem_bytes(e);
     uint64_t bad = 0, first = 0;
     uint32_t w = 0, g = 0;
 
@@ -135,17 +135,17 @@ static enum graph_outcome compare(struct trial *t, const char *name, enum elem e
 
 static enum graph_outcome compare_tensor(struct trial *t, struct tensor x, const char *name)
 {
-    uint64_t n = tensor_elements(t->r->g, x);
-    enum elem e = tensor_elem(t->r->g, x);
-    uint8_t *want = emu_alloc(2 * n, elem_bytes(e)), *got = want + n * elem_bytes(e);
+    uint64_t n = ss_tensor_elements(t->r->g, x);
+    enum elem e = ss_tensor_elem(t->r->g, x);
+    uint8_t *want = emu_alloc(2 * n, ss_elem_bytes(e)), *got = want + n * ss_elem_bytes(e);
     enum graph_outcome o;
 
     assert_non_null(want);
-    if (interpreter_read(t->p, x, want) != EMU_OK || session_read(t->s, x, got) != EMU_OK)
+    if (ss_interpreter_read(t->p, x, want) != EMU_OK || ss_session_read(t->s, x, got) != EMU_OK)
         o = differs(t, "read");
     else
         o = compare(t, name, e, n, want, got);
-    emu_free(want);
+    ss_free(want);
     return o;
 }
 
@@ -153,11 +153,11 @@ static enum graph_outcome compare_stream(struct trial *t, const struct rg_stream
 {
     const struct stream *s = &t->r->g->stream.at[x->stream];
     uint64_t n, m;
-    const void *want = interpreter_output(t->p, x->stream, &n);
+    const void *want = ss_interpreter_output(t->p, x->stream, &n);
     void *got;
     enum graph_outcome o = SAME;
 
-    if (session_output(t->s, x->stream, &got, &m) != EMU_OK)
+    if (ss_session_output(t->s, x->stream, &got, &m) != EMU_OK)
         return differs(t, "output");
     if (n != m) {
         snprintf(t->text, sizeof(t->text), "run %u: %s: %" PRIu64 " transfers, expected %" PRIu64,
@@ -166,7 +166,7 @@ static enum graph_outcome compare_stream(struct trial *t, const struct rg_stream
     } else if (n) {
         o = compare(t, s->name, s->elem, n * s->elements, want, got);
     }
-    emu_free(got);
+    ss_free(got);
     return o;
 }
 
@@ -192,11 +192,11 @@ static enum graph_outcome run_once(struct trial *t)
 {
     if (write_variables(t) != SAME || feed_streams(t) != SAME)
         return DIFFERS;
-    if (interpreter_run(t->p, MAX_NODES) != EMU_OK) {
+    if (ss_interpreter_run(t->p, MAX_NODES) != EMU_OK) {
         differs(t, "interpreter");
         return INVALID;
     }
-    if (session_run(t->s) != EMU_OK)
+    if (ss_session_run(t->s) != EMU_OK)
         return differs(t, "machine");
     return compare_all(t);
 }
@@ -207,7 +207,7 @@ static enum graph_outcome run_once(struct trial *t)
  * bytes. */
 static enum graph_outcome check_reports(struct trial *t)
 {
-    struct run *run = session_run_image(t->s);
+    struct run *run = ss_session_run_image(t->s);
 
     for (uint32_t i = 0; i < t->r->g->arch.tiles; i++) {
         const struct tile *tile = machine_tile(run->machine, i);
@@ -233,9 +233,10 @@ static enum graph_outcome check_reports(struct trial *t)
 /* The parts of the bill are the cycles of the run. */
 static enum graph_outcome check_bill(struct trial *t)
 {
-    struct run *run = session_run_image(t->s);
+    struct run *run = ss_session_run_image(t->s);
 
-    return bill_check(run->record, session_cycles(t->s), t->text, sizeof(t->text)) ? SAME : DIFFERS;
+    return bill_check(run->record, ss_session_cycles(t->s), t->text, sizeof(t->text)) ? SAME
+                                                                                      : DIFFERS;
 }
 
 /* ---- the same again ---- */
@@ -269,10 +270,10 @@ static enum emu_status clear_inputs(const struct random_graph *r, struct session
 
         if (!r->var[i].input)
             continue;
-        zero = emu_alloc(tensor_elements(r->g, x), elem_bytes(tensor_elem(r->g, x)));
+        zero = emu_alloc(ss_tensor_elements(r->g, x), ss_elem_bytes(ss_tensor_elem(r->g, x)));
         assert_non_null(zero);
-        status = session_write(s, x, zero);
-        emu_free(zero);
+        status = ss_session_write(s, x, zero);
+        ss_free(zero);
         TRY(status);
     }
     return EMU_OK;
@@ -284,17 +285,17 @@ static enum emu_status run_empty(const struct random_graph *r, const struct comp
 {
     const struct session_options so = { .threads = threads };
     struct session *s;
-    enum emu_status status = session_new(c, &so, &s);
+    enum emu_status status = ss_session_new(c, &so, &s);
 
     if (status == EMU_OK)
         status = clear_inputs(r, s);
     if (status == EMU_OK)
-        status = session_run(s);
+        status = ss_session_run(s);
     if (status == EMU_OK) {
-        *cycles = session_cycles(s);
-        *digest = machine_digest(session_run_image(s)->machine);
+        *cycles = ss_session_cycles(s);
+        *digest = machine_digest(ss_session_run_image(s)->machine);
     }
-    session_free(s);
+    ss_session_free(s);
     return status;
 }
 
@@ -320,7 +321,7 @@ static enum graph_outcome run_again(struct trial *t, struct compile_options co)
     int equal = 1;
 
     co.threads = 2;
-    if (graph_compile(t->r->g, &co, &other) != EMU_OK)
+    if (ss_graph_compile(t->r->g, &co, &other) != EMU_OK)
         return differs(t, "compiler, once more");
     equal = other->image && image_tile_count(other->image) == image_tile_count(t->c->image);
     for (size_t i = 0; equal && i < image_tile_count(other->image); i++)
@@ -329,7 +330,7 @@ static enum graph_outcome run_again(struct trial *t, struct compile_options co)
         snprintf(t->text, sizeof(t->text), "the image of two threads is another one");
     else if (!runs_equal(t, other))
         snprintf(t->text, sizeof(t->text), "two threads run differently");
-    compiled_free(other);
+    ss_compiled_free(other);
     return t->text[0] ? DIFFERS : SAME;
 }
 
@@ -343,9 +344,9 @@ static enum emu_status run_timed(struct trial *t, struct session *s)
             const struct rg_stream *x = &t->r->stream[i];
 
             if (x->way == STREAM_IN)
-                TRY(session_feed(s, x->stream, t->fed[run][i], RG_TRANSFERS));
+                TRY(ss_session_feed(s, x->stream, t->fed[run][i], RG_TRANSFERS));
         }
-        TRY(session_run(s));
+        TRY(ss_session_run(s));
     }
     return EMU_OK;
 }
@@ -361,15 +362,15 @@ static enum graph_outcome check_timing(struct trial *t)
     struct session *s;
     const char *why;
 
-    if (session_new(t->c, &so, &s) != EMU_OK)
+    if (ss_session_new(t->c, &so, &s) != EMU_OK)
         return differs(t, "timing engine");
-    if (run_engine(session_run_image(s), &why) == ENGINE_TIMING) {
+    if (ss_run_engine(ss_session_run_image(s), &why) == ENGINE_TIMING) {
         if (run_timed(t, s) != EMU_OK)
             o = differs(t, "timing engine");
-        else if (!record_same(session_record(t->s), session_record(s), t->text, TEXT_BYTES))
+        else if (!record_same(ss_session_record(t->s), ss_session_record(s), t->text, TEXT_BYTES))
             o = DIFFERS;
     }
-    session_free(s);
+    ss_session_free(s);
     return o;
 }
 
@@ -385,15 +386,15 @@ static enum graph_outcome run_both(struct trial *t)
     unsigned runs = t->seed % 4 ? 1 : RUNS_MAX;
     enum graph_outcome o;
 
-    if (interpreter_new(t->r->g, &t->p) != EMU_OK) {
+    if (ss_interpreter_new(t->r->g, &t->p) != EMU_OK) {
         differs(t, "builder");
         return INVALID;
     }
-    if (graph_compile(t->r->g, &co, &t->c) != EMU_OK)
+    if (ss_graph_compile(t->r->g, &co, &t->c) != EMU_OK)
         return differs(t, "compiler");
-    if (!compiled_fits(t->c))
+    if (!ss_compiled_fits(t->c))
         return DOES_NOT_FIT;
-    if (session_new(t->c, &so, &t->s) != EMU_OK)
+    if (ss_session_new(t->c, &so, &t->s) != EMU_OK)
         return differs(t, "session");
     for (t->runs = 0; t->runs < runs; t->runs++) {
         o = run_once(t);
@@ -424,16 +425,16 @@ static void try_seed(uint64_t seed, const uint8_t *drop, FILE *dump, struct repo
 
     out->steps = t.r->step;
     if (dump) {
-        graph_dump(t.r->g, dump);
+        ss_graph_dump(t.r->g, dump);
         fflush(dump);
     }
     o = run_both(&t);
     memcpy(out->text, t.text, TEXT_BYTES);
-    session_free(t.s);
-    compiled_free(t.c);
-    interpreter_free(t.p);
+    ss_session_free(t.s);
+    ss_compiled_free(t.c);
+    ss_interpreter_free(t.p);
     for (unsigned i = 0; i < RUNS_MAX * RG_STREAMS; i++)
-        emu_free(t.fed[i / RG_STREAMS][i % RG_STREAMS]);
+        ss_free(t.fed[i / RG_STREAMS][i % RG_STREAMS]);
     random_graph_free(t.r);
     if (alloc_live() != live && o != DIFFERS) {
         o = DIFFERS;

@@ -42,14 +42,14 @@ static void place(struct report_rig *x)
 
 static void report_rig_free(struct report_rig *x)
 {
-    image_free(x->c.image);
+    ss_image_free(x->c.image);
     placement_free(&x->c.place);
-    emu_free(x->c.schedule);
+    ss_free(x->c.schedule);
     handmade_free(&x->r);
     assert_int_equal(alloc_live(), 0);
 }
 
-/* Everything compiled_report() writes; emu_free it. */
+/* Everything ss_compiled_report() writes; ss_free it. */
 static char *text_of(const struct compiled *c)
 {
     char *text, *copy;
@@ -57,7 +57,7 @@ static char *text_of(const struct compiled *c)
     FILE *f = open_memstream(&text, &n);
 
     assert_non_null(f);
-    compiled_report(c, f);
+    ss_compiled_report(c, f);
     fclose(f);
     copy = emu_strdup(text);
     free(text);
@@ -94,7 +94,7 @@ static void paint(const struct report_rig *x, uint32_t tile, uint64_t bytes[CATE
                     bytes[o->category]++;
                 }
         }
-    emu_free(taken);
+    ss_free(taken);
 }
 
 static void fill_random(struct report_rig *x, uint32_t tiles)
@@ -144,7 +144,7 @@ static void test_sums(void **state)
             assert_true(!i || o[i].bytes <= o[i - 1].bytes);
         }
         assert_int_equal(sum, x.c.place.tile[t].peak_bytes);
-        emu_free(o);
+        ss_free(o);
     }
     assert_int_equal(a.fullest_count, FULLEST_TILES);
     for (uint32_t i = 1; i < FULLEST_TILES; i++)
@@ -212,8 +212,8 @@ static void test_image_says_the_same(void **state)
         make_image(&x, damage);
         if (damage) {
             assert_int_equal(memory_report_init(&x.c, &a), EMU_BAD_PROGRAM);
-            assert_says(emu_error(), "tile 0");
-            assert_says(emu_error(), damage == 1 ? "'constant'" : "in the image");
+            assert_says(ss_error(), "tile 0");
+            assert_says(ss_error(), damage == 1 ? "'constant'" : "in the image");
         } else {
             OK(memory_report_init(&x.c, &a));
             assert_int_equal(a.tile[0].category[CATEGORY_VERTEX_CODE], 256);
@@ -240,7 +240,7 @@ static void test_wrong_figures_are_found(void **state)
         x.c.place.tile[1].peak_bytes -= damage == 1 ? 4 : 0;
         x.c.place.tile[1].gap_bytes += damage == 2 ? 4 : 0;
         assert_int_equal(memory_report_init(&x.c, &a), EMU_BAD_PROGRAM);
-        assert_says(emu_error(), "tile 1");
+        assert_says(ss_error(), "tile 1");
         memory_report_free(&a);
         report_rig_free(&x);
     }
@@ -282,7 +282,7 @@ static void test_report_names_moment_and_owners(void **state)
     assert_null(strstr(text, "OUT OF MEMORY"));
     if (getenv("SUPERSTEP_SHOW"))
         fputs(text, stderr);
-    emu_free(text);
+    ss_free(text);
     report_rig_free(&x);
 }
 
@@ -332,11 +332,11 @@ static void test_oom_report(void **state)
                 "bytes on tile 1; dealt out evenly it would take 25,000 bytes on each.");
     assert_says(text, "Split 'net/gather' into parts");
     assert_says(text, "--set region0_bytes=49152 --set mem_bytes=81920");
-    emu_free(text);
+    ss_free(text);
     x.c.target = EXCHANGE_MEMORY;
     text = text_of(&x.c);
     assert_says(text, "although it was scheduled for memory");
-    emu_free(text);
+    ss_free(text);
     report_rig_free(&x);
 }
 
@@ -365,7 +365,7 @@ static void test_oom_advice_is_enough(void **state)
     memory_report_free(&a);
     placement_free(&x.c.place);
     x.r.graph->arch.mem_bytes = bytes;
-    OK(arch_check(&x.r.graph->arch));
+    OK(ss_arch_check(&x.r.graph->arch));
     place(&x);
     assert_true(x.c.place.fits);
     report_rig_free(&x);
@@ -378,7 +378,7 @@ static void test_json(void **state)
 
     (void)state;
     make_oom(&x);
-    o = compiled_report_json(&x.c);
+    o = ss_compiled_report_json(&x.c);
     assert_non_null(o);
     assert_true(json_is_false(json_object_get(o, "fits")));
     assert_int_equal(json_integer_value(json_object_get(o, "tile_bytes")), 65536);
@@ -410,7 +410,7 @@ static void test_enormous_need(void **state)
     text = text_of(&x.c);
     assert_says(text, "12,000,001,024");
     assert_says(text, "No setting of mem_bytes helps");
-    emu_free(text);
+    ss_free(text);
     report_rig_free(&x);
 }
 

@@ -21,7 +21,7 @@ static void prove(const struct pattern *p, const struct exchange_schedule *s)
     struct exchange_problem problem = pattern_problem(p);
 
     if (schedule_prove(&problem, s) != EMU_OK)
-        fail_msg("%s: %s", p->name, emu_error());
+        fail_msg("%s: %s", p->name, ss_error());
 }
 
 static void schedule(const struct pattern *p, enum exchange_target target,
@@ -30,7 +30,7 @@ static void schedule(const struct pattern *p, enum exchange_target target,
     struct exchange_problem problem = pattern_problem(p);
 
     if (exchange_schedule(&problem, target, s) != EMU_OK)
-        fail_msg("%s: %s", p->name, emu_error());
+        fail_msg("%s: %s", p->name, ss_error());
 }
 
 /* The instructions of a tile; owned by the caller. */
@@ -471,7 +471,7 @@ static void test_proof_finds_clash(void **state)
     assert_int_equal(PATTERN_FROM, 0);
     problem = pattern_problem(&p);
     assert_int_equal(schedule_prove(&problem, &s), EMU_BAD_EXCHANGE);
-    assert_non_null(strstr(emu_error(), "sends from base 0 and stores into it"));
+    assert_non_null(strstr(ss_error(), "sends from base 0 and stores into it"));
     exchange_schedule_free(&s);
     pattern_free(&p);
 }
@@ -484,8 +484,8 @@ static void refuse(const struct pattern *p, const char *text)
     struct exchange_schedule s;
 
     assert_int_equal(exchange_schedule(&problem, EXCHANGE_CYCLES, &s), EMU_BAD_EXCHANGE);
-    if (!strstr(emu_error(), text))
-        fail_msg("'%s' does not say '%s'", emu_error(), text);
+    if (!strstr(ss_error(), text))
+        fail_msg("'%s' does not say '%s'", ss_error(), text);
     assert_null(s.tile);
 }
 

@@ -173,15 +173,15 @@ static void test_many(void **state)
 /* Gives a number of a machine another value that it may have; 0: there is none. */
 static int vary(struct arch *a, size_t i)
 {
-    const struct arch_field *d = arch_field_at(i);
-    uint64_t now = arch_field_number(a, i), other[] = { now + 1, now - 1, 2 * now, now / 2 };
+    const struct arch_field *d = ss_arch_field_at(i);
+    uint64_t now = ss_arch_field_number(a, i), other[] = { now + 1, now - 1, 2 * now, now / 2 };
     char text[128];
 
     for (size_t k = 0; d->type != ARCH_TYPE_text && k < EMU_COUNT_OF(other); k++) {
         struct arch b = *a;
 
         snprintf(text, sizeof(text), "%s=%llu", d->name, (unsigned long long)other[k]);
-        if (other[k] != now && arch_set(&b, text) == EMU_OK && arch_check(&b) == EMU_OK) {
+        if (other[k] != now && ss_arch_set(&b, text) == EMU_OK && ss_arch_check(&b) == EMU_OK) {
             *a = b;
             return 1;
         }
@@ -200,7 +200,7 @@ static void vary_machine(const char *geometry)
     struct arch a;
 
     pattern_of(&p);
-    OK(arch_set(&p.arch, geometry));
+    OK(ss_arch_set(&p.arch, geometry));
     OK(schedule_store_new("", &s));
     a = p.arch;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {

@@ -37,27 +37,27 @@ static void alone_new(struct alone_trial *a)
     session_trial_new(x);
     t = session_trial_scattered(x, ELEM_F16, ALONE, "t");
     state = session_trial_scattered(x, ELEM_F16, ALONE, "state");
-    a->in = graph_stream(x->g, STREAM_IN, ELEM_F16, ALONE, 2, "in");
-    a->out = graph_stream(x->g, STREAM_OUT, ELEM_F16, ALONE, 1, "out");
-    program_add(x->g, x->main, program_stream(x->g, a->in, t));
-    sum = op_unary(x->g, x->main, UNARY_RELU, op_binary(x->g, x->main, BINARY_ADD, t, state, "sum"),
-                   "positive");
-    program_add(x->g, x->main, program_copy(x->g, sum, state));
-    program_add(x->g, x->main, program_stream(x->g, a->out, state));
+    a->in = ss_graph_stream(x->g, STREAM_IN, ELEM_F16, ALONE, 2, "in");
+    a->out = ss_graph_stream(x->g, STREAM_OUT, ELEM_F16, ALONE, 1, "out");
+    ss_program_add(x->g, x->main, ss_program_stream(x->g, a->in, t));
+    sum = ss_op_unary(x->g, x->main, UNARY_RELU,
+                      ss_op_binary(x->g, x->main, BINARY_ADD, t, state, "sum"), "positive");
+    ss_program_add(x->g, x->main, ss_program_copy(x->g, sum, state));
+    ss_program_add(x->g, x->main, ss_program_stream(x->g, a->out, state));
     session_trial_start(x);
-    session_free(x->s);
+    ss_session_free(x->s);
     x->s = NULL;
-    assert_int_equal(compiled_add_output(x->c, state, "state"), EMU_OK);
+    assert_int_equal(ss_compiled_add_output(x->c, state, "state"), EMU_OK);
     assert_true(fd >= 0);
-    assert_int_equal(image_write(x->c->image, path), EMU_OK);
-    assert_int_equal(image_read(path, &a->image), EMU_OK);
+    assert_int_equal(ss_image_write(x->c->image, path), EMU_OK);
+    assert_int_equal(ss_image_read(path, &a->image), EMU_OK);
     close(fd);
     unlink(path);
 }
 
 static void alone_free(struct alone_trial *a)
 {
-    image_free(a->image);
+    ss_image_free(a->image);
     session_trial_free(&a->x);
 }
 
@@ -107,25 +107,25 @@ static void alone_join(struct session *s, int calls, struct alone_answer *to)
     uint16_t data[ALONE_RUNS][ALONE];
     uint32_t in, out;
 
-    assert_int_equal(session_stream_find(s, "in", &in), EMU_OK);
-    assert_int_equal(session_stream_find(s, "out", &out), EMU_OK);
-    assert_int_equal(session_stream_find(s, "inn", &in), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "it has in, out"));
-    assert_int_equal(session_stream_find(s, "in", &in), EMU_OK);
+    assert_int_equal(ss_session_stream_find(s, "in", &in), EMU_OK);
+    assert_int_equal(ss_session_stream_find(s, "out", &out), EMU_OK);
+    assert_int_equal(ss_session_stream_find(s, "inn", &in), EMU_USAGE);
+    assert_non_null(strstr(ss_error(), "it has in, out"));
+    assert_int_equal(ss_session_stream_find(s, "in", &in), EMU_OK);
     for (unsigned n = 0; n < ALONE_RUNS; n++)
         assert_int_equal(send_numbers(NULL, n, data[n]), EMU_OK);
     if (calls) {
-        assert_int_equal(session_connect(s, in, &send), EMU_OK);
-        assert_int_equal(session_connect(s, out, &take), EMU_OK);
+        assert_int_equal(ss_session_connect(s, in, &send), EMU_OK);
+        assert_int_equal(ss_session_connect(s, out, &take), EMU_OK);
     } else {
-        assert_int_equal(session_feed(s, in, data, ALONE_RUNS), EMU_OK);
+        assert_int_equal(ss_session_feed(s, in, data, ALONE_RUNS), EMU_OK);
     }
 }
 
 /* The state is an output: written between runs, and read. */
 static void alone_read(struct session *s, int calls, int timing, struct alone_answer *to)
 {
-    const struct session_range *range = session_ranges(s, &to->ranges);
+    const struct session_range *range = ss_session_ranges(s, &to->ranges);
     uint32_t out;
     uint64_t n;
     void *got;
@@ -133,16 +133,16 @@ static void alone_read(struct session *s, int calls, int timing, struct alone_an
     assert_true(to->ranges <= ALONE_RANGES);
     if (to->ranges)
         memcpy(to->range, range, to->ranges * sizeof(*range));
-    to->cycles = session_cycles(s);
-    assert_int_equal(session_value_read(s, "state", to->state, sizeof(to->state)),
+    to->cycles = ss_session_cycles(s);
+    assert_int_equal(ss_session_value_read(s, "state", to->state, sizeof(to->state)),
                      timing ? EMU_USAGE : EMU_OK);
     if (calls)
         return;
-    assert_int_equal(session_stream_find(s, "out", &out), EMU_OK);
-    assert_int_equal(session_output(s, out, &got, &n), EMU_OK);
+    assert_int_equal(ss_session_stream_find(s, "out", &out), EMU_OK);
+    assert_int_equal(ss_session_output(s, out, &got, &n), EMU_OK);
     assert_int_equal(n, ALONE_RUNS);
     memcpy(to->sent, got, sizeof(to->sent));
-    emu_free(got);
+    ss_free(got);
 }
 
 static void alone_run(struct alone_trial *a, int alone, int calls, int timing,
@@ -159,19 +159,19 @@ static void alone_run(struct alone_trial *a, int alone, int calls, int timing,
     o.digests = timing ? NULL : f;
     o.program = program_of;
     o.program_ctx = a;
-    if ((alone ? session_new_image(a->image, &o, &s) : session_new(a->x.c, &o, &s)) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if ((alone ? ss_session_new_image(a->image, &o, &s) : ss_session_new(a->x.c, &o, &s)) != EMU_OK)
+        fail_msg("%s", ss_error());
     alone_join(s, calls, to);
-    assert_int_equal(session_value_write(s, "state", zeros, sizeof(zeros)), EMU_OK);
-    assert_int_equal(session_value_write(s, "state", zeros, sizeof(zeros) - 2), EMU_BAD_IMAGE);
-    assert_int_equal(session_value_write(s, "stat", zeros, sizeof(zeros)), EMU_USAGE);
+    assert_int_equal(ss_session_value_write(s, "state", zeros, sizeof(zeros)), EMU_OK);
+    assert_int_equal(ss_session_value_write(s, "state", zeros, sizeof(zeros) - 2), EMU_BAD_IMAGE);
+    assert_int_equal(ss_session_value_write(s, "stat", zeros, sizeof(zeros)), EMU_USAGE);
     for (unsigned n = 0; n < ALONE_RUNS; n++) {
-        if (session_run(s) != EMU_OK)
-            fail_msg("%s", emu_error());
+        if (ss_session_run(s) != EMU_OK)
+            fail_msg("%s", ss_error());
     }
     alone_read(s, calls, timing, to);
-    assert_true((session_graph(s) == NULL) == alone);
-    session_free(s);
+    assert_true((ss_session_graph(s) == NULL) == alone);
+    ss_session_free(s);
     fclose(f);
 }
 
@@ -221,11 +221,11 @@ static void an_image_alone_has_no_ranges(void **state)
 
     (void)state;
     alone_new(&a);
-    assert_int_equal(session_new_image(a.image, &o, &s), EMU_USAGE);
+    assert_int_equal(ss_session_new_image(a.image, &o, &s), EMU_USAGE);
     assert_null(s);
-    assert_int_equal(session_new_image(a.image, NULL, &s), EMU_OK);
-    assert_int_equal(session_write(s, (struct tensor){ 0 }, NULL), EMU_USAGE);
-    session_free(s);
+    assert_int_equal(ss_session_new_image(a.image, NULL, &s), EMU_OK);
+    assert_int_equal(ss_session_write(s, (struct tensor){ 0 }, NULL), EMU_USAGE);
+    ss_session_free(s);
     alone_free(&a);
 }
 
@@ -240,14 +240,14 @@ static void one_order_for_each_stream(void **state)
     (void)state;
     session_trial_new(&x);
     t = session_trial_scattered(&x, ELEM_U8, 8, "t");
-    u = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ 8 }, "u");
-    graph_map(x.g, u, 2);
-    graph_keep(x.g, u);
-    in = graph_stream(x.g, STREAM_IN, ELEM_U8, 8, 2, "in");
-    program_add(x.g, x.main, program_stream(x.g, in, t));
-    program_add(x.g, x.main, program_stream(x.g, in, u));
-    assert_int_equal(graph_compile(x.g, &co, &x.c), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "stream in is used with tensors that lie differently"));
+    u = ss_graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ 8 }, "u");
+    ss_graph_map(x.g, u, 2);
+    ss_graph_keep(x.g, u);
+    in = ss_graph_stream(x.g, STREAM_IN, ELEM_U8, 8, 2, "in");
+    ss_program_add(x.g, x.main, ss_program_stream(x.g, in, t));
+    ss_program_add(x.g, x.main, ss_program_stream(x.g, in, u));
+    assert_int_equal(ss_graph_compile(x.g, &co, &x.c), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "stream in is used with tensors that lie differently"));
     session_trial_free(&x);
 }
 
@@ -262,24 +262,24 @@ static void inputs_by_name(void **state)
 
     (void)state;
     session_trial_new(&x);
-    in = graph_variable(x.g, ELEM_U32, 1, &(uint32_t){ 4 }, "in");
-    graph_map(x.g, in, 1);
-    graph_input(x.g, in);
+    in = ss_graph_variable(x.g, ELEM_U32, 1, &(uint32_t){ 4 }, "in");
+    ss_graph_map(x.g, in, 1);
+    ss_graph_input(x.g, in);
     to = session_trial_scattered(&x, ELEM_U32, 4, "to");
-    program_add(x.g, x.main, program_copy(x.g, in, to));
+    ss_program_add(x.g, x.main, ss_program_copy(x.g, in, to));
     session_trial_start(&x);
-    assert_int_equal(compiled_add_input(x.c, in, "x", NULL), EMU_OK);
-    assert_int_equal(compiled_add_output(x.c, to, "y"), EMU_OK);
+    assert_int_equal(ss_compiled_add_input(x.c, in, "x", NULL), EMU_OK);
+    assert_int_equal(ss_compiled_add_output(x.c, to, "y"), EMU_OK);
     for (int alone = 0; alone < 2; alone++) {
         if (alone) {
-            session_free(x.s);
-            assert_int_equal(session_new_image(x.c->image, NULL, &x.s), EMU_OK);
+            ss_session_free(x.s);
+            assert_int_equal(ss_session_new_image(x.c->image, NULL, &x.s), EMU_OK);
         }
-        assert_int_equal(session_run(x.s), EMU_USAGE);
-        assert_non_null(strstr(emu_error(), alone ? "input x was not" : "input in was not"));
-        assert_int_equal(session_value_write(x.s, "x", data, sizeof(data)), EMU_OK);
+        assert_int_equal(ss_session_run(x.s), EMU_USAGE);
+        assert_non_null(strstr(ss_error(), alone ? "input x was not" : "input in was not"));
+        assert_int_equal(ss_session_value_write(x.s, "x", data, sizeof(data)), EMU_OK);
         session_trial_run(&x);
-        assert_int_equal(session_value_read(x.s, "y", got, sizeof(got)), EMU_OK);
+        assert_int_equal(ss_session_value_read(x.s, "y", got, sizeof(got)), EMU_OK);
         assert_memory_equal(got, data, sizeof(got));
     }
     session_trial_free(&x);

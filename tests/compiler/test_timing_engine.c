@@ -32,61 +32,61 @@ static void timing_trial_new(struct timing_trial *t)
 
     t->live = alloc_live();
     t->c = NULL;
-    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &t->g), EMU_OK);
-    t->main = program_sequence(t->g);
-    graph_set_program(t->g, t->main);
-    t->x = graph_variable(t->g, ELEM_F32, 1, &n, "x");
-    t->y = graph_variable(t->g, ELEM_F32, 1, &n, "y");
-    t->flag = graph_variable(t->g, ELEM_U32, 1, &one, "flag");
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy4"), &ss_kernel_library, &t->g), EMU_OK);
+    t->main = ss_program_sequence(t->g);
+    ss_graph_set_program(t->g, t->main);
+    t->x = ss_graph_variable(t->g, ELEM_F32, 1, &n, "x");
+    t->y = ss_graph_variable(t->g, ELEM_F32, 1, &n, "y");
+    t->flag = ss_graph_variable(t->g, ELEM_U32, 1, &one, "flag");
     for (uint32_t i = 0; i < TILES; i++) {
-        graph_map(t->g, tensor_slice(t->g, t->x, 0, i * ELEMENTS, (i + 1) * ELEMENTS), i);
-        graph_map(t->g, tensor_slice(t->g, t->y, 0, i * ELEMENTS, (i + 1) * ELEMENTS), i);
+        ss_graph_map(t->g, ss_tensor_slice(t->g, t->x, 0, i * ELEMENTS, (i + 1) * ELEMENTS), i);
+        ss_graph_map(t->g, ss_tensor_slice(t->g, t->y, 0, i * ELEMENTS, (i + 1) * ELEMENTS), i);
     }
-    graph_map(t->g, t->flag, 0);
-    graph_keep(t->g, t->x);
-    graph_keep(t->g, t->y);
-    graph_keep(t->g, t->flag);
+    ss_graph_map(t->g, t->flag, 0);
+    ss_graph_keep(t->g, t->x);
+    ss_graph_keep(t->g, t->y);
+    ss_graph_keep(t->g, t->flag);
 }
 
 static void timing_trial_compile(struct timing_trial *t)
 {
     const struct compile_options co = { .threads = 1 };
 
-    if (graph_compile(t->g, &co, &t->c) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_graph_compile(t->g, &co, &t->c) != EMU_OK)
+        fail_msg("%s", ss_error());
 }
 
 static void timing_trial_free(struct timing_trial *t)
 {
-    compiled_free(t->c);
-    graph_free(t->g);
+    ss_compiled_free(t->c);
+    ss_graph_free(t->g);
     assert_int_equal(alloc_live(), t->live);
 }
 
 /* y = relu(x) on each tile; tile k works on ELEMENTS - 8 k numbers. */
 static struct program relu_of_each(struct timing_trial *t)
 {
-    uint32_t set = graph_compute_set(t->g, "relu");
+    uint32_t set = ss_graph_compute_set(t->g, "relu");
 
     for (uint32_t i = 0; i < TILES; i++) {
-        uint32_t v = graph_vertex(t->g, set, "relu_f32", i);
+        uint32_t v = ss_graph_vertex(t->g, set, "relu_f32", i);
         uint32_t from = i * ELEMENTS, to = from + ELEMENTS - 8 * i;
 
-        vertex_connect(t->g, v, "x", tensor_slice(t->g, t->x, 0, from, to));
-        vertex_connect(t->g, v, "y", tensor_slice(t->g, t->y, 0, from, to));
+        ss_vertex_connect(t->g, v, "x", ss_tensor_slice(t->g, t->x, 0, from, to));
+        ss_vertex_connect(t->g, v, "y", ss_tensor_slice(t->g, t->y, 0, from, to));
     }
-    return program_execute(t->g, set);
+    return ss_program_execute(t->g, set);
 }
 
 /* Every tile gets the numbers of the next one. */
 static struct program rotate(struct timing_trial *t)
 {
     const uint32_t n = TILES * ELEMENTS;
-    struct program p = program_sequence(t->g);
+    struct program p = ss_program_sequence(t->g);
 
-    program_add(t->g, p,
-                program_copy(t->g, tensor_slice(t->g, t->y, 0, ELEMENTS, n),
-                             tensor_slice(t->g, t->x, 0, 0, n - ELEMENTS)));
+    ss_program_add(t->g, p,
+                   ss_program_copy(t->g, ss_tensor_slice(t->g, t->y, 0, ELEMENTS, n),
+                                   ss_tensor_slice(t->g, t->x, 0, 0, n - ELEMENTS)));
     return p;
 }
 
@@ -94,8 +94,8 @@ static struct session *run_as(struct timing_trial *t, const struct session_optio
 {
     struct session *s;
 
-    if (session_new(t->c, so, &s) != EMU_OK || session_run(s) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_session_new(t->c, so, &s) != EMU_OK || ss_session_run(s) != EMU_OK)
+        fail_msg("%s", ss_error());
     return s;
 }
 
@@ -111,20 +111,20 @@ static void expect_same(struct timing_trial *t, struct session *values, unsigned
     char text[200];
     const char *why;
 
-    assert_int_equal(run_engine(session_run_image(timing), &why), ENGINE_TIMING);
+    assert_int_equal(ss_run_engine(ss_session_run_image(timing), &why), ENGINE_TIMING);
     assert_null(why);
-    if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+    if (!record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)))
         fail_msg("%u threads: %s", threads, text);
-    session_free(timing);
+    ss_session_free(timing);
 }
 
 static void loop_of_calls(struct timing_trial *t)
 {
-    struct program body = program_sequence(t->g);
+    struct program body = ss_program_sequence(t->g);
 
-    program_add(t->g, body, relu_of_each(t));
-    program_add(t->g, body, rotate(t));
-    program_add(t->g, t->main, program_repeat(t->g, STEPS, body));
+    ss_program_add(t->g, body, relu_of_each(t));
+    ss_program_add(t->g, body, rotate(t));
+    ss_program_add(t->g, t->main, ss_program_repeat(t->g, STEPS, body));
 }
 
 /* Compiled; free with timing_trial_free(). */
@@ -146,7 +146,7 @@ static void records_are_equal_on_any_threads(void **state)
     values = run_with(&t, 1, 0);
     for (size_t i = 0; i < EMU_COUNT_OF(threads); i++)
         expect_same(&t, values, threads[i]);
-    session_free(values);
+    ss_session_free(values);
     timing_trial_free(&t);
 }
 
@@ -160,21 +160,21 @@ static void calls_at_other_places_are_others(void **state)
     (void)state;
     timing_trial_new(&t);
     for (uint32_t step = 0; step < 4; step++) {
-        uint32_t set = graph_compute_set(t.g, "fill");
+        uint32_t set = ss_graph_compute_set(t.g, "fill");
 
         for (uint32_t i = 0; i < TILES; i++) {
-            uint32_t v = graph_vertex(t.g, set, "fill_f32", i),
+            uint32_t v = ss_graph_vertex(t.g, set, "fill_f32", i),
                      from = i * ELEMENTS + (step ^ i % 2);
 
-            vertex_connect(t.g, v, "out", tensor_slice(t.g, t.y, 0, from, from + 64));
-            vertex_set_f32(t.g, v, "value", 1);
+            ss_vertex_connect(t.g, v, "out", ss_tensor_slice(t.g, t.y, 0, from, from + 64));
+            ss_vertex_set_f32(t.g, v, "value", 1);
         }
-        program_add(t.g, t.main, program_execute(t.g, set));
+        ss_program_add(t.g, t.main, ss_program_execute(t.g, set));
     }
     timing_trial_compile(&t);
     values = run_with(&t, 1, 0);
     expect_same(&t, values, 1);
-    session_free(values);
+    ss_session_free(values);
     timing_trial_free(&t);
 }
 
@@ -202,25 +202,25 @@ static void calls_with_other_work_lists_are_others(void **state)
     (void)state;
     timing_trial_new(&tr);
     for (size_t k = 0; k < EMU_COUNT_OF(edge); k++) {
-        t[k] = graph_variable(tr.g, ELEM_F16, 1, &edge[k].elements, edge[k].name);
-        graph_map(tr.g, t[k], 0);
+        t[k] = ss_graph_variable(tr.g, ELEM_F16, 1, &edge[k].elements, edge[k].name);
+        ss_graph_map(tr.g, t[k], 0);
     }
     for (size_t i = 0; i < EMU_COUNT_OF(heights); i++) {
-        uint32_t set = graph_compute_set(tr.g, "dw"), work[DW_WORK_WORDS];
-        uint32_t v = graph_vertex(tr.g, set, "dw3_slide_f16", 0);
+        uint32_t set = ss_graph_compute_set(tr.g, "dw"), work[DW_WORK_WORDS];
+        uint32_t v = ss_graph_vertex(tr.g, set, "dw3_slide_f16", 0);
 
         dw_work(kind, heights[i], MOST, WIDE, WIDE, work);
         for (size_t k = 0; k < EMU_COUNT_OF(edge); k++)
-            vertex_connect(tr.g, v, edge[k].name, t[k]);
+            ss_vertex_connect(tr.g, v, edge[k].name, t[k]);
         for (size_t k = 0; k < EMU_COUNT_OF(size); k++)
-            vertex_set_u32(tr.g, v, size[k].name, size[k].elements);
-        vertex_set_words(tr.g, v, "work", work, DW_WORK_WORDS);
-        program_add(tr.g, tr.main, program_execute(tr.g, set));
+            ss_vertex_set_u32(tr.g, v, size[k].name, size[k].elements);
+        ss_vertex_set_words(tr.g, v, "work", work, DW_WORK_WORDS);
+        ss_program_add(tr.g, tr.main, ss_program_execute(tr.g, set));
     }
     timing_trial_compile(&tr);
     values = run_with(&tr, 1, 0);
     expect_same(&tr, values, 1);
-    session_free(values);
+    ss_session_free(values);
     timing_trial_free(&tr);
 }
 
@@ -233,18 +233,18 @@ static void calls_are_measured_once(void **state)
     (void)state;
     looping_trial_new(&t);
     s = run_with(&t, 1, 1);
-    counts = replay_counts(session_run_image(s)->replay);
+    counts = replay_counts(ss_session_run_image(s)->replay);
     assert_true(counts.keys >= TILES); /* of other lengths */
     assert_int_equal(counts.measured, counts.keys);
     assert_true(counts.measured + counts.reused >= TILES * STEPS);
-    session_free(s);
+    ss_session_free(s);
     timing_trial_free(&t);
 }
 
 /* How many exchanges of the run were not resolved, since their parts were known. */
 static uint64_t exchanges_known(struct session *s)
 {
-    return exchange_counts(machine_exchange(session_run_image(s)->machine)).known;
+    return exchange_counts(machine_exchange(ss_session_run_image(s)->machine)).known;
 }
 
 static void exchanges_are_not_executed(void **state)
@@ -256,10 +256,10 @@ static void exchanges_are_not_executed(void **state)
     looping_trial_new(&t);
     s = run_with(&t, 1, 1);
     assert_int_equal(exchanges_known(s), STEPS);
-    session_free(s);
+    ss_session_free(s);
     s = run_with(&t, 1, 0);
     assert_int_equal(exchanges_known(s), 0);
-    session_free(s);
+    ss_session_free(s);
     timing_trial_free(&t);
 }
 
@@ -279,12 +279,12 @@ static void exchanges_are_known_whole_or_not(void **state)
         t.c->image->tile[tile].parts = 0;
         timing = run_with(&t, 2, 1);
         assert_int_equal(exchanges_known(timing), 0);
-        if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+        if (!record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)))
             fail_msg("tile %u: %s", tile, text);
-        session_free(timing);
+        ss_session_free(timing);
         t.c->image->tile[tile].parts = parts;
     }
-    session_free(values);
+    ss_session_free(values);
     timing_trial_free(&t);
 }
 
@@ -300,28 +300,28 @@ static void traffic_is_known(void **state)
     (void)state;
     looping_trial_new(&t);
     values = run_as(&t, &so);
-    assert_int_equal(record_exchange_count(session_record(values)), 1);
+    assert_int_equal(record_exchange_count(ss_session_record(values)), 1);
     so.timing = 1;
     timing = run_as(&t, &so);
     assert_int_equal(exchanges_known(timing), STEPS);
-    if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+    if (!record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)))
         fail_msg("%s", text);
-    session_free(timing);
-    session_free(values);
+    ss_session_free(timing);
+    ss_session_free(values);
     assert_int_equal(image_traffic_count(t.c->image), 1);
     known = (struct image_traffic *)image_traffic_at(t.c->image, 0);
     known->key.lo++; /* it does not stand for the lists */
-    assert_int_equal(session_new(t.c, &so, &none), EMU_BAD_IMAGE);
-    assert_non_null(strstr(emu_error(), ": pairs of tiles, expected them ascending"));
+    assert_int_equal(ss_session_new(t.c, &so, &none), EMU_BAD_IMAGE);
+    assert_non_null(strstr(ss_error(), ": pairs of tiles, expected them ascending"));
     known->key.lo--;
     known->pairs++;
-    assert_int_equal(session_new(t.c, &so, &none), EMU_BAD_IMAGE);
-    assert_non_null(strstr(emu_error(), ": pairs, expected"));
+    assert_int_equal(ss_session_new(t.c, &so, &none), EMU_BAD_IMAGE);
+    assert_non_null(strstr(ss_error(), ": pairs, expected"));
     known->pairs--;
     known->exchange++; /* of another exchange: the one that runs is executed */
     timing = run_as(&t, &so);
     assert_int_equal(exchanges_known(timing), 0);
-    session_free(timing);
+    ss_session_free(timing);
     timing_trial_free(&t);
 }
 
@@ -341,14 +341,16 @@ static void parts_are_what_records_hold(void **state)
     assert_int_equal(n, 1);
     part->words_in++;
     timing = run_with(&t, 1, 1);
-    assert_false(record_same(session_record(values), session_record(timing), text, sizeof(text)));
-    session_free(timing);
+    assert_false(
+        record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)));
+    ss_session_free(timing);
     part->words_in--;
     part->end_event += 100;
     timing = run_with(&t, 1, 1);
-    assert_false(record_same(session_record(values), session_record(timing), text, sizeof(text)));
-    session_free(timing);
-    session_free(values);
+    assert_false(
+        record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)));
+    ss_session_free(timing);
+    ss_session_free(values);
     timing_trial_free(&t);
 }
 
@@ -366,16 +368,16 @@ static void exchanges_are_whole_and_one(void **state)
 
     (void)state;
     timing_trial_new(&t);
-    body = program_sequence(t.g);
-    program_add(t.g, body, rotate(&t));
-    program_add(t.g, body,
-                program_copy(t.g, tensor_slice(t.g, t.x, 0, ELEMENTS, 3 * ELEMENTS),
-                             tensor_slice(t.g, t.y, 0, 0, 2 * ELEMENTS)));
-    program_add(t.g, t.main, program_repeat(t.g, STEPS, body));
+    body = ss_program_sequence(t.g);
+    ss_program_add(t.g, body, rotate(&t));
+    ss_program_add(t.g, body,
+                   ss_program_copy(t.g, ss_tensor_slice(t.g, t.x, 0, ELEMENTS, 3 * ELEMENTS),
+                                   ss_tensor_slice(t.g, t.y, 0, 0, 2 * ELEMENTS)));
+    ss_program_add(t.g, t.main, ss_program_repeat(t.g, STEPS, body));
     timing_trial_compile(&t);
     timing = run_with(&t, 1, 1);
     assert_int_equal(exchanges_known(timing), 2 * STEPS);
-    session_free(timing);
+    ss_session_free(timing);
     values = run_with(&t, 1, 0);
     first =
         (struct exchange_part *)image_parts_of(t.c->image, t.c->image->tile[TILES - 1].parts, &n);
@@ -385,10 +387,10 @@ static void exchanges_are_whole_and_one(void **state)
     first->exchange = other[0].exchange == first->exchange ? other[1].exchange : other[0].exchange;
     timing = run_with(&t, 1, 1);
     assert_int_equal(exchanges_known(timing), 0);
-    if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+    if (!record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)))
         fail_msg("%s", text);
-    session_free(timing);
-    session_free(values);
+    ss_session_free(timing);
+    ss_session_free(values);
     timing_trial_free(&t);
 }
 
@@ -401,9 +403,9 @@ static void memory_has_no_values(void **state)
     (void)state;
     looping_trial_new(&t);
     s = run_with(&t, 1, 1);
-    assert_int_equal(session_read(s, t.x, out), EMU_USAGE);
-    assert_false(run_has_values(session_run_image(s)));
-    session_free(s);
+    assert_int_equal(ss_session_read(s, t.x, out), EMU_USAGE);
+    assert_false(ss_run_has_values(ss_session_run_image(s)));
+    ss_session_free(s);
     timing_trial_free(&t);
 }
 
@@ -414,11 +416,11 @@ static void expect_values_engine(struct timing_trial *t, const char *because)
     struct session *s = run_with(t, 1, 1);
     const char *why;
 
-    assert_int_equal(run_engine(session_run_image(s), &why), ENGINE_VALUES);
-    run_engine_text(session_run_image(s), text);
+    assert_int_equal(ss_run_engine(ss_session_run_image(s), &why), ENGINE_VALUES);
+    ss_run_engine_text(ss_session_run_image(s), text);
     if (!strstr(text, because))
         fail_msg("'%s', expected '%s'", text, because);
-    session_free(s);
+    ss_session_free(s);
 }
 
 static void branches_on_data_need_values(void **state)
@@ -428,8 +430,8 @@ static void branches_on_data_need_values(void **state)
 
     (void)state;
     timing_trial_new(&t);
-    nothing = program_sequence(t.g);
-    program_add(t.g, t.main, program_if(t.g, t.flag, relu_of_each(&t), nothing));
+    nothing = ss_program_sequence(t.g);
+    ss_program_add(t.g, t.main, ss_program_if(t.g, t.flag, relu_of_each(&t), nothing));
     timing_trial_compile(&t);
     expect_values_engine(&t, "values (cycles depend on a branch in step");
     timing_trial_free(&t);
@@ -448,23 +450,24 @@ static void guards_take_their_usual_side(void **state)
 
     (void)state;
     timing_trial_new(&t);
-    graph_set_initial(t.g, t.flag, &one);
-    zero = graph_variable(t.g, ELEM_U32, 1, &one, "zero");
-    graph_map(t.g, zero, 1);
-    graph_set_initial(t.g, zero, &none);
-    program_add(t.g, t.main, program_copy(t.g, zero, t.flag));
-    program_add(t.g, t.main, program_if_rare(t.g, t.flag, relu_of_each(&t), rotate(&t)));
-    program_add(t.g, t.main, program_if_rare(t.g, t.flag, program_sequence(t.g), relu_of_each(&t)));
+    ss_graph_set_initial(t.g, t.flag, &one);
+    zero = ss_graph_variable(t.g, ELEM_U32, 1, &one, "zero");
+    ss_graph_map(t.g, zero, 1);
+    ss_graph_set_initial(t.g, zero, &none);
+    ss_program_add(t.g, t.main, ss_program_copy(t.g, zero, t.flag));
+    ss_program_add(t.g, t.main, ss_program_if_rare(t.g, t.flag, relu_of_each(&t), rotate(&t)));
+    ss_program_add(t.g, t.main,
+                   ss_program_if_rare(t.g, t.flag, ss_program_sequence(t.g), relu_of_each(&t)));
     timing_trial_compile(&t);
     values = run_with(&t, 2, 0);
     expect_same(&t, values, 1);
     expect_same(&t, values, 3);
     timing = run_with(&t, 1, 1);
-    assert_int_equal(run_engine(session_run_image(timing), &why), ENGINE_TIMING);
-    run_engine_text(session_run_image(timing), text);
+    assert_int_equal(ss_run_engine(ss_session_run_image(timing), &why), ENGINE_TIMING);
+    ss_run_engine_text(ss_session_run_image(timing), text);
     assert_non_null(strstr(text, "timing (takes the usual side of a branch in step"));
-    session_free(timing);
-    session_free(values);
+    ss_session_free(timing);
+    ss_session_free(values);
     timing_trial_free(&t);
 }
 

@@ -67,7 +67,7 @@ static struct truth truth_variable(struct graph *g)
         n *= shape[k];
     }
     r = truth_new(rank, shape);
-    r.t = graph_variable(g, ELEM_F16, rank, shape, "v");
+    r.t = ss_graph_variable(g, ELEM_F16, rank, shape, "v");
     for (uint32_t i = 0; i < r.elements; i++)
         r.at[i] = (uint64_t)(g->variable.count - 1) << 32 | i;
     return r;
@@ -83,7 +83,7 @@ static struct truth truth_slice(struct graph *g, const struct truth *a)
     memcpy(shape, a->shape, sizeof(shape));
     shape[dim] = end - begin;
     r = truth_new(a->rank, shape);
-    r.t = tensor_slice(g, a->t, dim, begin, end);
+    r.t = ss_tensor_slice(g, a->t, dim, begin, end);
     for (uint32_t i = 0; i < r.elements; i++) {
         index_of(&r, i, index);
         index[dim] += begin;
@@ -97,7 +97,7 @@ static struct truth truth_index(struct graph *g, const struct truth *a)
     uint32_t row = below(a->shape[0]);
     struct truth r = truth_new(a->rank - 1, a->shape + 1);
 
-    r.t = tensor_index(g, a->t, row);
+    r.t = ss_tensor_index(g, a->t, row);
     memcpy(r.at, a->at + row * r.elements, r.elements * sizeof(*r.at));
     return r;
 }
@@ -119,7 +119,7 @@ static struct truth truth_transpose(struct graph *g, const struct truth *a)
     for (unsigned k = 0; k < a->rank; k++)
         shape[k] = a->shape[order[k]];
     r = truth_new(a->rank, shape);
-    r.t = tensor_transpose(g, a->t, order);
+    r.t = ss_tensor_transpose(g, a->t, order);
     for (uint32_t i = 0; i < r.elements; i++) {
         index_of(&r, i, index);
         for (unsigned k = 0; k < a->rank; k++)
@@ -149,9 +149,9 @@ static struct truth truth_reshape(struct graph *g, const struct truth *a)
     if (a->elements && !below(4)) {
         r.rank = 1;
         r.shape[0] = a->elements;
-        r.t = tensor_flatten(g, a->t);
+        r.t = ss_tensor_flatten(g, a->t);
     } else {
-        r.t = tensor_reshape(g, a->t, rank, shape);
+        r.t = ss_tensor_reshape(g, a->t, rank, shape);
     }
     memcpy(r.at, a->at, r.elements * sizeof(*r.at));
     return r;
@@ -165,7 +165,7 @@ static struct truth truth_broadcast(struct graph *g, const struct truth *a, unsi
     memcpy(shape, a->shape, sizeof(shape));
     shape[dim] = below(4);
     r = truth_new(a->rank, shape);
-    r.t = tensor_broadcast(g, a->t, dim, shape[dim]);
+    r.t = ss_tensor_broadcast(g, a->t, dim, shape[dim]);
     for (uint32_t i = 0; i < r.elements; i++) {
         index_of(&r, i, index);
         index[dim] = 0;
@@ -199,7 +199,7 @@ static struct truth truth_concat(struct graph *g, const struct truth *a, const s
     for (unsigned k = 1; k < n; k++)
         shape[dim] += part[k]->shape[dim];
     r = truth_new(a->rank, shape);
-    r.t = tensor_concat(g, t, n, dim);
+    r.t = ss_tensor_concat(g, t, n, dim);
     for (uint32_t i = 0; i < r.elements; i++) {
         unsigned k = 0;
 
@@ -239,11 +239,11 @@ static void compare(struct graph *g, const struct truth *r)
     struct seen s = { .r = r };
     uint32_t begin = below(r->elements + 1), end = begin + below(r->elements - begin + 1);
 
-    assert_int_equal(graph_status(g), EMU_OK);
-    assert_int_equal(tensor_rank(g, r->t), r->rank);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    assert_int_equal(ss_tensor_rank(g, r->t), r->rank);
     for (unsigned k = 0; k < r->rank; k++)
-        assert_int_equal(tensor_shape(g, r->t)[k], r->shape[k]);
-    assert_int_equal(tensor_elements(g, r->t), r->elements);
+        assert_int_equal(ss_tensor_shape(g, r->t)[k], r->shape[k]);
+    assert_int_equal(ss_tensor_elements(g, r->t), r->elements);
     assert_int_equal(view_runs(g, r->t.view, 0, r->elements, see_run, &s), EMU_OK);
     assert_int_equal(s.at, r->elements);
     s = (struct seen){ .r = r, .at = begin };
@@ -309,7 +309,7 @@ static void random_chains_are_what_they_say(void **state)
         }
         for (unsigned k = 0; k < n; k++)
             free(pool[k].at);
-        graph_free(g);
+        ss_graph_free(g);
     }
     for (unsigned k = 0; k <= VIEW_BROADCAST; k++) {
         print_message("kind %u: %u\n", k, kinds[k]);
@@ -330,7 +330,7 @@ static uint64_t runs(const struct graph *g, struct tensor t)
 {
     uint64_t n = 0;
 
-    assert_int_equal(view_runs(g, t.view, 0, tensor_elements(g, t), count_run, &n), EMU_OK);
+    assert_int_equal(view_runs(g, t.view, 0, ss_tensor_elements(g, t), count_run, &n), EMU_OK);
     return n;
 }
 
@@ -342,65 +342,65 @@ static enum view_kind kind(const struct graph *g, struct tensor t)
 static void blocks_stay_blocks(void **state)
 {
     struct graph *g = graph_on("toy4");
-    struct tensor t = graph_variable(g, ELEM_F32, SHAPE(8, 6, 4), "t"), u, part[3];
+    struct tensor t = ss_graph_variable(g, ELEM_F32, SHAPE(8, 6, 4), "t"), u, part[3];
 
     (void)state;
-    u = tensor_slice(g, tensor_slice(g, t, 0, 2, 6), 2, 1, 3);
+    u = ss_tensor_slice(g, ss_tensor_slice(g, t, 0, 2, 6), 2, 1, 3);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     assert_int_equal(runs(g, u), 24);
-    u = tensor_reshape(g, tensor_slice(g, t, 0, 2, 6), SHAPE(2, 2, 24));
+    u = ss_tensor_reshape(g, ss_tensor_slice(g, t, 0, 2, 6), SHAPE(2, 2, 24));
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     assert_int_equal(runs(g, u), 1);
-    u = tensor_reshape(g, tensor_transpose(g, t, (unsigned[]){ 1, 2, 0 }), SHAPE(24, 2, 4));
+    u = ss_tensor_reshape(g, ss_tensor_transpose(g, t, (unsigned[]){ 1, 2, 0 }), SHAPE(24, 2, 4));
     assert_int_equal(kind(g, u), VIEW_BLOCK);
-    u = tensor_broadcast(g, tensor_reshape(g, tensor_index(g, t, 1), SHAPE(1, 24)), 0, 5);
+    u = ss_tensor_broadcast(g, ss_tensor_reshape(g, ss_tensor_index(g, t, 1), SHAPE(1, 24)), 0, 5);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
-    assert_int_equal(kind(g, tensor_reshape(g, u, SHAPE(5, 2, 12))), VIEW_BLOCK);
-    assert_int_equal(kind(g, tensor_flatten(g, u)), VIEW_RESHAPE);
+    assert_int_equal(kind(g, ss_tensor_reshape(g, u, SHAPE(5, 2, 12))), VIEW_BLOCK);
+    assert_int_equal(kind(g, ss_tensor_flatten(g, u)), VIEW_RESHAPE);
     /* Pieces of a variable that are put together again are the variable. */
-    part[0] = tensor_slice(g, t, 1, 0, 1);
-    part[1] = tensor_slice(g, t, 1, 1, 4);
-    part[2] = tensor_slice(g, t, 1, 4, 6);
-    u = tensor_concat(g, part, 3, 1);
+    part[0] = ss_tensor_slice(g, t, 1, 0, 1);
+    part[1] = ss_tensor_slice(g, t, 1, 1, 4);
+    part[2] = ss_tensor_slice(g, t, 1, 4, 6);
+    u = ss_tensor_concat(g, part, 3, 1);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     assert_int_equal(runs(g, u), 1);
-    part[0] = tensor_slice(g, t, 0, 1, 2);
-    part[1] = tensor_slice(g, t, 0, 4, 5);
-    part[2] = tensor_slice(g, t, 0, 7, 8);
-    u = tensor_concat(g, part, 3, 0);
+    part[0] = ss_tensor_slice(g, t, 0, 1, 2);
+    part[1] = ss_tensor_slice(g, t, 0, 4, 5);
+    part[2] = ss_tensor_slice(g, t, 0, 7, 8);
+    u = ss_tensor_concat(g, part, 3, 0);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     assert_int_equal(g->view.at[u.view].stride[0], 72);
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 static void nodes_become_simpler(void **state)
 {
     struct graph *g = graph_on("toy4");
-    struct tensor a = graph_variable(g, ELEM_F32, SHAPE(4, 6), "a");
-    struct tensor b = graph_variable(g, ELEM_F32, SHAPE(2, 6), "b");
-    struct tensor ab = tensor_concat(g, (struct tensor[]){ a, b }, 2, 0), u;
+    struct tensor a = ss_graph_variable(g, ELEM_F32, SHAPE(4, 6), "a");
+    struct tensor b = ss_graph_variable(g, ELEM_F32, SHAPE(2, 6), "b");
+    struct tensor ab = ss_tensor_concat(g, (struct tensor[]){ a, b }, 2, 0), u;
 
     (void)state;
     assert_int_equal(runs(g, ab), 2);
-    assert_int_equal(kind(g, tensor_slice(g, ab, 0, 1, 4)), VIEW_BLOCK);
-    assert_int_equal(kind(g, tensor_index(g, ab, 5)), VIEW_BLOCK);
-    u = tensor_flatten(g, ab);
+    assert_int_equal(kind(g, ss_tensor_slice(g, ab, 0, 1, 4)), VIEW_BLOCK);
+    assert_int_equal(kind(g, ss_tensor_index(g, ab, 5)), VIEW_BLOCK);
+    u = ss_tensor_flatten(g, ab);
     assert_int_equal(kind(g, u), VIEW_CONCAT);
     assert_int_equal(runs(g, u), 2);
-    assert_int_equal(kind(g, tensor_slice(g, u, 0, 24, 30)), VIEW_BLOCK);
-    u = tensor_transpose(g, ab, (unsigned[]){ 1, 0 });
+    assert_int_equal(kind(g, ss_tensor_slice(g, u, 0, 24, 30)), VIEW_BLOCK);
+    u = ss_tensor_transpose(g, ab, (unsigned[]){ 1, 0 });
     assert_int_equal(kind(g, u), VIEW_CONCAT);
-    assert_int_equal(kind(g, tensor_slice(g, u, 1, 4, 6)), VIEW_BLOCK);
+    assert_int_equal(kind(g, ss_tensor_slice(g, u, 1, 4, 6)), VIEW_BLOCK);
     /* The order of two slices does not matter. */
-    u = tensor_slice(g, tensor_slice(g, ab, 1, 1, 3), 0, 0, 4);
+    u = ss_tensor_slice(g, ss_tensor_slice(g, ab, 1, 1, 3), 0, 0, 4);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     /* A chain of concatenations is one. */
     u = a;
     for (unsigned k = 0; k < 100; k++)
-        u = tensor_concat(g, (struct tensor[]){ u, k % 2 ? a : b }, 2, 0);
+        u = ss_tensor_concat(g, (struct tensor[]){ u, k % 2 ? a : b }, 2, 0);
     assert_int_equal(g->view.at[u.view].parts, 101);
-    assert_int_equal(graph_status(g), EMU_OK);
-    graph_free(g);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    ss_graph_free(g);
 }
 
 /* A matrix in 16 x 16 blocks that looks like a matrix: tiles, columns and rows within a block row
@@ -408,24 +408,24 @@ static void nodes_become_simpler(void **state)
 static void blocked_matrices(void **state)
 {
     struct graph *g = graph_on("toy4");
-    struct tensor t = graph_variable(g, ELEM_F16, SHAPE(4, 8, 16, 16), "t"), m, u;
+    struct tensor t = ss_graph_variable(g, ELEM_F16, SHAPE(4, 8, 16, 16), "t"), m, u;
 
     (void)state;
-    m = tensor_reshape(g, tensor_transpose(g, t, (unsigned[]){ 0, 2, 1, 3 }), SHAPE(64, 128));
+    m = ss_tensor_reshape(g, ss_tensor_transpose(g, t, (unsigned[]){ 0, 2, 1, 3 }), SHAPE(64, 128));
     assert_int_equal(kind(g, m), VIEW_RESHAPE);
     assert_int_equal(runs(g, m), 64 * 8 - 3); /* a last row continues in the next block row */
-    u = tensor_slice(g, tensor_slice(g, m, 0, 16, 32), 1, 32, 48);
+    u = ss_tensor_slice(g, ss_tensor_slice(g, m, 0, 16, 32), 1, 32, 48);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     assert_int_equal(runs(g, u), 1);
     assert_int_equal(view_at(g, u.view, 0).offset, (1 * 8 + 2) * 256);
-    u = tensor_transpose(g, m, (unsigned[]){ 1, 0 });
+    u = ss_tensor_transpose(g, m, (unsigned[]){ 1, 0 });
     assert_int_equal(kind(g, u), VIEW_RESHAPE);
-    u = tensor_slice(g, tensor_slice(g, u, 0, 100, 104), 1, 48, 64);
+    u = ss_tensor_slice(g, ss_tensor_slice(g, u, 0, 100, 104), 1, 48, 64);
     assert_int_equal(kind(g, u), VIEW_BLOCK);
     assert_int_equal(view_at(g, u.view, 1).offset, (3 * 8 + 6) * 256 + 4 + 16);
-    assert_int_equal(kind(g, tensor_index(g, tensor_slice(g, m, 1, 16, 32), 5)), VIEW_BLOCK);
-    assert_int_equal(kind(g, tensor_slice(g, m, 1, 8, 24)), VIEW_SLICE);
-    graph_free(g);
+    assert_int_equal(kind(g, ss_tensor_index(g, ss_tensor_slice(g, m, 1, 16, 32), 5)), VIEW_BLOCK);
+    assert_int_equal(kind(g, ss_tensor_slice(g, m, 1, 8, 24)), VIEW_SLICE);
+    ss_graph_free(g);
 }
 
 /* A tile's columns of a matrix that is made of many pieces: time does not grow with the pieces that
@@ -440,20 +440,20 @@ static void large_views_are_fast(void **state)
 
     (void)state;
     for (unsigned k = 0; k < PIECES; k++)
-        piece[k] = graph_variable(g, ELEM_F32, SHAPE(ROWS, 64), "p");
-    all = tensor_concat(g, piece, PIECES, 1);
+        piece[k] = ss_graph_variable(g, ELEM_F32, SHAPE(ROWS, 64), "p");
+    all = ss_tensor_concat(g, piece, PIECES, 1);
     for (unsigned k = 0; k < PIECES; k++)
-        n += runs(g, tensor_slice(g, all, 1, 64 * k, 64 * k + 64));
+        n += runs(g, ss_tensor_slice(g, all, 1, 64 * k, 64 * k + 64));
     assert_int_equal(n, PIECES);
     assert_int_equal(runs(g, all), PIECES * ROWS);
     for (unsigned k = 0; k < ROWS; k++)
-        n += runs(g, tensor_slice(g, all, 0, k, k + 1));
+        n += runs(g, ss_tensor_slice(g, all, 0, k, k + 1));
     assert_int_equal(n, PIECES + PIECES * ROWS);
     print_message("2 million runs in %.3f s of CPU time\n",
                   (double)(clock() - start) / CLOCKS_PER_SEC);
     assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
     free(piece);
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 static enum emu_status stop_at_third(void *ctx, const struct view_run *run)
@@ -465,14 +465,14 @@ static enum emu_status stop_at_third(void *ctx, const struct view_run *run)
 static void a_visitor_can_stop(void **state)
 {
     struct graph *g = graph_on("toy4");
-    struct tensor t = graph_variable(g, ELEM_F32, SHAPE(8, 8), "t");
+    struct tensor t = ss_graph_variable(g, ELEM_F32, SHAPE(8, 8), "t");
     unsigned n = 0;
 
     (void)state;
-    t = tensor_slice(g, t, 1, 0, 4);
+    t = ss_tensor_slice(g, t, 1, 0, 4);
     assert_int_equal(view_runs(g, t.view, 0, 32, stop_at_third, &n), EMU_FAULT);
     assert_int_equal(n, 3);
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 /* Equal shapes and strides are one place in memory, however many blocks have them; equal shapes
@@ -481,16 +481,16 @@ static void equal_layouts_are_stored_once(void **state)
 {
     enum { ROWS = 200 };
     struct graph *g = graph_on("toy4");
-    struct tensor t = graph_variable(g, ELEM_F32, SHAPE(ROWS, ROWS), "t"), row[ROWS];
-    struct tensor across = tensor_transpose(g, t, (unsigned[]){ 1, 0 });
+    struct tensor t = ss_graph_variable(g, ELEM_F32, SHAPE(ROWS, ROWS), "t"), row[ROWS];
+    struct tensor across = ss_tensor_transpose(g, t, (unsigned[]){ 1, 0 });
     const struct view *v;
 
     (void)state;
     assert_ptr_not_equal(g->view.at[across.view].shape, g->view.at[t.view].shape);
     assert_int_equal(g->view.at[across.view].stride[0], 1);
     for (unsigned k = 0; k < ROWS; k++) {
-        tensor_slice(g, t, 0, 0, k + 1); /* as many different ones */
-        row[k] = tensor_index(g, t, k);
+        ss_tensor_slice(g, t, 0, 0, k + 1); /* as many different ones */
+        row[k] = ss_tensor_index(g, t, k);
     }
     v = g->view.at;
     for (unsigned k = 0; k < ROWS; k++) {
@@ -500,7 +500,7 @@ static void equal_layouts_are_stored_once(void **state)
         assert_int_equal(v[row[k].view].shape[0], ROWS);
     }
     assert_true(g->layouts.used <= ROWS + 3);
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 int main(void)

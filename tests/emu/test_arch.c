@@ -69,16 +69,16 @@ static void test_presets_match_the_record(void **state)
 
     (void)state;
     for (size_t r = 0; r < EMU_COUNT_OF(rows); r++) {
-        const struct arch_field *f = arch_field_find(rows[r].field);
+        const struct arch_field *f = ss_arch_field_find(rows[r].field);
         size_t i;
 
         assert_non_null(f);
-        i = (size_t)(f - arch_field_at(0));
+        i = (size_t)(f - ss_arch_field_at(0));
         for (size_t k = 0; k < 4; k++) {
-            const struct arch *a = arch_preset(names[k]);
+            const struct arch *a = ss_arch_preset(names[k]);
 
-            if (arch_field_number(a, i) != rows[r].want[k] ||
-                arch_field_mark(a, i) != rows[r].marks[k])
+            if (ss_arch_field_number(a, i) != rows[r].want[k] ||
+                ss_arch_field_mark(a, i) != rows[r].marks[k])
                 fail_msg("%s of %s", rows[r].field, names[k]);
         }
     }
@@ -89,31 +89,31 @@ static void test_presets_are_complete(void **state)
     static const char *const order[] = { "mk1", "mk2", "bow", "c600", "toy4", "toy16", "toy64" };
 
     (void)state;
-    assert_int_equal(arch_preset_count(), EMU_COUNT_OF(order));
+    assert_int_equal(ss_arch_preset_count(), EMU_COUNT_OF(order));
     for (size_t p = 0; p < EMU_COUNT_OF(order); p++) {
-        const struct arch *a = arch_preset(order[p]);
+        const struct arch *a = ss_arch_preset(order[p]);
 
-        assert_string_equal(arch_preset_name(p), order[p]);
+        assert_string_equal(ss_arch_preset_name(p), order[p]);
         assert_non_null(a);
         assert_string_equal(a->name, order[p]);
         assert_string_equal(a->base, order[p]);
-        if (arch_check(a) != EMU_OK)
-            fail_msg("%s", emu_error());
+        if (ss_arch_check(a) != EMU_OK)
+            fail_msg("%s", ss_error());
     }
-    assert_null(arch_preset("mk3"));
-    assert_int_equal(arch_preset("toy4")->tiles, 4);
-    assert_int_equal(arch_preset("toy16")->tiles, 16);
-    assert_int_equal(arch_preset("toy64")->tiles, 64);
-    assert_int_equal(arch_preset("toy64")->mem_bytes, 65536);
-    assert_int_equal(arch_preset("toy64")->region0_bytes, 32768);
+    assert_null(ss_arch_preset("mk3"));
+    assert_int_equal(ss_arch_preset("toy4")->tiles, 4);
+    assert_int_equal(ss_arch_preset("toy16")->tiles, 16);
+    assert_int_equal(ss_arch_preset("toy64")->tiles, 64);
+    assert_int_equal(ss_arch_preset("toy64")->mem_bytes, 65536);
+    assert_int_equal(ss_arch_preset("toy64")->region0_bytes, 32768);
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        const struct arch_field *f = arch_field_at(i);
+        const struct arch_field *f = ss_arch_field_at(i);
 
         assert_true(*f->name && *f->unit && *f->source && *f->doc);
         assert_null(strchr(f->unit, ' ')); /* the printed list is read by columns */
         assert_true(f->min <= f->max);
         assert_non_null(strchr("HMA", f->mark));
-        assert_ptr_equal(arch_field_find(f->name), f);
+        assert_ptr_equal(ss_arch_field_find(f->name), f);
     }
 }
 
@@ -127,40 +127,40 @@ static void near(uint64_t got, double want, double percent)
 
 static void test_peak_identities(void **state)
 {
-    const struct arch *mk2 = arch_preset("mk2"), *bow = arch_preset("bow");
+    const struct arch *mk2 = ss_arch_preset("mk2"), *bow = ss_arch_preset("bow");
 
     (void)state;
-    assert_true(arch_f16_ops_per_s(mk2) == 1472ull * 1330000000 * 128);
-    assert_true(arch_f32_ops_per_s(mk2) == 1472ull * 1330000000 * 32);
-    assert_true(arch_mem_bytes_per_s(mk2) == 1472ull * 1330000000 * 24);
-    assert_true(arch_exchange_bytes_per_s(mk2) == 1472ull * 1330000000 * 4);
-    assert_true(arch_link_bytes_per_s(mk2) == 320000000000); /* as advertised */
-    near(arch_f16_ops_per_s(mk2), 250e12, 0.5);
-    near(arch_f32_ops_per_s(mk2), 62.5e12, 0.5);
-    near(arch_mem_bytes_per_s(mk2), 47e12, 0.5);
-    near(arch_exchange_bytes_per_s(mk2), 7.8e12, 0.5);
-    near(arch_f16_ops_per_s(bow), 350e12, 0.5);
-    near(arch_mem_bytes_per_s(bow), 65e12, 0.6);
-    near(arch_exchange_bytes_per_s(bow), 10.9e12, 0.5);
-    near(arch_f16_ops_per_s(arch_preset("mk1")), 125e12, 0.5);
+    assert_true(ss_arch_f16_ops_per_s(mk2) == 1472ull * 1330000000 * 128);
+    assert_true(ss_arch_f32_ops_per_s(mk2) == 1472ull * 1330000000 * 32);
+    assert_true(ss_arch_mem_bytes_per_s(mk2) == 1472ull * 1330000000 * 24);
+    assert_true(ss_arch_exchange_bytes_per_s(mk2) == 1472ull * 1330000000 * 4);
+    assert_true(ss_arch_link_bytes_per_s(mk2) == 320000000000); /* as advertised */
+    near(ss_arch_f16_ops_per_s(mk2), 250e12, 0.5);
+    near(ss_arch_f32_ops_per_s(mk2), 62.5e12, 0.5);
+    near(ss_arch_mem_bytes_per_s(mk2), 47e12, 0.5);
+    near(ss_arch_exchange_bytes_per_s(mk2), 7.8e12, 0.5);
+    near(ss_arch_f16_ops_per_s(bow), 350e12, 0.5);
+    near(ss_arch_mem_bytes_per_s(bow), 65e12, 0.6);
+    near(ss_arch_exchange_bytes_per_s(bow), 10.9e12, 0.5);
+    near(ss_arch_f16_ops_per_s(ss_arch_preset("mk1")), 125e12, 0.5);
     assert_true((uint64_t)mk2->tiles * mk2->mem_bytes > 896ull << 20); /* "900 MB" in memory */
 }
 
 static void test_cycles(void **state)
 {
-    const struct arch *a = arch_preset("c600"); /* 1.5 cycles a nanosecond */
+    const struct arch *a = ss_arch_preset("c600"); /* 1.5 cycles a nanosecond */
 
     (void)state;
-    assert_true(arch_cycles_from_ns(a, 0) == 0);
-    assert_true(arch_cycles_from_ns(a, 1) == 2);
-    assert_true(arch_cycles_from_ns(a, 2) == 3);
-    assert_true(arch_cycles_from_ns(arch_preset("mk2"), 1) == 2); /* 1.33 */
-    assert_true(arch_cycles_from_ns(a, 10001) == 15002);
-    assert_true(arch_cycles_for_bytes(a, 0, 3900) == 0);
-    assert_true(arch_cycles_for_bytes(a, 1, 3900) == 1);
-    assert_true(arch_cycles_for_bytes(a, 39, 3900) == 15);
-    assert_true(arch_cycles_for_bytes(a, 40, 3900) == 16);
-    assert_true(arch_cycles_for_bytes(a, 1ull << 50, 1500) == 1ull << 50);
+    assert_true(ss_arch_cycles_from_ns(a, 0) == 0);
+    assert_true(ss_arch_cycles_from_ns(a, 1) == 2);
+    assert_true(ss_arch_cycles_from_ns(a, 2) == 3);
+    assert_true(ss_arch_cycles_from_ns(ss_arch_preset("mk2"), 1) == 2); /* 1.33 */
+    assert_true(ss_arch_cycles_from_ns(a, 10001) == 15002);
+    assert_true(ss_arch_cycles_for_bytes(a, 0, 3900) == 0);
+    assert_true(ss_arch_cycles_for_bytes(a, 1, 3900) == 1);
+    assert_true(ss_arch_cycles_for_bytes(a, 39, 3900) == 15);
+    assert_true(ss_arch_cycles_for_bytes(a, 40, 3900) == 16);
+    assert_true(ss_arch_cycles_for_bytes(a, 1ull << 50, 1500) == 1ull << 50);
 }
 
 /* ---- memory elements ---- */
@@ -183,11 +183,11 @@ static void test_elements(void **state)
         { "toy4", 0x5c000, -1 },
     };
     static uint32_t bytes[64];
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(edge); i++)
-        if (arch_element_of(arch_preset(edge[i].machine), edge[i].addr) != edge[i].want)
+        if (arch_element_of(ss_arch_preset(edge[i].machine), edge[i].addr) != edge[i].want)
             fail_msg("%s 0x%x", edge[i].machine, edge[i].addr);
     /* Every element holds exactly its size. */
     for (uint32_t addr = a->mem_base; addr < a->mem_base + a->mem_bytes; addr += 8)
@@ -201,38 +201,38 @@ static void test_elements(void **state)
 static void test_json_round_trip(void **state)
 {
     (void)state;
-    for (size_t p = 0; p <= arch_preset_count(); p++) {
-        struct arch a = *arch_preset(arch_preset_name(p % arch_preset_count())), b;
+    for (size_t p = 0; p <= ss_arch_preset_count(); p++) {
+        struct arch a = *ss_arch_preset(ss_arch_preset_name(p % ss_arch_preset_count())), b;
         char *text;
 
-        if (p == arch_preset_count()) { /* a changed one */
-            assert_int_equal(arch_set(&a, "tiles=3000"), EMU_OK);
-            assert_int_equal(arch_set(&a, "name=odd \"one\" \\"), EMU_OK);
-            assert_int_equal(arch_set(&a, "exchange_kind=flat"), EMU_OK);
-            assert_int_equal(arch_set(&a, "stream_mem_bytes=1024Gi"), EMU_OK);
+        if (p == ss_arch_preset_count()) { /* a changed one */
+            assert_int_equal(ss_arch_set(&a, "tiles=3000"), EMU_OK);
+            assert_int_equal(ss_arch_set(&a, "name=odd \"one\" \\"), EMU_OK);
+            assert_int_equal(ss_arch_set(&a, "exchange_kind=flat"), EMU_OK);
+            assert_int_equal(ss_arch_set(&a, "stream_mem_bytes=1024Gi"), EMU_OK);
         }
-        text = arch_to_json(&a);
+        text = ss_arch_to_json(&a);
         assert_non_null(text);
         memset(&b, 0xff, sizeof(b));
-        if (arch_load_text(text, strlen(text), "round", &b) != EMU_OK)
-            fail_msg("%s", emu_error());
-        assert_true(arch_equal(&a, &b));
+        if (ss_arch_load_text(text, strlen(text), "round", &b) != EMU_OK)
+            fail_msg("%s", ss_error());
+        assert_true(ss_arch_equal(&a, &b));
         for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
-            assert_int_equal(arch_field_mark(&a, i), arch_field_mark(&b, i));
-        emu_free(text);
+            assert_int_equal(ss_arch_field_mark(&a, i), ss_arch_field_mark(&b, i));
+        ss_free(text);
     }
 }
 
-/* arch_equal sees every field, and so does JSON: change one at a time. */
+/* ss_arch_equal sees every field, and so does JSON: change one at a time. */
 static void test_every_field_survives(void **state)
 {
     unsigned changed = 0;
 
     (void)state;
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        const struct arch_field *f = arch_field_at(i);
-        struct arch a = *arch_preset("toy16"), b;
-        uint64_t was = arch_field_number(&a, i);
+        const struct arch_field *f = ss_arch_field_at(i);
+        struct arch a = *ss_arch_preset("toy16"), b;
+        uint64_t was = ss_arch_field_number(&a, i);
         char set[120], *text;
 
         if (f->min == f->max)
@@ -248,17 +248,17 @@ static void test_every_field_survives(void **state)
         else
             snprintf(set, sizeof(set), "%s=%llu", f->name,
                      (unsigned long long)(was == f->max ? was - 1 : was + 1));
-        assert_int_equal(arch_set(&a, set), EMU_OK);
-        assert_false(arch_equal(&a, arch_preset("toy16")));
+        assert_int_equal(ss_arch_set(&a, set), EMU_OK);
+        assert_false(ss_arch_equal(&a, ss_arch_preset("toy16")));
         if (f->type != ARCH_TYPE_text)
-            assert_int_equal(arch_field_mark(&a, i), 'A');
-        if (arch_check(&a) != EMU_OK)
+            assert_int_equal(ss_arch_field_mark(&a, i), 'A');
+        if (ss_arch_check(&a) != EMU_OK)
             continue; /* not alone */
-        text = arch_to_json(&a);
+        text = ss_arch_to_json(&a);
         assert_non_null(text);
-        assert_int_equal(arch_load_text(text, strlen(text), "one", &b), EMU_OK);
-        assert_true(arch_equal(&a, &b));
-        emu_free(text);
+        assert_int_equal(ss_arch_load_text(text, strlen(text), "one", &b), EMU_OK);
+        assert_true(ss_arch_equal(&a, &b));
+        ss_free(text);
         changed++;
     }
     assert_true(changed > 50);
@@ -277,24 +277,24 @@ static void test_partial_files(void **state)
     struct arch a;
 
     (void)state;
-    assert_int_equal(arch_load_text(gone, strlen(gone), "gone", &a), EMU_OK);
+    assert_int_equal(ss_arch_load_text(gone, strlen(gone), "gone", &a), EMU_OK);
     assert_int_equal(arch_rail(&a), ARCH_RAIL_MESH);
-    assert_int_equal(arch_set(&a, "rail=torus"), EMU_OK);
-    assert_true(arch_equal(&a, arch_preset("mk2")));
-    assert_int_equal(arch_load_text(half, strlen(half), "half", &a), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "rail=torus"), EMU_OK);
+    assert_true(ss_arch_equal(&a, ss_arch_preset("mk2")));
+    assert_int_equal(ss_arch_load_text(half, strlen(half), "half", &a), EMU_OK);
     assert_int_equal(a.tiles, 736);
     assert_int_equal(a.clock_mhz, 1500);
-    assert_int_equal(a.mem_bytes, arch_preset("mk2")->mem_bytes);
-    assert_int_equal(arch_field_mark(&a, ARCH_FIELD_tiles), 'A');
-    assert_int_equal(arch_field_mark(&a, ARCH_FIELD_mem_bytes), 'H');
+    assert_int_equal(a.mem_bytes, ss_arch_preset("mk2")->mem_bytes);
+    assert_int_equal(ss_arch_field_mark(&a, ARCH_FIELD_tiles), 'A');
+    assert_int_equal(ss_arch_field_mark(&a, ARCH_FIELD_mem_bytes), 'H');
     /* An explicit value beats what tiles does to it, wherever it stands. */
-    assert_int_equal(arch_load_text(rows, strlen(rows), "rows", &a), EMU_OK);
+    assert_int_equal(ss_arch_load_text(rows, strlen(rows), "rows", &a), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 32);
     assert_int_equal(arch_host_source(&a), 2048);
     assert_int_equal(a.null_source, 0x900);
-    assert_int_equal(arch_load_text(kind, strlen(kind), "kind", &a), EMU_OK);
+    assert_int_equal(ss_arch_load_text(kind, strlen(kind), "kind", &a), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 32);
-    assert_int_equal(arch_load_text(flat, strlen(flat), "flat", &a), EMU_OK);
+    assert_int_equal(ss_arch_load_text(flat, strlen(flat), "flat", &a), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 23);
     assert_int_equal(arch_host_source(&a), 3008);
 }
@@ -365,13 +365,13 @@ static void test_bad_files(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
-        struct arch a = *arch_preset("toy4");
+        struct arch a = *ss_arch_preset("toy4");
 
-        assert_int_equal(arch_load_text(bad[i].text, strlen(bad[i].text), "f.json", &a),
+        assert_int_equal(ss_arch_load_text(bad[i].text, strlen(bad[i].text), "f.json", &a),
                          EMU_BAD_FILE);
-        if (strncmp(emu_error(), bad[i].message, strlen(bad[i].message)) != 0)
-            fail_msg("\n got  %s\n want %s", emu_error(), bad[i].message);
-        assert_true(arch_equal(&a, arch_preset("toy4"))); /* out is untouched */
+        if (strncmp(ss_error(), bad[i].message, strlen(bad[i].message)) != 0)
+            fail_msg("\n got  %s\n want %s", ss_error(), bad[i].message);
+        assert_true(ss_arch_equal(&a, ss_arch_preset("toy4"))); /* out is untouched */
     }
 }
 
@@ -401,30 +401,30 @@ static void test_sram(void **state)
 
     (void)state;
     for (uint32_t k = 3; k <= 109; k++) {
-        struct arch a = *arch_preset("mk2");
+        struct arch a = *ss_arch_preset("mk2");
         char text[32];
 
         snprintf(text, sizeof(text), "sram=%uK", 16 * k);
-        assert_int_equal(arch_set(&a, text), EMU_OK);
-        assert_int_equal(arch_check(&a), EMU_OK);
+        assert_int_equal(ss_arch_set(&a, text), EMU_OK);
+        assert_int_equal(ss_arch_check(&a), EMU_OK);
         assert_int_equal(a.mem_bytes, 16384 * k);
         assert_in_range(3 * a.region0_bytes + 6 * 16384, a.mem_bytes + 3 * 16384,
                         a.mem_bytes + 9 * 16384);
     }
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
-        struct arch a = *arch_preset("mk2");
+        struct arch a = *ss_arch_preset("mk2");
 
-        assert_int_equal(arch_set(&a, bad[i].text), EMU_BAD_MACHINE);
-        assert_memory_equal(emu_error(), bad[i].message, strlen(bad[i].message));
-        assert_true(arch_equal(&a, arch_preset("mk2")));
+        assert_int_equal(ss_arch_set(&a, bad[i].text), EMU_BAD_MACHINE);
+        assert_memory_equal(ss_error(), bad[i].message, strlen(bad[i].message));
+        assert_true(ss_arch_equal(&a, ss_arch_preset("mk2")));
     }
     for (size_t i = 0; i < EMU_COUNT_OF(impossible); i++) {
-        struct arch a = *arch_preset("mk2");
+        struct arch a = *ss_arch_preset("mk2");
         const char *at;
 
-        assert_int_equal(arch_set(&a, impossible[i].set), EMU_OK);
-        assert_int_equal(arch_check(&a), EMU_BAD_MACHINE);
-        at = strstr(emu_error(), "; nearest");
+        assert_int_equal(ss_arch_set(&a, impossible[i].set), EMU_OK);
+        assert_int_equal(ss_arch_check(&a), EMU_BAD_MACHINE);
+        at = strstr(ss_error(), "; nearest");
         assert_non_null(at);
         assert_string_equal(at, impossible[i].near);
     }
@@ -466,21 +466,21 @@ static void test_set(void **state)
         { "name=0123456789012345678901234567890x", "--set name: expected a text of 1 to 31" },
         { "amp_units=16", "--set amp_units: expected 8 units: the instruction set fixes it, got" },
     };
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(good); i++) {
-        assert_int_equal(arch_set(&a, good[i].text), EMU_OK);
+        assert_int_equal(ss_arch_set(&a, good[i].text), EMU_OK);
         assert_int_equal(a.mem_bytes, good[i].want);
     }
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
-        a = *arch_preset("mk2");
-        assert_int_equal(arch_set(&a, bad[i].text), EMU_BAD_MACHINE);
-        if (strncmp(emu_error(), bad[i].message, strlen(bad[i].message)) != 0)
-            fail_msg("\n got  %s\n want %s", emu_error(), bad[i].message);
-        assert_true(arch_equal(&a, arch_preset("mk2")));
+        a = *ss_arch_preset("mk2");
+        assert_int_equal(ss_arch_set(&a, bad[i].text), EMU_BAD_MACHINE);
+        if (strncmp(ss_error(), bad[i].message, strlen(bad[i].message)) != 0)
+            fail_msg("\n got  %s\n want %s", ss_error(), bad[i].message);
+        assert_true(ss_arch_equal(&a, ss_arch_preset("mk2")));
     }
-    assert_int_equal(arch_set(&a, "name=a=b"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "name=a=b"), EMU_OK);
     assert_string_equal(a.name, "a=b");
 }
 
@@ -527,22 +527,22 @@ static void test_impossible_machines(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
-        a = *arch_preset("mk2");
+        a = *ss_arch_preset("mk2");
         for (size_t k = 0; k < 5 && bad[i].set[k]; k++)
-            assert_int_equal(arch_set(&a, bad[i].set[k]), EMU_OK);
-        if (arch_check(&a) != EMU_BAD_MACHINE)
+            assert_int_equal(ss_arch_set(&a, bad[i].set[k]), EMU_OK);
+        if (ss_arch_check(&a) != EMU_BAD_MACHINE)
             fail_msg("accepted: %s", bad[i].set[0]);
         snprintf(start, sizeof(start), "machine mk2: %s: ", bad[i].field);
-        if (strncmp(emu_error(), start, strlen(start)) != 0)
-            fail_msg("\n got  %s\n want %s", emu_error(), start);
+        if (strncmp(ss_error(), start, strlen(start)) != 0)
+            fail_msg("\n got  %s\n want %s", ss_error(), start);
     }
-    a = *arch_preset("mk2"); /* what arch_set would not let through */
+    a = *ss_arch_preset("mk2"); /* what ss_arch_set would not let through */
     a.clock_mhz = 0;
-    assert_int_equal(arch_check(&a), EMU_BAD_MACHINE);
-    a = *arch_preset("mk2");
+    assert_int_equal(ss_arch_check(&a), EMU_BAD_MACHINE);
+    a = *ss_arch_preset("mk2");
     a.base[0] = 'x';
-    assert_int_equal(arch_check(&a), EMU_BAD_MACHINE);
-    assert_int_equal(arch_field_mark(&a, ARCH_FIELD_tiles), 'A');
+    assert_int_equal(ss_arch_check(&a), EMU_BAD_MACHINE);
+    assert_int_equal(ss_arch_field_mark(&a, ARCH_FIELD_tiles), 'A');
 }
 
 /* ---- files, printing, memory, the command ---- */
@@ -563,27 +563,27 @@ static void test_names_and_files(void **state)
 
     (void)state;
     temporary_file(path, "{\"base\": \"toy4\",\n \"name\": \"mine\", \"tiles\": 5}\n");
-    assert_int_equal(arch_from_name_or_file("bow", &a), EMU_OK);
+    assert_int_equal(ss_arch_from_name_or_file("bow", &a), EMU_OK);
     assert_int_equal(a.clock_mhz, 1850);
-    assert_int_equal(arch_from_name_or_file(path, &a), EMU_OK);
+    assert_int_equal(ss_arch_from_name_or_file(path, &a), EMU_OK);
     assert_string_equal(a.name, "mine");
     assert_int_equal(a.tiles, 5);
     assert_int_equal(truncate(path, 30), 0);
-    assert_int_equal(arch_load_file(path, &a), EMU_BAD_FILE);
+    assert_int_equal(ss_arch_load_file(path, &a), EMU_BAD_FILE);
     snprintf(want, sizeof(want), "%s:2:", path);
-    assert_int_equal(strncmp(emu_error(), want, strlen(want)), 0);
+    assert_int_equal(strncmp(ss_error(), want, strlen(want)), 0);
     unlink(path);
-    assert_int_equal(arch_load_file(path, &a), EMU_IO);
-    assert_int_equal(arch_from_name_or_file("mk3", &a), EMU_IO);
-    assert_non_null(strstr(emu_error(), "'mk3' is neither a built-in machine (mk1, mk2,"));
-    assert_int_equal(arch_load_file("/", &a), EMU_IO); /* a directory opens but cannot be read */
-    assert_int_equal(arch_load_file("/dev/zero", &a), EMU_BAD_FILE);
-    assert_non_null(strstr(emu_error(), "/dev/zero:1:1: "));
+    assert_int_equal(ss_arch_load_file(path, &a), EMU_IO);
+    assert_int_equal(ss_arch_from_name_or_file("mk3", &a), EMU_IO);
+    assert_non_null(strstr(ss_error(), "'mk3' is neither a built-in machine (mk1, mk2,"));
+    assert_int_equal(ss_arch_load_file("/", &a), EMU_IO); /* a directory opens but cannot be read */
+    assert_int_equal(ss_arch_load_file("/dev/zero", &a), EMU_BAD_FILE);
+    assert_non_null(strstr(ss_error(), "/dev/zero:1:1: "));
 }
 
 static void changes_are(const struct arch *a, const char *want)
 {
-    json_t *list = arch_changes(a);
+    json_t *list = ss_arch_changes(a);
     char *text = json_dumps(list, JSON_COMPACT);
 
     assert_string_equal(text, want);
@@ -596,23 +596,23 @@ static void test_titles(void **state)
     static const char *const set[] = { "tiles=128", "sync_chip_cycles=60", "clock_mhz=1000",
                                        "exchange_kind=flat", "host_link_mbytes_per_s=2000" };
     static const char mine[] = "{\"base\": \"toy4\", \"name\": \"mine\", \"tiles\": 5}";
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    assert_string_equal(arch_title(&a).at, "mk2");
+    assert_string_equal(ss_arch_title(&a).at, "mk2");
     changes_are(&a, "[]");
-    assert_int_equal(arch_set(&a, set[0]), EMU_OK);
-    assert_int_equal(arch_set(&a, set[1]), EMU_OK);
-    assert_string_equal(arch_title(&a).at, "mk2 with tiles=128, sync_chip_cycles=60");
+    assert_int_equal(ss_arch_set(&a, set[0]), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, set[1]), EMU_OK);
+    assert_string_equal(ss_arch_title(&a).at, "mk2 with tiles=128, sync_chip_cycles=60");
     changes_are(&a, "[\"tiles=128\",\"sync_chip_cycles=60\"]");
-    assert_int_equal(arch_set(&a, "tiles=1472"), EMU_OK); /* as it was */
-    assert_string_equal(arch_title(&a).at, "mk2 with sync_chip_cycles=60");
+    assert_int_equal(ss_arch_set(&a, "tiles=1472"), EMU_OK); /* as it was */
+    assert_string_equal(ss_arch_title(&a).at, "mk2 with sync_chip_cycles=60");
     for (size_t i = 0; i < EMU_COUNT_OF(set); i++)
-        assert_int_equal(arch_set(&a, set[i]), EMU_OK);
-    assert_non_null(strstr(arch_title(&a).at, "mk2 with tiles=128, "));
-    assert_non_null(strstr(arch_title(&a).at, ", 2 more"));
-    assert_int_equal(arch_load_text(mine, strlen(mine), "mine.json", &a), EMU_OK);
-    assert_string_equal(arch_title(&a).at, "mine");
+        assert_int_equal(ss_arch_set(&a, set[i]), EMU_OK);
+    assert_non_null(strstr(ss_arch_title(&a).at, "mk2 with tiles=128, "));
+    assert_non_null(strstr(ss_arch_title(&a).at, ", 2 more"));
+    assert_int_equal(ss_arch_load_text(mine, strlen(mine), "mine.json", &a), EMU_OK);
+    assert_string_equal(ss_arch_title(&a).at, "mine");
     changes_are(&a, "[\"tiles=5\"]");
 }
 
@@ -626,12 +626,12 @@ static void test_failing_allocations(void **state)
     temporary_file(path, "{\"base\": \"toy4\"}");
     for (;; n++) {
         alloc_test_fail_at(n);
-        if (arch_load_file(path, &a) == EMU_OK && (text = arch_to_json(&a)))
+        if (ss_arch_load_file(path, &a) == EMU_OK && (text = ss_arch_to_json(&a)))
             break;
         assert_int_equal(alloc_live(), before);
     }
     alloc_test_fail_at(-1);
-    emu_free(text);
+    ss_free(text);
     unlink(path);
     assert_int_equal(alloc_live(), before);
     assert_int_equal(n, 2); /* the text of the file, the text of the machine */
@@ -639,21 +639,21 @@ static void test_failing_allocations(void **state)
 
 static void test_print(void **state)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
     char *text = NULL, line[200];
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=736"), EMU_OK);
-    arch_print(&a, f);
+    assert_int_equal(ss_arch_set(&a, "tiles=736"), EMU_OK);
+    ss_arch_print(&a, f);
     fclose(f);
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
         char value[ARCH_TEXT_MAX];
 
-        arch_field_text(&a, i, value, sizeof(value));
-        snprintf(line, sizeof(line), "\n%-24s  %-17s  %-12s  %c  ", arch_field_at(i)->name, value,
-                 arch_field_at(i)->unit, arch_field_mark(&a, i));
+        ss_arch_field_text(&a, i, value, sizeof(value));
+        snprintf(line, sizeof(line), "\n%-24s  %-17s  %-12s  %c  ", ss_arch_field_at(i)->name,
+                 value, ss_arch_field_at(i)->unit, ss_arch_field_mark(&a, i));
         if (!strstr(text, line))
             fail_msg("no line%s", line);
     }

@@ -32,7 +32,7 @@ static void test_physical_numbering(void **state)
 
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(names); k++) {
-        const struct arch *a = arch_preset(names[k]);
+        const struct arch *a = ss_arch_preset(names[k]);
         uint32_t found = 0;
 
         for (uint32_t t = 0; t < a->tiles; t++) {
@@ -51,17 +51,17 @@ static void test_physical_numbering(void **state)
         assert_int_equal(arch_tile_logical(a, UINT32_MAX), -1);
     }
     /* mk2: block 0 goes down the rows, block 1 comes back on the other side of the column. */
-    assert_int_equal(arch_tile_physical(arch_preset("mk2"), 0), 0);
-    assert_int_equal(arch_tile_physical(arch_preset("mk2"), 1), 2);
-    assert_int_equal(arch_tile_physical(arch_preset("mk2"), 2), 64);
-    assert_int_equal(arch_tile_physical(arch_preset("mk2"), 45), 22 * 64 + 2);
-    assert_int_equal(arch_tile_physical(arch_preset("mk2"), 46), 22 * 64 + 1);
-    assert_int_equal(arch_tile_physical(arch_preset("mk2"), 92), 4);
+    assert_int_equal(arch_tile_physical(ss_arch_preset("mk2"), 0), 0);
+    assert_int_equal(arch_tile_physical(ss_arch_preset("mk2"), 1), 2);
+    assert_int_equal(arch_tile_physical(ss_arch_preset("mk2"), 2), 64);
+    assert_int_equal(arch_tile_physical(ss_arch_preset("mk2"), 45), 22 * 64 + 2);
+    assert_int_equal(arch_tile_physical(ss_arch_preset("mk2"), 46), 22 * 64 + 1);
+    assert_int_equal(arch_tile_physical(ss_arch_preset("mk2"), 92), 4);
 }
 
 static void test_delays_of_all_pairs(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     int low = 1000, high = -1000, lands_low = 1000, lands_high = -1000, span_low, span_high;
     unsigned wrong = 0, pairs = 0;
 
@@ -101,14 +101,14 @@ static void test_delays_of_all_pairs(void **state)
 static void test_span_of_part_machines(void **state)
 {
     static const uint32_t sizes[] = { 2, 46, 48, 90, 92, 94, 480, 736, 1000, 1216 };
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(sizes); k++) {
         int low, high, min = 1000, max = -1000;
 
         a.tiles = sizes[k];
-        assert_int_equal(arch_check(&a), EMU_OK);
+        assert_int_equal(ss_arch_check(&a), EMU_OK);
         for (uint32_t i = 0; i < a.tiles; i++)
             for (uint32_t j = 0; j < a.tiles; j++) {
                 int t =
@@ -122,15 +122,15 @@ static void test_span_of_part_machines(void **state)
         assert_int_equal(high, max);
         /* The first tiles of the full machine, nothing else. */
         assert_int_equal(arch_tile_physical(&a, a.tiles - 1),
-                         arch_tile_physical(arch_preset("mk2"), a.tiles - 1));
-        assert_int_equal(arch_tile_logical(&a, arch_tile_physical(arch_preset("mk2"), a.tiles)),
+                         arch_tile_physical(ss_arch_preset("mk2"), a.tiles - 1));
+        assert_int_equal(arch_tile_logical(&a, arch_tile_physical(ss_arch_preset("mk2"), a.tiles)),
                          -1);
     }
 }
 
 static void test_flat_exchange(void **state)
 {
-    const struct arch *a = arch_preset("toy16");
+    const struct arch *a = ss_arch_preset("toy16");
     int low, high;
 
     (void)state;
@@ -147,41 +147,41 @@ static void test_flat_exchange(void **state)
 
 static void test_rows_grow(void **state)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=736"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=736"), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 23);
-    assert_int_equal(arch_set(&a, "tiles=1474"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=1474"), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 24);
     assert_int_equal(arch_host_source(&a), 0x600); /* 24 rows still end below it */
-    assert_int_equal(arch_check(&a), EMU_OK);
-    assert_int_equal(arch_set(&a, "tiles=2944"), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=2944"), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 46);
     assert_int_equal(arch_host_source(&a), 46 * 64);
     assert_int_equal(a.null_source, 46 * 64 + 64);
-    assert_int_equal(arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
     for (uint32_t t = 0; t < a.tiles; t++)
         assert_int_equal(arch_tile_logical(&a, arch_tile_physical(&a, t)), t);
-    assert_int_equal(arch_set(&a, "tiles=8064"), EMU_OK);
-    assert_int_equal(arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=8064"), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
     /* Sources that are not in the way stay where they were put. */
-    a = *arch_preset("mk2");
-    assert_int_equal(arch_set(&a, "null_source=0x700"), EMU_OK);
-    assert_int_equal(arch_set(&a, "tiles=1536"), EMU_OK);
+    a = *ss_arch_preset("mk2");
+    assert_int_equal(ss_arch_set(&a, "null_source=0x700"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=1536"), EMU_OK);
     assert_int_equal(arch_host_source(&a), 0x600);
     assert_int_equal(a.null_source, 0x700);
-    assert_int_equal(arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
     /* A flat machine has no rows to grow until it gets columns. */
-    a = *arch_preset("toy4");
-    assert_int_equal(arch_set(&a, "tiles=1601"), EMU_OK);
+    a = *ss_arch_preset("toy4");
+    assert_int_equal(ss_arch_set(&a, "tiles=1601"), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 23);
     assert_int_equal(arch_host_source(&a), 1664);
-    assert_int_equal(arch_check(&a), EMU_OK);
-    assert_int_equal(arch_set(&a, "tiles=1602"), EMU_OK);
-    assert_int_equal(arch_set(&a, "exchange_kind=columns"), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=1602"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "exchange_kind=columns"), EMU_OK);
     assert_int_equal(arch_exchange_rows(&a), 26);
-    assert_int_equal(arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
 }
 
 int main(void)

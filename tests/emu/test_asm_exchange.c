@@ -14,7 +14,7 @@
 
 static struct asm_unit *assemble(const char *machine, const char *text, enum emu_status want)
 {
-    const struct asm_options o = { .arch = arch_preset(machine), .raw = 1 };
+    const struct asm_options o = { .arch = ss_arch_preset(machine), .raw = 1 };
     struct asm_unit *u;
     enum emu_status s;
 
@@ -23,7 +23,7 @@ static struct asm_unit *assemble(const char *machine, const char *text, enum emu
     if (s == EMU_OK)
         s = asm_unit_link(u, NULL);
     if (s != want)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return u;
 }
 
@@ -106,7 +106,7 @@ static void functions(void **state)
                  ".int logical(physical(91)), pic_lag(T), exch_delay_min(), "
                  "exch_delay_max()\n.if exch_delay(0, 1) > 1000\noops\n.endif\n",
                  EMU_OK);
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     int32_t got[7];
     uint32_t s = arch_tile_physical(a, 700), d = arch_tile_physical(a, 701);
 
@@ -192,7 +192,7 @@ static void no_leaks(void **state)
     asm_unit_free(assemble("toy4", text, EMU_BAD_ASM));
     assert_int_equal(alloc_live(), live);
     for (long n = 0; n < 60; n++) {
-        const struct asm_options o = { .arch = arch_preset("toy4"), .raw = 1 };
+        const struct asm_options o = { .arch = ss_arch_preset("toy4"), .raw = 1 };
         static const char good[] = ".data\na: .space 8\n.text\n.exchange 1\n.receive a, 2, 0, 0\n"
                                    ".endexchange\n";
         struct asm_unit *u = NULL;

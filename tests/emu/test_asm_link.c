@@ -205,7 +205,7 @@ static void test_cpp_blanks(void **state)
 
 static void test_cpp_messages(void **state)
 {
-    const struct asm_options mk1 = { .arch = arch_preset("mk1") };
+    const struct asm_options mk1 = { .arch = ss_arch_preset("mk1") };
     struct asm_unit *u;
     char *said;
 
@@ -239,7 +239,7 @@ static void test_version_of_the_machine(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
-        const struct asm_options o = { .arch = arch_preset(row[i].machine) };
+        const struct asm_options o = { .arch = ss_arch_preset(row[i].machine) };
         struct asm_unit *u;
         char text[100];
 

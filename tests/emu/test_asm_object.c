@@ -56,7 +56,7 @@ static void test_same_as_unit(void **state)
     assert_int_equal(unit_add(u, "b.S", second), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
     want = asm_unit_image(u);
-    assert_int_equal(link_roots(data, bytes, arch_preset("mk2"), root, 3, &linked), EMU_OK);
+    assert_int_equal(link_roots(data, bytes, ss_arch_preset("mk2"), root, 3, &linked), EMU_OK);
     got = asm_unit_image(linked);
     assert_int_equal(got->section_count, want->section_count);
     assert_int_equal(got->symbol_count, want->symbol_count);
@@ -80,7 +80,7 @@ static void test_same_as_unit(void **state)
     }
     asm_unit_free(linked);
     asm_unit_free(u);
-    emu_free(data);
+    ss_free(data);
 }
 
 /* One root brings what it refers to, directly or not, and nothing else. */
@@ -94,7 +94,7 @@ static void test_only_what_is_needed(void **state)
     uint8_t *data = object_of(text, 2, &bytes);
 
     (void)state;
-    assert_int_equal(link_roots(data, bytes, arch_preset("mk2"), root, 1, &linked), EMU_OK);
+    assert_int_equal(link_roots(data, bytes, ss_arch_preset("mk2"), root, 1, &linked), EMU_OK);
     got = asm_unit_image(linked);
     assert_int_equal(got->section_count, 3);
     assert_int_equal(got->section[1].addr, MK2_BASE + 32); /* .align 32 */
@@ -102,7 +102,7 @@ static void test_only_what_is_needed(void **state)
     assert_string_equal(asm_symbolize(got, MK2_BASE + 8, &offset)->name, "a");
     assert_int_equal(asm_line_of(got, MK2_BASE + 12)->line, 7);
     asm_unit_free(linked);
-    emu_free(data);
+    ss_free(data);
 }
 
 /* One object of several files: a definition wins over the common and weak ones of other files, and
@@ -122,7 +122,7 @@ static void test_joined_symbols(void **state)
     uint32_t table[3];
 
     (void)state;
-    assert_int_equal(link_roots(data, bytes, arch_preset("mk2"), NULL, 0, &linked), EMU_OK);
+    assert_int_equal(link_roots(data, bytes, ss_arch_preset("mk2"), NULL, 0, &linked), EMU_OK);
     got = asm_unit_image(linked);
     x = asm_symbol_find(got, "x");
     assert_string_equal(x->section->name, "COMMON");
@@ -135,7 +135,7 @@ static void test_joined_symbols(void **state)
     assert_int_equal(table[2], asm_symbol_find(got, "z")->value);
     assert_int_equal(asm_symbol_find(got, "z")->weak, 0);
     asm_unit_free(linked);
-    emu_free(data);
+    ss_free(data);
 }
 
 /* What differs between machines is filled in for the machine that is linked for. */
@@ -152,7 +152,7 @@ static void test_machines(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(machine); i++) {
-        struct arch a = *arch_preset(machine[i]);
+        struct arch a = *ss_arch_preset(machine[i]);
         uint32_t word[2];
 
         assert_int_equal(link_roots(data, bytes, &a, root, 1, &linked), EMU_OK);
@@ -162,12 +162,12 @@ static void test_machines(void **state)
         asm_unit_free(linked);
         a.element_bytes = 32768; /* 16 bits do not hold two of them */
         assert_int_equal(link_roots(data, bytes, &a, root, 1, &linked), EMU_BAD_ASM);
-        assert_non_null(strstr(emu_error(), ".text.m+0x4: R_COLOSSUS_16 of "
-                                            "'SUPERSTEP_ELEMENT_PAIR_BYTES' + 16: expected "
-                                            "0x0..0xffff, got 0x10010"));
+        assert_non_null(strstr(ss_error(), ".text.m+0x4: R_COLOSSUS_16 of "
+                                           "'SUPERSTEP_ELEMENT_PAIR_BYTES' + 16: expected "
+                                           "0x0..0xffff, got 0x10010"));
         asm_unit_free(linked);
     }
-    emu_free(data);
+    ss_free(data);
 }
 
 static void test_refused(void **state)
@@ -203,10 +203,10 @@ static void test_refused(void **state)
         assert_int_equal(s == EMU_OK, !*said);
         free(said);
         if (s == EMU_OK && row[i].when_linked)
-            s = link_roots(data, bytes, arch_preset("mk2"), root, 1, &linked);
-        if (s != EMU_BAD_ASM || !strstr(emu_error(), row[i].why))
-            fail_msg("%s: %s", row[i].text, emu_error());
-        emu_free(data);
+            s = link_roots(data, bytes, ss_arch_preset("mk2"), root, 1, &linked);
+        if (s != EMU_BAD_ASM || !strstr(ss_error(), row[i].why))
+            fail_msg("%s: %s", row[i].text, ss_error());
+        ss_free(data);
         asm_unit_free(linked);
         asm_unit_free(u);
     }
@@ -242,8 +242,8 @@ static void test_read_and_written_again(void **state)
     assert_true(f->global && asm_symbol_find(asm_unit_image(u), "w")->weak);
     assert_int_equal(asm_symbol_find(asm_unit_image(u), "number")->value, 77);
     assert_int_equal(asm_symbol_find(asm_unit_image(u), "zeros")->type, ASM_OBJECT);
-    emu_free(again);
-    emu_free(data);
+    ss_free(again);
+    ss_free(data);
     asm_unit_free(u);
 }
 
@@ -258,18 +258,18 @@ static void test_damage(void **state)
     (void)state;
     for (size_t n = 0; n < bytes; n++) {
         memcpy(copy, data, n);
-        assert_int_equal(link_roots(copy, n, arch_preset("mk2"), root, 1, &linked), EMU_BAD_ASM);
+        assert_int_equal(link_roots(copy, n, ss_arch_preset("mk2"), root, 1, &linked), EMU_BAD_ASM);
         asm_unit_free(linked);
     }
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         memcpy(copy, data, bytes);
         copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        refused += link_roots(copy, bytes, arch_preset("mk2"), root, 1, &linked) != EMU_OK;
+        refused += link_roots(copy, bytes, ss_arch_preset("mk2"), root, 1, &linked) != EMU_OK;
         asm_unit_free(linked);
     }
     assert_true(refused > bytes);
-    emu_free(copy);
-    emu_free(data);
+    ss_free(copy);
+    ss_free(data);
 }
 
 static void test_no_memory(void **state)
@@ -285,7 +285,7 @@ static void test_no_memory(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(failures);
-        s = link_roots(data, bytes, arch_preset("mk2"), root, 1, &linked);
+        s = link_roots(data, bytes, ss_arch_preset("mk2"), root, 1, &linked);
         alloc_test_fail_at(-1);
         asm_unit_free(linked);
         if (s == EMU_OK)
@@ -293,7 +293,7 @@ static void test_no_memory(void **state)
         assert_int_equal(s, EMU_NO_MEMORY);
     }
     assert_true(failures > 15);
-    emu_free(data);
+    ss_free(data);
     assert_int_equal(alloc_live(), live);
 }
 
@@ -320,7 +320,7 @@ static void test_no_memory_for_writing(void **state)
         assert_null(data);
     }
     assert_true(failures > 5);
-    emu_free(data);
+    ss_free(data);
     assert_int_equal(alloc_live(), live);
 }
 

@@ -228,7 +228,7 @@ static void test_names_of_machines(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
-        const struct asm_options o = { .raw = 1, .arch = arch_preset(row[i].machine) };
+        const struct asm_options o = { .raw = 1, .arch = ss_arch_preset(row[i].machine) };
         struct asm_unit *u;
 
         assert_int_equal(asm_unit_new(&o, &u), EMU_OK);

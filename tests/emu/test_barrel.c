@@ -269,7 +269,7 @@ static void test_missing_registers(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
-        struct arch machine[2] = { *arch_preset("mk2"), *arch_preset("mk2") };
+        struct arch machine[2] = { *ss_arch_preset("mk2"), *ss_arch_preset("mk2") };
 
         snprintf(text, sizeof(text),
                  row[i].supervisor

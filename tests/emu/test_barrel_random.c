@@ -404,7 +404,7 @@ typedef void make_fn(struct code *c, uint32_t base, uint32_t stop, int tame);
 static void run_programs(make_fn *make_code, const char *text, int tame, unsigned count,
                          uint64_t first_seed)
 {
-    struct arch all = *arch_preset("mk2"); /* with all instructions and registers */
+    struct arch all = *ss_arch_preset("mk2"); /* with all instructions and registers */
     uint32_t code_at = 0x60000, data_at = all.mem_base + all.region0_bytes - DATA_BYTES / 2;
     struct tile_fixture *fast, *plain;
     unsigned finished = 0;

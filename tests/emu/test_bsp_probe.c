@@ -20,16 +20,16 @@ static struct bsp_cost probe(const struct arch *a, unsigned threads)
     struct bsp_cost c;
 
     if (bsp_probe(a, threads, &c) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return c;
 }
 
 static struct arch machine(const char *name, const char *set)
 {
-    struct arch a = *arch_preset(name);
+    struct arch a = *ss_arch_preset(name);
 
-    if (set && (arch_set(&a, set) != EMU_OK || arch_check(&a) != EMU_OK))
-        fail_msg("%s", emu_error());
+    if (set && (ss_arch_set(&a, set) != EMU_OK || ss_arch_check(&a) != EMU_OK))
+        fail_msg("%s", ss_error());
     return a;
 }
 
@@ -89,7 +89,7 @@ static struct bsp_cost kept(const struct arch *a, const char *folder)
     struct bsp_cost c;
 
     if (bsp_cost_of(a, 1, folder, &c) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return c;
 }
 
@@ -103,7 +103,7 @@ static struct hash128 only_key(const struct disk_cache *c)
     assert_int_equal(disk_cache_list(c, &item, &n), EMU_OK);
     assert_int_equal(n, 1);
     assert_int_equal(sscanf(item[0].name, "%16llx%16llx.bsp", &hi, &lo), 2);
-    emu_free(item);
+    ss_free(item);
     return (struct hash128){ .lo = lo, .hi = hi };
 }
 

@@ -23,9 +23,9 @@ static struct manifest *read_ok(const char *body)
     enum emu_status s;
 
     snprintf(text, sizeof(text), "{%s, %s}", head, body);
-    s = manifest_read_text(text, strlen(text), "t.json", &defaults, &m);
+    s = ss_manifest_read_text(text, strlen(text), "t.json", &defaults, &m);
     if (s != EMU_OK)
-        fail_msg("%s: %s", body, emu_error());
+        fail_msg("%s: %s", body, ss_error());
     return m;
 }
 
@@ -52,7 +52,8 @@ static void everything_is_read(void **state)
     struct manifest *m;
 
     (void)state;
-    assert_int_equal(manifest_read_text(text, sizeof(text) - 1, "t.json", &defaults, &m), EMU_OK);
+    assert_int_equal(ss_manifest_read_text(text, sizeof(text) - 1, "t.json", &defaults, &m),
+                     EMU_OK);
     c = m->tile_case;
     assert_int_equal(m->programs, 1);
     assert_int_equal(m->includes, 2);
@@ -92,7 +93,7 @@ static void everything_is_read(void **state)
     assert_true(m->expect_fault.is_set);
     assert_string_equal(m->expect_fault.name, "CONFLICT");
     assert_int_equal(m->max_cycles, 77);
-    manifest_free(m);
+    ss_manifest_free(m);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -107,7 +108,7 @@ static void check_bits(const char *type, const char *json, const uint32_t *want,
     assert_int_equal(m->program->memory[0].init.data.count, n);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(case_element_bits(&m->program->memory[0].init.data, (uint32_t)i), want[i]);
-    manifest_free(m);
+    ss_manifest_free(m);
 }
 
 static void numbers_become_bits(void **state)
@@ -220,11 +221,11 @@ static void mistakes_are_named(void **state)
         struct manifest *m = (void *)text;
 
         snprintf(text, sizeof(text), "{%s, %s}", head, bad[i].body);
-        assert_int_equal(manifest_read_text(text, strlen(text), "t.json", &defaults, &m),
+        assert_int_equal(ss_manifest_read_text(text, strlen(text), "t.json", &defaults, &m),
                          EMU_BAD_FILE);
         assert_null(m);
-        if (!strstr(emu_error(), bad[i].want))
-            fail_msg("%s\n  says %s\n  not  %s", bad[i].body, emu_error(), bad[i].want);
+        if (!strstr(ss_error(), bad[i].want))
+            fail_msg("%s\n  says %s\n  not  %s", bad[i].body, ss_error(), bad[i].want);
         assert_int_equal(alloc_live(), 0);
     }
 }
@@ -240,15 +241,15 @@ static void paths_are_relative_to_the_file(void **state)
     struct manifest *m;
 
     (void)state;
-    assert_int_equal(manifest_read_text(text, sizeof(text) - 1, "dir/t.json", &defaults, &m),
+    assert_int_equal(ss_manifest_read_text(text, sizeof(text) - 1, "dir/t.json", &defaults, &m),
                      EMU_OK);
     assert_int_equal(m->includes, EMU_COUNT_OF(want));
     for (size_t i = 0; i < EMU_COUNT_OF(want); i++)
         assert_string_equal(m->include[i], want[i]);
-    manifest_free(m);
-    assert_int_equal(manifest_read_text(machine, sizeof(machine) - 1, "dir/t.json", &defaults, &m),
-                     EMU_IO);
-    assert_non_null(strstr(emu_error(), "dir/none.json"));
+    ss_manifest_free(m);
+    assert_int_equal(
+        ss_manifest_read_text(machine, sizeof(machine) - 1, "dir/t.json", &defaults, &m), EMU_IO);
+    assert_non_null(strstr(ss_error(), "dir/none.json"));
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -257,10 +258,10 @@ static void missing_files(void **state)
     struct manifest *m;
 
     (void)state;
-    assert_int_equal(manifest_read("/nonexistent/case.json", &defaults, &m), EMU_IO);
-    assert_non_null(strstr(emu_error(), "/nonexistent/case.json"));
-    assert_int_equal(manifest_read_text("", 0, "t.json", &defaults, &m), EMU_BAD_FILE);
-    assert_int_equal(manifest_read_text("[]", 2, "t.json", &defaults, &m), EMU_BAD_FILE);
+    assert_int_equal(ss_manifest_read("/nonexistent/case.json", &defaults, &m), EMU_IO);
+    assert_non_null(strstr(ss_error(), "/nonexistent/case.json"));
+    assert_int_equal(ss_manifest_read_text("", 0, "t.json", &defaults, &m), EMU_BAD_FILE);
+    assert_int_equal(ss_manifest_read_text("[]", 2, "t.json", &defaults, &m), EMU_BAD_FILE);
 }
 
 /* Each allocation fails once; nothing leaks. */
@@ -278,14 +279,14 @@ static void every_allocation_fails_once(void **state)
     (void)state;
     for (;; n++) {
         alloc_test_fail_at(n);
-        if (manifest_read_text(text, sizeof(text) - 1, "t.json", &defaults, &m) == EMU_OK)
+        if (ss_manifest_read_text(text, sizeof(text) - 1, "t.json", &defaults, &m) == EMU_OK)
             break;
         assert_null(m);
         alloc_test_fail_at(-1);
         assert_int_equal(alloc_live(), 0);
     }
     alloc_test_fail_at(-1);
-    manifest_free(m);
+    ss_manifest_free(m);
     assert_int_equal(alloc_live(), 0);
     assert_true(n > 15);
 }

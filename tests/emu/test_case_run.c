@@ -29,9 +29,9 @@ static struct case_outcome run(const char *text, struct case_options options)
 {
     struct case_outcome o = { 0 };
 
-    if (manifest_read_text(text, strlen(text), "t.json", &raw, &o.m) != EMU_OK ||
+    if (ss_manifest_read_text(text, strlen(text), "t.json", &raw, &o.m) != EMU_OK ||
         case_build(o.m, &options, &o.r) != EMU_OK || case_load(o.r) != EMU_OK)
-        fail_msg("%s: %s", text, emu_error());
+        fail_msg("%s: %s", text, ss_error());
     case_execute(o.r);
     assert_int_equal(case_compare(o.r, &o.differences, &o.total), EMU_OK);
     o.verdict = case_verdict(o.r, o.total);
@@ -42,7 +42,7 @@ static void end(struct case_outcome *o)
 {
     json_decref(o->differences);
     case_run_free(o->r);
-    manifest_free(o->m);
+    ss_manifest_free(o->m);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -87,10 +87,10 @@ static void memories_as_in_a_manifest(void **state)
     assert_int_equal(o.verdict, CASE_PASS);
     end(&o);
     o = (struct case_outcome){ 0 };
-    assert_int_equal(manifest_read_text(bad, strlen(bad), "t.json", &raw, &o.m), EMU_OK);
+    assert_int_equal(ss_manifest_read_text(bad, strlen(bad), "t.json", &raw, &o.m), EMU_OK);
     assert_int_equal(case_build(o.m, &plain_run, &o.r), EMU_OK);
     assert_int_equal(case_load(o.r), EMU_BAD_FILE);
-    assert_string_equal(emu_error(),
+    assert_string_equal(ss_error(),
                         "t.json: x: \"300 * i\" for tile 0, element 1: 300 does not fit u8");
     end(&o);
 }
@@ -339,13 +339,13 @@ static void what_does_not_fit_is_refused(void **state)
         struct case_run *r;
 
         snprintf(text, sizeof(text), "{\"as\": \"worker\", %s}", bad[i].text);
-        if (manifest_read_text(text, strlen(text), "t.json", &raw, &m) == EMU_OK) {
+        if (ss_manifest_read_text(text, strlen(text), "t.json", &raw, &m) == EMU_OK) {
             assert_int_not_equal(case_build(m, &plain_run, &r), EMU_OK);
             assert_null(r);
         }
-        if (!strstr(emu_error(), bad[i].want))
-            fail_msg("%s\n  says %s\n  not  %s", text, emu_error(), bad[i].want);
-        manifest_free(m);
+        if (!strstr(ss_error(), bad[i].want))
+            fail_msg("%s\n  says %s\n  not  %s", text, ss_error(), bad[i].want);
+        ss_manifest_free(m);
         assert_int_equal(alloc_live(), 0);
     }
 }
@@ -357,18 +357,18 @@ static void a_manifest_is_no_case(void **state)
     struct case_run *r;
 
     (void)state;
-    assert_int_equal(manifest_read_text(text, strlen(text), "t.json", &raw, &m), EMU_OK);
+    assert_int_equal(ss_manifest_read_text(text, strlen(text), "t.json", &raw, &m), EMU_OK);
     assert_int_equal(case_build(m, &plain_run, &r), EMU_BAD_FILE);
     assert_null(r);
-    assert_string_equal(emu_error(), "t.json: expected a case of one tile; this is a manifest: "
-                                     "superstep run FILE");
-    manifest_free(m);
+    assert_string_equal(ss_error(), "t.json: expected a case of one tile; this is a manifest: "
+                                    "superstep run FILE");
+    ss_manifest_free(m);
     assert_int_equal(alloc_live(), 0);
 }
 
 static void first_fit(void **state)
 {
-    struct case_layout l = { .arch = arch_preset("toy4") };
+    struct case_layout l = { .arch = ss_arch_preset("toy4") };
     uint32_t base = l.arch->mem_base, middle = base + l.arch->region0_bytes, at;
 
     (void)state;

@@ -34,7 +34,7 @@ static void expect(const char *a, const char *b, enum digest_diff_kind kind, uin
     struct digest_diff d;
 
     if (diff(a, b, &d) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_int_equal(d.kind, kind);
     assert_int_equal(d.steps, steps);
     assert_int_equal(d.tile, tile);
@@ -45,8 +45,8 @@ static void refuse(const char *a, const char *message)
     struct digest_diff d;
 
     assert_int_equal(diff(a, HEAD, &d), EMU_BAD_FILE);
-    if (!strstr(emu_error(), message))
-        fail_msg("\"%s\" does not say \"%s\"", emu_error(), message);
+    if (!strstr(ss_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", ss_error(), message);
 }
 
 static void equal(void **state)
@@ -100,7 +100,7 @@ static void damaged(void **state)
         const char *text = HEAD "step 0 0 120 " A "\ntile 0 00\nstep 0 1 1 " A "\n";
 
         assert_int_equal(diff(text, text, &d), EMU_BAD_FILE);
-        assert_non_null(strstr(emu_error(), ":4: expected \"tile"));
+        assert_non_null(strstr(ss_error(), ":4: expected \"tile"));
     }
     {
         struct digest_diff d;

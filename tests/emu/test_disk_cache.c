@@ -64,7 +64,7 @@ static enum emu_status put(const struct disk_cache *c, struct hash128 key, const
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 static int holds(struct hash128 key, const char *text)
@@ -217,7 +217,7 @@ static void test_list(void **state)
     assert_string_equal(item[0].label, "one");
     assert_string_equal(item[1].label, "two");
     assert_string_equal(item[0].name, "00000000000000020000000000000001.test");
-    emu_free(item);
+    ss_free(item);
     assert_int_equal(disk_cache_clear(&cache), 0);
     assert_int_equal(files(), 1);
     unlink(path);

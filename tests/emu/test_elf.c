@@ -116,14 +116,14 @@ static void test_relocations(void **state)
         if (s == EMU_OK)
             s = asm_unit_link(u, NULL);
         if (relocations[i].why) {
-            if (s != EMU_BAD_ASM || !strstr(emu_error(), relocations[i].why) ||
-                !strstr(emu_error(), "t.o: .data+0x8: "))
-                fail_msg("%s: %s", relocations[i].name, s == EMU_OK ? "linked" : emu_error());
+            if (s != EMU_BAD_ASM || !strstr(ss_error(), relocations[i].why) ||
+                !strstr(ss_error(), "t.o: .data+0x8: "))
+                fail_msg("%s: %s", relocations[i].name, s == EMU_OK ? "linked" : ss_error());
             asm_unit_free(u);
             continue;
         }
         if (s != EMU_OK)
-            fail_msg("%s: %s", relocations[i].name, emu_error());
+            fail_msg("%s: %s", relocations[i].name, ss_error());
         if (bytes_at(section_named(u, ".data"), 8, 8) != relocations[i].want)
             fail_msg("%s: got 0x%llx", relocations[i].name,
                      (unsigned long long)bytes_at(section_named(u, ".data"), 8, 8));
@@ -157,7 +157,7 @@ static void test_places(void **state)
 
         assert_int_equal(add_made(u, "t.o", &m), row[i].fits ? EMU_OK : EMU_BAD_ASM);
         if (!row[i].fits)
-            assert_non_null(strstr(emu_error(), "is outside the bytes of the section"));
+            assert_non_null(strstr(ss_error(), "is outside the bytes of the section"));
         asm_unit_free(u);
     }
 }
@@ -208,7 +208,7 @@ static void test_weak(void **state)
     assert_int_equal(add_made(u, "a.o", &b), EMU_OK);
     assert_int_equal(add_made(u, "b.o", &b), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_BAD_ASM);
-    assert_non_null(strstr(emu_error(), "'x' is already defined in another file"));
+    assert_non_null(strstr(ss_error(), "'x' is already defined in another file"));
     asm_unit_free(u);
 }
 
@@ -430,8 +430,8 @@ static void test_refused(void **state)
         struct asm_unit *u = new_unit();
 
         memcpy(m.at + row[i].offset, &row[i].value, row[i].bytes);
-        if (add_made(u, "t.o", &m) != EMU_BAD_ASM || !strstr(emu_error(), row[i].why))
-            fail_msg("%u = %u: %s", row[i].offset, row[i].value, emu_error());
+        if (add_made(u, "t.o", &m) != EMU_BAD_ASM || !strstr(ss_error(), row[i].why))
+            fail_msg("%u = %u: %s", row[i].offset, row[i].value, ss_error());
         asm_unit_free(u);
     }
 }
@@ -459,8 +459,8 @@ static void test_refused_sections(void **state)
         struct made m = make_elf(&plan);
         struct asm_unit *u = new_unit();
 
-        if (add_made(u, "t.o", &m) != EMU_BAD_ASM || !strstr(emu_error(), row[i].why))
-            fail_msg("%s: %s", row[i].section.name, emu_error());
+        if (add_made(u, "t.o", &m) != EMU_BAD_ASM || !strstr(ss_error(), row[i].why))
+            fail_msg("%s: %s", row[i].section.name, ss_error());
         asm_unit_free(u);
     }
 }

@@ -100,7 +100,7 @@ static struct made object_of_code(size_t without)
     assert_int_equal(asm_unit_new(&o, &u), EMU_OK);
     if (asm_unit_add_text(u, "code", code, strlen(code)) != EMU_OK ||
         asm_unit_link(u, NULL) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     m = make_object(asm_unit_image(u), without);
     asm_unit_free(u);
     return m;

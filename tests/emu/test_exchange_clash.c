@@ -149,7 +149,7 @@ static void test_sentences(void **state)
 
         new_case(&r, &cases[number[i]], ARCH_CLASH_FAULT);
         assert_int_equal(exchange_resolve(r.x, r.part, &p), EMU_FAULT);
-        assert_string_equal(emu_error(), text[i]);
+        assert_string_equal(ss_error(), text[i]);
         fabric_free(&r);
     }
 }

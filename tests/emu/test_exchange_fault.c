@@ -151,7 +151,7 @@ static void expect_fault(struct fabric *r, const struct exchange_fault *want, co
     assert_int_equal(f->other, want->other);
     assert_int_equal(f->addr, want->addr);
     assert_int_equal(f->other_addr, want->other_addr);
-    assert_string_equal(emu_error(), text);
+    assert_string_equal(ss_error(), text);
     assert_int_equal(r->tile[tile].fault.kind, FAULT_EXERR);
     assert_int_equal(r->tile[tile].fault.cycle, FABRIC_RELEASE + want->event);
     assert_string_equal(r->tile[tile].fault.detail, exchange_fault_text(want->kind));

@@ -88,7 +88,7 @@ static void test_all_pairs(void **state)
         for (uint32_t d = 0; d < n; d++)
             missed += damage(&r, (d + n - k) % n, d);
         if (exchange_resolve(r.x, r.part, &p) != EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
         assert_int_equal(p->copies, n);
         exchange_deliver(p, r.part, 0, n);
         for (uint32_t d = 0; d < n; d++, pairs++)

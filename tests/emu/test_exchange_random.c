@@ -537,7 +537,7 @@ static void run_phases(const char *machine, uint32_t mem_bytes, uint32_t phases,
         issue_phase(&w);
         apply_messages(&w);
         if (exchange_resolve(w.rig.x, w.rig.part, &p) != EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
         exchange_deliver(p, w.rig.part, 0, w.rig.arch.tiles);
         assert_memory_equal(w.rig.mem, w.expected, (size_t)w.rig.arch.tiles * mem_bytes);
         check_pointers(&w);

@@ -178,7 +178,7 @@ static void random_sequences(void **state)
             built++;
         } else {
             assert_true(o.misaligned);
-            assert_non_null(strstr(emu_error(), "nop"));
+            assert_non_null(strstr(ss_error(), "nop"));
             refused++;
         }
     }
@@ -210,7 +210,7 @@ static void refuse(struct timed_send *send, size_t sends, struct timed_receive *
     assert_int_equal(exchange_sequence(&o, send, sends, receive, receives, &p, &culprit),
                      EMU_BAD_EXCHANGE);
     assert_int_equal(culprit, want);
-    assert_non_null(strstr(emu_error(), text));
+    assert_non_null(strstr(ss_error(), text));
     assert_null(p.code);
 }
 

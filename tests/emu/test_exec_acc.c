@@ -38,7 +38,7 @@ static int teardown(void **state)
 static int start(void **state)
 {
     (void)state;
-    assert_int_equal(tile_init(&t, arch_preset("mk2"), 0, mem), EMU_OK);
+    assert_int_equal(tile_init(&t, ss_arch_preset("mk2"), 0, mem), EMU_OK);
     seed = 1;
     return 0;
 }
@@ -451,7 +451,7 @@ static void test_refusals(void **state)
 
     (void)state;
     for (int machine = 0; machine < 2; machine++) {
-        t.arch = arch_preset(machine ? "mk2" : "mk1");
+        t.arch = ss_arch_preset(machine ? "mk2" : "mk1");
         for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
             for (int n = -1; n < 6; n++) {
                 const struct insn in = { .d = 8, .a = 0, .b = 4, .i = n };

@@ -39,7 +39,7 @@ static int teardown(void **state)
 
 static void start(const char *machine)
 {
-    assert_int_equal(tile_init(&t, arch_preset(machine), 0, mem), EMU_OK);
+    assert_int_equal(tile_init(&t, ss_arch_preset(machine), 0, mem), EMU_OK);
     seed = 1;
 }
 

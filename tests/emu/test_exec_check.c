@@ -17,7 +17,7 @@ static int setup(void **state)
     const uint32_t words[4] = { 0x11112222, 0x3f800000, 0x40000000, 0x33334444 };
 
     (void)state;
-    zero_tile_new(&t, arch_preset("toy4"), 0);
+    zero_tile_new(&t, ss_arch_preset("toy4"), 0);
     assert_int_equal(tile_check_new(&t), EMU_OK);
     base = t.mem_base;
     assert_int_equal(tile_write(&t, base, words, sizeof(words)), 1);
@@ -198,7 +198,7 @@ static void it_observes_only(void **state)
         assert_memory_equal(plain.a, t.a, sizeof(t.a));
         assert_memory_equal(plain.mem, t.mem, t.mem_bytes);
     }
-    emu_free(plain.mem);
+    ss_free(plain.mem);
 }
 
 /* An array of 5 words: the sixth belongs to nothing. */

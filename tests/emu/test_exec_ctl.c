@@ -12,7 +12,7 @@ static struct tile t;
 static int setup(void **state)
 {
     (void)state;
-    zero_tile_new(&t, arch_preset("toy4"), 0);
+    zero_tile_new(&t, ss_arch_preset("toy4"), 0);
     for (uint32_t k = 0; k < t.mem_bytes; k++)
         t.mem[k] = (uint8_t)(k * 7 + (k >> 8));
     return 0;

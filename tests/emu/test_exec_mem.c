@@ -20,7 +20,7 @@ static uint32_t random32(void)
 static int setup(void **state)
 {
     (void)state;
-    zero_tile_new(&t, arch_preset("mk2"), 0);
+    zero_tile_new(&t, ss_arch_preset("mk2"), 0);
     seed = 99;
     for (uint32_t k = 0; k < t.mem_bytes; k += 4) {
         uint32_t v = random32();

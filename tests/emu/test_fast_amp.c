@@ -301,8 +301,8 @@ static void init(uint64_t seed, const char *machine)
 {
     memset(&g, 0, sizeof(g));
     g.seed = seed;
-    assert_int_equal(tile_init(&g.plain, arch_preset(machine), 0, g.mem[0]), EMU_OK);
-    assert_int_equal(tile_init(&g.fast, arch_preset(machine), 0, g.mem[1]), EMU_OK);
+    assert_int_equal(tile_init(&g.plain, ss_arch_preset(machine), 0, g.mem[0]), EMU_OK);
+    assert_int_equal(tile_init(&g.fast, ss_arch_preset(machine), 0, g.mem[1]), EMU_OK);
     assert_true(fast_begin(&g.fast));
     clear_faults(&g.plain);
     clear_faults(&g.fast);

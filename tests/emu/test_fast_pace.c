@@ -142,7 +142,7 @@ static void test_near_addresses(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = { cmocka_unit_test(test_near_addresses) };
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     zero_tile_new(&fast, &a, 0);

@@ -98,7 +98,7 @@ static struct tile *const tiles[] = { &before, &expected, &plain, &fast, &rule }
 static int setup(void **state)
 {
     (void)state;
-    machine = *arch_preset("c600"); /* it has all forms */
+    machine = *ss_arch_preset("c600"); /* it has all forms */
     machine.region0_bytes = REGION0;
     machine.mem_bytes = MEMORY;
     machine.element_bytes = 256;
@@ -112,7 +112,7 @@ static int teardown(void **state)
 {
     (void)state;
     for (unsigned k = 0; k < EMU_COUNT_OF(tiles); k++) {
-        emu_free(tiles[k]->mem);
+        ss_free(tiles[k]->mem);
         tile_free(tiles[k]);
     }
     assert_int_equal(alloc_live(), 0);

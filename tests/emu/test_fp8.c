@@ -260,8 +260,8 @@ static void test_amp_as_f16(void **state)
     struct tile wide, narrow;
 
     (void)state;
-    zero_tile_new(&wide, arch_preset("c600"), 0);
-    zero_tile_new(&narrow, arch_preset("c600"), 0);
+    zero_tile_new(&wide, ss_arch_preset("c600"), 0);
+    zero_tile_new(&narrow, ss_arch_preset("c600"), 0);
     for (unsigned n = 0; n < 3000; n++) {
         struct insn f16 = {
             .op = INSN_f16v4hihov4amp, .d = 0, .a = 2, .b = 4, .i = (int32_t)rnd(7)
@@ -313,7 +313,7 @@ static void test_amp_as_f16(void **state)
         memcpy(wide.acc, narrow.acc, sizeof(wide.acc));
     }
     tile_free(&wide);
-    emu_free(wide.mem);
+    ss_free(wide.mem);
     zero_tile_free(&narrow);
 }
 
@@ -325,7 +325,7 @@ static void test_launch(void **state)
     struct tile t;
 
     (void)state;
-    zero_tile_new(&t, arch_preset("c600"), 0);
+    zero_tile_new(&t, ss_arch_preset("c600"), 0);
     tile_csr_put(&t, LANE_SUPER, 'S', CSR_S_FP_INFMT, 2);
     tile_csr_put(&t, LANE_SUPER, 'S', CSR_S_FP_ISCL, 0xffffffff); /* -1 */
     tile_launch(&t, 3, t.mem_base, t.mem_base);

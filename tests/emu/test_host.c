@@ -8,9 +8,9 @@ static void expect_error(enum emu_status want, enum emu_status got, const char *
 {
     assert_int_equal(got, want);
     for (; *words; words++) {
-        if (!strstr(emu_error(), *words))
-            print_error("no '%s' in: %s\n", *words, emu_error());
-        assert_non_null(strstr(emu_error(), *words));
+        if (!strstr(ss_error(), *words))
+            print_error("no '%s' in: %s\n", *words, ss_error());
+        assert_non_null(strstr(ss_error(), *words));
     }
 }
 

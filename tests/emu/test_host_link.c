@@ -186,7 +186,7 @@ static void test_depth(void **state)
         for (uint32_t i = 0; i < n; i++)
             ask(&r, i % 2, 10 + i, 9, bytes);
         advance(&r, UINT64_MAX);
-        latency = arch_cycles_from_ns(&r.arch, arch_host_latency_ns(&r.arch));
+        latency = ss_arch_cycles_from_ns(&r.arch, arch_host_latency_ns(&r.arch));
         half = latency / 2;
         for (uint32_t i = 0; i < n; i++) {
             const struct arrival *a = &place(&r, i % 2)->arrival[i / 2 * 2 + 1]; /* two packets */
@@ -268,7 +268,7 @@ static uint64_t reference_ready(struct reference *f, uint32_t i, const unsigned 
 static void reference_run(struct reference *f, int to_host)
 {
     const struct arch *a = f->arch;
-    uint64_t latency = arch_cycles_from_ns(a, arch_host_latency_ns(a)),
+    uint64_t latency = ss_arch_cycles_from_ns(a, arch_host_latency_ns(a)),
              rate = arch_host_link_mbytes_per_s(a);
     unsigned __int128 free = 0, end[400] = { 0 };
 
@@ -373,7 +373,7 @@ static void random_transfers(struct reference *f, struct prng *p, uint32_t strea
         *t = (struct reference_transfer){ .tile = i % 4 };
         t->issued = (uint64_t)below(p, spread) * 256 + i / 4; /* no two of a tile alike */
         t->reach = t->issued + arch_host_route_cycles(f->arch) +
-                   arch_cycles_from_ns(f->arch, arch_host_latency_ns(f->arch)) / 2;
+                   ss_arch_cycles_from_ns(f->arch, arch_host_latency_ns(f->arch)) / 2;
         t->stream = below(p, streams) + (below(p, 3) ? 0 : 100);
         t->bytes = sizes[below(p, EMU_COUNT_OF(sizes))];
     }
@@ -481,7 +481,7 @@ static void test_jitter(void **state)
     static struct reference_arrival none[1000], some[1000], again[1000], other[1000];
     struct host_options o = { .seed = 1 }, j = { .seed = 1, .jitter_ns = 2000 };
     size_t n0, n1, n2, n3;
-    uint64_t differs = 0, most = arch_cycles_from_ns(arch_preset("toy4"), 2000);
+    uint64_t differs = 0, most = ss_arch_cycles_from_ns(ss_arch_preset("toy4"), 2000);
 
     (void)state;
     jitter_run(&o, 100000, none, &n0);
@@ -502,7 +502,7 @@ static void test_jitter(void **state)
 static void test_jitter_order(void **state)
 {
     struct host_options j = { .seed = 5, .jitter_ns = 1500 };
-    uint64_t most = arch_cycles_from_ns(arch_preset("toy4"), 1500), late = 0;
+    uint64_t most = ss_arch_cycles_from_ns(ss_arch_preset("toy4"), 1500), late = 0;
     struct host_fixture r;
     uint8_t got[60000];
 

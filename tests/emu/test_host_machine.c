@@ -33,9 +33,9 @@ static void host_chip_new(struct host_chip *r, unsigned threads, const char *con
     for (size_t i = 0; i < sizeof(pattern); i++)
         pattern[i] = (uint8_t)(1 + i * 7 + (i >> 8));
     r->live = alloc_live();
-    r->arch = *arch_preset("toy4");
+    r->arch = *ss_arch_preset("toy4");
     for (; set && *set; set++)
-        assert_int_equal(arch_set(&r->arch, *set), EMU_OK);
+        assert_int_equal(ss_arch_set(&r->arch, *set), EMU_OK);
     assert_int_equal(machine_new(&r->arch, &o, &r->m), EMU_OK);
     assert_int_equal(host_new(&r->arch, NULL, &r->h), EMU_OK);
     assert_int_equal(host_stream_from_memory(r->h, STREAM_IN, 2, pattern, sizeof(pattern), 1),
@@ -79,7 +79,7 @@ static void program(struct host_chip *r, uint32_t tile, unsigned group, const ch
         assert_true(tile_write(machine_tile(r->m, tile), s->addr, s->bytes, s->size));
     }
     machine_use(r->m, tile, (uint32_t)asm_symbol_find(asm_unit_image(u), "start")->value, group);
-    emu_free(all);
+    ss_free(all);
     asm_unit_free(u);
 }
 
@@ -116,15 +116,15 @@ static void stops_with(struct host_chip *r, enum machine_stop want, uint64_t max
     if (got != want && got == MACHINE_FAULT)
         print_error("tile %u: %s\n", machine_fault(r->m).tile, machine_fault(r->m).fault->detail);
     else if (got != want)
-        print_error("%s\n", emu_error());
+        print_error("%s\n", ss_error());
     assert_int_equal(got, want);
 }
 
 /* Issue to the arrival of the last of some bytes, if the link is free. */
 static uint64_t transfer_cycles(const struct arch *a, uint64_t bytes)
 {
-    return arch_host_route_cycles(a) + arch_cycles_from_ns(a, arch_host_latency_ns(a)) +
-           arch_cycles_for_bytes(a, bytes, arch_host_link_mbytes_per_s(a));
+    return arch_host_route_cycles(a) + ss_arch_cycles_from_ns(a, arch_host_latency_ns(a)) +
+           ss_arch_cycles_for_bytes(a, bytes, arch_host_link_mbytes_per_s(a));
 }
 
 /* Asks in cycle 0, and says when RECV was over: the get issues in the cycle in which it ends. */
@@ -411,7 +411,7 @@ static uint32_t second_done(const struct trio *t, unsigned threads, struct hash1
 
 static void test_request_behind_a_late_exchange(void **state)
 {
-    const struct arch *a = arch_preset("toy4");
+    const struct arch *a = ss_arch_preset("toy4");
     struct trio t = { sender, receiver, NULL, 0 };
     struct hash128 digest;
     uint32_t alone = second_done(&t, 1, &digest);
@@ -500,8 +500,8 @@ static void test_errors_stop_the_run(void **state)
     program(&r, 2, 0, one_transfer);
     header(&r, 2, HEADER, 77, 1024);
     stops_with(&r, MACHINE_ERROR, UINT64_MAX);
-    assert_non_null(strstr(emu_error(), "stream 77"));
-    assert_non_null(strstr(emu_error(), "tile 2, cycle 0"));
+    assert_non_null(strstr(ss_error(), "stream 77"));
+    assert_non_null(strstr(ss_error(), "tile 2, cycle 0"));
     host_chip_free(&r);
 
     host_chip_new(&r, 1, NULL);
@@ -509,7 +509,7 @@ static void test_errors_stop_the_run(void **state)
     program(&r, 2, 0, one_transfer);
     header(&r, 2, HEADER, 70, 1024);
     stops_with(&r, MACHINE_ERROR, UINT64_MAX);
-    assert_non_null(strstr(emu_error(), "stream 70: the data end after 1000 bytes"));
+    assert_non_null(strstr(ss_error(), "stream 70: the data end after 1000 bytes"));
     host_chip_free(&r);
 
     host_chip_new(&r, 1, NULL); /* a machine without a host */
@@ -518,7 +518,7 @@ static void test_errors_stop_the_run(void **state)
     program(&r, 2, 0, one_transfer);
     header(&r, 2, HEADER, STREAM_IN, 1024);
     stops_with(&r, MACHINE_ERROR, UINT64_MAX);
-    assert_non_null(strstr(emu_error(), "tile 2"));
+    assert_non_null(strstr(ss_error(), "tile 2"));
     host_chip_free(&r);
 }
 
@@ -543,8 +543,8 @@ static void test_limit_and_deadlock(void **state)
     program(&r, 1, 1, streaming);
     header(&r, 1, HEADER, STREAM_IN, 1024);
     stops_with(&r, MACHINE_DEADLOCK, UINT64_MAX);
-    assert_non_null(strstr(emu_error(), "tile 0"));
-    assert_non_null(strstr(emu_error(), "host data"));
+    assert_non_null(strstr(ss_error(), "tile 0"));
+    assert_non_null(strstr(ss_error(), "host data"));
     host_chip_free(&r);
 }
 

@@ -28,7 +28,7 @@ static void test_equal_things_get_one_id(void **state)
     size_t n;
 
     (void)state;
-    OK(image_new(arch_preset("toy4"), &im));
+    OK(image_new(ss_arch_preset("toy4"), &im));
     OK(image_string(im, "", &a));
     assert_int_equal(a, 0);
     OK(image_string(im, "x", &a));
@@ -57,7 +57,7 @@ static void test_equal_things_get_one_id(void **state)
     assert_int_equal(a, 0);
     assert_null(image_map_of(im, 0, &n));
     assert_int_equal(n, 0);
-    image_free(im);
+    ss_image_free(im);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -72,7 +72,7 @@ static void test_many_strings_stay_where_they_are(void **state)
     uint32_t id;
 
     (void)state;
-    OK(image_new(arch_preset("toy4"), &im));
+    OK(image_new(ss_arch_preset("toy4"), &im));
     OK(image_string(im, "0", &id));
     first = image_text(im, id);
     for (int pass = 0; pass < 2; pass++) {
@@ -86,13 +86,13 @@ static void test_many_strings_stay_where_they_are(void **state)
     assert_string_equal(first, "0");
     snprintf(text, sizeof(text), "%d", N - 1);
     assert_string_equal(image_text(im, N), text);
-    image_free(im);
+    ss_image_free(im);
 }
 
 static void test_views_say_what_was_built(void **state)
 {
     struct image *im = sample_small();
-    uint32_t base = image_arch(im)->mem_base, offset, line, code = image_find_string(im, "code");
+    uint32_t base = ss_image_arch(im)->mem_base, offset, line, code = image_find_string(im, "code");
     const struct image_tile *t = image_find_tile(im, 0, 1);
     static const struct {
         uint32_t at;
@@ -147,7 +147,7 @@ static void test_views_say_what_was_built(void **state)
     assert_null(image_range_at(im, t, base - 1));
     assert_int_equal(image_range_at(im, t, base + 249)->addr, base + 200);
     assert_null(image_range_at(im, t, base + 250));
-    image_free(im);
+    ss_image_free(im);
 }
 
 /* The proof must see damage that the builder would have refused. */
@@ -174,7 +174,7 @@ static void test_check_map_finds_damage(void **state)
             r[k].addr += im->arch.mem_base;
         }
         assert_int_equal(image_check_map(im, image_tile_at(im, 0)), EMU_BAD_IMAGE);
-        image_free(im);
+        ss_image_free(im);
     }
 }
 
@@ -182,8 +182,8 @@ static void test_check_map_finds_damage(void **state)
 
 static void refused(enum emu_status s, const char *part)
 {
-    if (s != EMU_BAD_IMAGE || !strstr(emu_error(), part))
-        fail_msg("status %s, '%s', expected '%s'", emu_status_name(s), emu_error(), part);
+    if (s != EMU_BAD_IMAGE || !strstr(ss_error(), part))
+        fail_msg("status %s, '%s', expected '%s'", ss_status_name(s), ss_error(), part);
 }
 
 static void test_lists_are_checked(void **state)
@@ -234,7 +234,7 @@ static void test_lists_are_checked(void **state)
     OK(image_symbols(im, (struct image_symbol[]){ { b, 4, 1 }, { end, 0, 1 } }, 2, &id));
     OK(image_lines(im, (struct image_line[]){ { end, 0, 0 } }, 1, &id));
     refused(image_map(im, NULL, IMAGE_LIST_ITEMS_MAX + 1, &id), "ranges");
-    image_free(im);
+    ss_image_free(im);
 }
 
 static void test_tiles_are_checked(void **state)
@@ -282,7 +282,7 @@ static void test_tiles_are_checked(void **state)
     OK(image_add_tile(im, &(struct image_tile){ .group = 63, .entry = b + r0 - 4 },
                       (struct image_segment[]){ { end - 4, 4, 1 }, { b + 8, 4, 2 }, { b, 8, 1 } },
                       3));
-    image_free(im);
+    ss_image_free(im);
 }
 
 /* Views may be arguments though the arrays behind them move. */
@@ -292,7 +292,7 @@ static void test_tiles_can_be_made_like_others(void **state)
     struct image *im;
 
     (void)state;
-    OK(image_new(arch_preset("toy64"), &im));
+    OK(image_new(ss_arch_preset("toy64"), &im));
     sample_blob(im, &(uint64_t){ 1 }, 5000);
     for (uint32_t i = 0; i < 3; i++)
         first[i] = (struct image_segment){ im->arch.mem_base + 8 * i, 8, 1 };
@@ -307,7 +307,7 @@ static void test_tiles_can_be_made_like_others(void **state)
         assert_int_equal(image_tile_at(im, t)->entry, im->arch.mem_base + 4);
         assert_memory_equal(image_segment_at(im, 3 * t), first, sizeof(first));
     }
-    image_free(im);
+    ss_image_free(im);
 }
 
 static void test_the_rest_is_checked(void **state)
@@ -350,7 +350,7 @@ static void test_the_rest_is_checked(void **state)
     wrong.mem_bytes = 12345;
     assert_int_equal(image_new(&wrong, &none), EMU_BAD_MACHINE);
     assert_null(none);
-    image_free(im);
+    ss_image_free(im);
 }
 
 static void test_inputs_are_checked(void **state)
@@ -400,7 +400,7 @@ static void test_inputs_are_checked(void **state)
     OK(image_add_note(im, &(struct image_note){ 1, 2 }));
     refused(image_add_note(im, &(struct image_note){ 1, 2 }), "two notes are called code");
     assert_string_equal(image_note(im, "code"), image_text(im, 2));
-    image_free(im);
+    ss_image_free(im);
 }
 
 /* ---- files ---- */
@@ -416,16 +416,16 @@ static void test_round_trips(void **state)
 
         tried += im->blob.items > 3 && im->tiles > 9;
         f = sample_write(im);
-        if (image_read_bytes(f.data, f.bytes, "memory", &back) != EMU_OK)
-            fail_msg("seed %d: %s", (int)seed, emu_error());
+        if (ss_image_read_bytes(f.data, f.bytes, "memory", &back) != EMU_OK)
+            fail_msg("seed %d: %s", (int)seed, ss_error());
         assert_true(sample_same(im, back));
         for (size_t i = 0; i < back->tiles; i++)
             OK(image_check_map(back, &back->tile[i]));
         again = sample_write(back);
         assert_int_equal(f.bytes, again.bytes);
         assert_memory_equal(f.data, again.data, f.bytes);
-        image_free(im);
-        image_free(back);
+        ss_image_free(im);
+        ss_image_free(back);
         free(f.data);
         free(again.data);
     }
@@ -441,7 +441,7 @@ static void test_a_read_image_can_grow(void **state)
     uint32_t id, bytes;
 
     (void)state;
-    OK(image_read_bytes(f.data, f.bytes, "memory", &back));
+    OK(ss_image_read_bytes(f.data, f.bytes, "memory", &back));
     for (uint32_t i = 0; i < im->blob.items; i++) {
         const uint8_t *data = image_blob_bytes(im, i, &bytes);
 
@@ -454,8 +454,8 @@ static void test_a_read_image_can_grow(void **state)
     assert_int_equal(id, 1);
     assert_non_null(image_find_tile(back, 0, 2));
     assert_int_equal(image_add_tile(back, image_tile_at(im, 0), NULL, 0), EMU_BAD_IMAGE);
-    image_free(im);
-    image_free(back);
+    ss_image_free(im);
+    ss_image_free(back);
     free(f.data);
 }
 
@@ -465,10 +465,10 @@ static size_t round_trip(struct image *im)
     struct sample_file f = sample_write(im);
     struct image *back;
 
-    OK(image_read_bytes(f.data, f.bytes, "memory", &back));
+    OK(ss_image_read_bytes(f.data, f.bytes, "memory", &back));
     assert_true(sample_same(im, back));
-    image_free(im);
-    image_free(back);
+    ss_image_free(im);
+    ss_image_free(back);
     free(f.data);
     return f.bytes;
 }
@@ -478,7 +478,7 @@ static void test_near_equal_tiles_share(void **state)
 {
     enum { BYTES = 60000 };
     static uint8_t data[BYTES];
-    const struct arch *a = arch_preset("toy64");
+    const struct arch *a = ss_arch_preset("toy64");
     uint64_t r = 3;
     struct image *im;
 
@@ -500,7 +500,7 @@ static void test_near_equal_tiles_share(void **state)
 static void test_zeros_cost_nothing(void **state)
 {
     static const uint8_t zeros[60000];
-    const struct arch *a = arch_preset("toy64");
+    const struct arch *a = ss_arch_preset("toy64");
     struct image *im;
     uint32_t id;
 
@@ -522,14 +522,14 @@ static void test_blobs_of_no_tile_have_a_limit(void **state)
     int fd = memfd_create("image", 0);
 
     (void)state;
-    OK(image_new(arch_preset("toy4"), &im));
+    OK(image_new(ss_arch_preset("toy4"), &im));
     OK(image_add_tile(im, &(struct image_tile){ .tile = 1, .entry = im->arch.mem_base }, NULL, 0));
     for (uint32_t i = 0; i < 2; i++) {
         OK(image_blob(im, data, (uint32_t)sizeof(data) - i, &id));
         assert_int_equal(image_write_fd(im, fd, "memory"), i ? EMU_BAD_IMAGE : EMU_OK);
     }
     close(fd);
-    image_free(im);
+    ss_image_free(im);
 }
 
 /* ---- paths ---- */
@@ -574,19 +574,19 @@ static void test_written_files_are_whole(void **state)
 
     (void)state;
     for (int pass = 0; pass < 2; pass++) {
-        OK(image_write(im, path));
-        OK(image_read(path, &back));
+        OK(ss_image_write(im, path));
+        OK(ss_image_read(path, &back));
         assert_true(sample_same(im, back));
-        image_free(back);
+        ss_image_free(back);
     }
     assert_int_equal(symlink(path, link_path), 0);
     assert_int_equal(truncate(path, 5), 0);
-    OK(image_write(im, link_path));
+    OK(ss_image_write(im, link_path));
     assert_int_equal(lstat(link_path, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
-    OK(image_read(path, &back));
-    image_free(back);
-    image_free(im);
+    OK(ss_image_read(path, &back));
+    ss_image_free(back);
+    ss_image_free(im);
 }
 
 static void test_failing_writes_leave_the_old_file(void **state)
@@ -598,8 +598,8 @@ static void test_failing_writes_leave_the_old_file(void **state)
     uint32_t id;
 
     (void)state;
-    OK(image_write(im, path));
-    OK(image_new(arch_preset("toy4"), &big));
+    OK(ss_image_write(im, path));
+    OK(image_new(ss_arch_preset("toy4"), &big));
     sample_fill(&r, data, sizeof(data));
     OK(image_blob(big, data, sizeof(data), &id));
     OK(image_add_tile(big, &(struct image_tile){ .tile = 1, .entry = im->arch.mem_base }, NULL, 0));
@@ -607,22 +607,22 @@ static void test_failing_writes_leave_the_old_file(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     small.rlim_max = old.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_int_equal(image_write(big, path), EMU_IO);
+    assert_int_equal(ss_image_write(big, path), EMU_IO);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-    assert_non_null(strstr(emu_error(), strerror(EFBIG)));
-    OK(image_read(path, &back));
+    assert_non_null(strstr(ss_error(), strerror(EFBIG)));
+    OK(ss_image_read(path, &back));
     assert_true(sample_same(im, back));
-    image_free(back);
-    assert_int_equal(image_write(big, "/dev/full"), EMU_IO);
-    assert_non_null(strstr(emu_error(), strerror(ENOSPC)));
-    assert_int_equal(image_write(big, "/nonexistent/x"), EMU_IO);
-    assert_int_equal(image_write(big, dir), EMU_IO);
-    assert_int_equal(image_read("/nonexistent/x", &back), EMU_IO);
+    ss_image_free(back);
+    assert_int_equal(ss_image_write(big, "/dev/full"), EMU_IO);
+    assert_non_null(strstr(ss_error(), strerror(ENOSPC)));
+    assert_int_equal(ss_image_write(big, "/nonexistent/x"), EMU_IO);
+    assert_int_equal(ss_image_write(big, dir), EMU_IO);
+    assert_int_equal(ss_image_read("/nonexistent/x", &back), EMU_IO);
     assert_null(back);
-    assert_int_equal(image_read(dir, &back), EMU_IO);
+    assert_int_equal(ss_image_read(dir, &back), EMU_IO);
     assert_int_equal(files_in_dir(), 2); /* nothing temporary is left */
-    image_free(big);
-    image_free(im);
+    ss_image_free(big);
+    ss_image_free(im);
 }
 
 int main(void)

@@ -14,11 +14,11 @@
 static void assert_refused(const uint8_t *data, size_t bytes, const char *part)
 {
     struct image *im = (struct image *)&im;
-    enum emu_status s = image_read_bytes(data, bytes, "hostile", &im);
+    enum emu_status s = ss_image_read_bytes(data, bytes, "hostile", &im);
 
-    if (s != EMU_BAD_IMAGE || strncmp(emu_error(), "hostile: offset ", 16) != 0 ||
-        !strstr(emu_error(), part))
-        fail_msg("%s: '%s', expected '%s'", emu_status_name(s), emu_error(), part);
+    if (s != EMU_BAD_IMAGE || strncmp(ss_error(), "hostile: offset ", 16) != 0 ||
+        !strstr(ss_error(), part))
+        fail_msg("%s: '%s', expected '%s'", ss_status_name(s), ss_error(), part);
     assert_null(im);
     assert_int_equal(alloc_live(), 0);
 }
@@ -31,7 +31,7 @@ static void test_every_byte_counts(void **state)
     struct sample_file f = sample_write(im);
 
     (void)state;
-    image_free(im);
+    ss_image_free(im);
     for (size_t i = 0; i < f.bytes; i++) {
         uint8_t was = f.data[i];
 
@@ -50,7 +50,7 @@ static void test_every_truncation_is_seen(void **state)
     struct sample_file f = sample_write(im);
 
     (void)state;
-    image_free(im);
+    ss_image_free(im);
     for (size_t n = 0; n < f.bytes; n++) {
         uint8_t *exact = malloc(n ? n : 1); /* so that reading on is seen by the address checker */
 
@@ -78,8 +78,8 @@ static void test_sections_of_two_files_do_not_mix(void **state)
     f = sample_write(im);
     g = sample_write(other);
     assert_int_equal(f.bytes, g.bytes);
-    image_free(im);
-    image_free(other);
+    ss_image_free(im);
+    ss_image_free(other);
     for (size_t at = IMAGE_FILE_HEADER_BYTES; at < f.bytes;) {
         uint32_t stored;
 
@@ -116,10 +116,10 @@ static struct sample_parts take_small_apart(void)
 
     assert_int_equal(sample_take_apart(f.data, f.bytes, 1 << 20, &p), 1);
     again = sample_seal(&p);
-    OK(image_read_bytes(again.data, again.bytes, "sealed", &back));
+    OK(ss_image_read_bytes(again.data, again.bytes, "sealed", &back));
     assert_true(sample_same(im, back));
-    image_free(im);
-    image_free(back);
+    ss_image_free(im);
+    ss_image_free(back);
     free(f.data);
     free(again.data);
     return p;
@@ -127,7 +127,7 @@ static struct sample_parts take_small_apart(void)
 
 static void test_hostile_numbers_are_refused(void **state)
 {
-    const uint32_t base = arch_preset("toy4")->mem_base;
+    const uint32_t base = ss_arch_preset("toy4")->mem_base;
     const struct {
         uint32_t type;
         uint32_t at; /* bytes into the section */
@@ -156,7 +156,8 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_LINE, .at = 8, .value = base + 9, .why = "more than" },
         { IMAGE_LINE, .at = 12, .value = 77, .why = "file 77" },
         { IMAGE_KEYS, .at = 8, .value = base + 10, .why = "key 0" },
-        { IMAGE_KEYS, .at = 8, .value = base + arch_preset("toy4")->region0_bytes, .why = "key 0" },
+        { IMAGE_KEYS, .at = 8, .value = base + ss_arch_preset("toy4")->region0_bytes,
+          .why = "key 0" },
         { IMAGE_KEYS, .at = 20, .value = base + 8, .why = "key 1: at 0x4c008, expected more than" },
         { IMAGE_KEYS, .at = 4, .value = 3, .why = "3 entries" },
         { IMAGE_XCHG, .at = 8, .value = base + 26, .why = "part 0: 8 bytes at 0x4c01a, expected" },
@@ -221,7 +222,7 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_TILE, .value = 2, .why = "item 1: tile 2 of chip 0: expected every tile once" },
         { IMAGE_TILE, .at = 4, .value = 1, .why = "chip 1" },
         { IMAGE_TILE, .at = 8, .value = 64, .why = "group 64" },
-        { IMAGE_TILE, .at = 12, .value = base + arch_preset("toy4")->region0_bytes,
+        { IMAGE_TILE, .at = 12, .value = base + ss_arch_preset("toy4")->region0_bytes,
           .why = "entry" },
         { IMAGE_TILE, .at = 16, .value = 4, .why = "item 0: 4 segments, expected at most the 3" },
         { IMAGE_TILE, .at = 16, .value = 1, .why = "item 2: belongs to no tile" },
@@ -405,7 +406,7 @@ static void test_older_files_are_read(void **state)
             take_out(&p, lacks[version - 5]);
         f = sample_seal(&p);
         assert_int_equal(f.data[8], version);
-        OK(image_read_bytes(f.data, f.bytes, "an older version", &im));
+        OK(ss_image_read_bytes(f.data, f.bytes, "an older version", &im));
         assert_int_equal(image_tile_count(im), 2);
         assert_int_equal(image_tile_at(im, 0)->keys, version >= 6);
         assert_int_equal(image_tile_at(im, 0)->parts, version >= 7);
@@ -414,9 +415,9 @@ static void test_older_files_are_read(void **state)
         assert_int_equal(image_stream_at(im, 0)->bytes, 1 << 20);
         assert_int_equal(image_stream_at(im, 0)->elements, 0);
         assert_int_equal(image_stream_at(im, 0)->order, 0);
-        assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
+        assert_int_equal(image_tile_at(im, 1)->entry, ss_arch_preset("toy4")->mem_base);
         assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
-        image_free(im);
+        ss_image_free(im);
         free(f.data);
     }
     sample_parts_free(&p);
@@ -429,9 +430,9 @@ static struct sample_file write_and_read(const struct image *im)
     struct image *back;
 
     assert_int_equal(f.data[8], IMAGE_FORMAT_VERSION);
-    OK(image_read_bytes(f.data, f.bytes, "sample", &back));
+    OK(ss_image_read_bytes(f.data, f.bytes, "sample", &back));
     assert_true(sample_same(im, back));
-    image_free(back);
+    ss_image_free(back);
     return f;
 }
 
@@ -453,7 +454,7 @@ static void test_host_sections(void **state)
     free(f.data);
     sample_input(im, &r, 1, 1);
     f = write_and_read(im);
-    image_free(im);
+    ss_image_free(im);
 
     assert_int_equal(sample_take_apart(f.data, f.bytes, 1 << 20, &p), 1);
     free(f.data);

@@ -26,7 +26,7 @@ static struct machine *new_machine(const struct arch *a)
 static void put_inputs(const struct image *im, const struct image_tile *t, uint8_t *want,
                        uint8_t *touched)
 {
-    const struct arch *a = image_arch(im);
+    const struct arch *a = ss_image_arch(im);
 
     for (size_t k = 0; k < im->input.parts; k++) {
         const struct image_input_part *p = image_input_part_at(im, k);
@@ -44,7 +44,7 @@ static void put_inputs(const struct image *im, const struct image_tile *t, uint8
 /* What the memory of a tile must be, written byte by byte. */
 static void check_memory(const struct image *im, const struct image_tile *t, struct tile *have)
 {
-    const struct arch *a = image_arch(im);
+    const struct arch *a = ss_image_arch(im);
     uint8_t *want = calloc(a->mem_bytes, 1);
     uint8_t *touched = calloc((a->mem_bytes >> DIRTY_PAGE_BITS) + 1, 1);
 
@@ -75,7 +75,7 @@ static void test_random_programs_arrive(void **state)
         struct image *im = sample_image(seed);
 
         for (uint32_t chip = 0; chip < 2; chip++) {
-            struct machine *m = new_machine(image_arch(im));
+            struct machine *m = new_machine(ss_image_arch(im));
 
             OK(image_load_chip(im, chip, m));
             for (uint32_t i = 0; i < 16; i++) {
@@ -91,7 +91,7 @@ static void test_random_programs_arrive(void **state)
             }
             machine_free(m);
         }
-        image_free(im);
+        ss_image_free(im);
     }
     assert_true(loaded > 500);
     assert_int_equal(alloc_live(), 0);
@@ -100,27 +100,27 @@ static void test_random_programs_arrive(void **state)
 static void test_other_machines_are_refused(void **state)
 {
     struct image *im = sample_small(), *two = sample_image(1);
-    struct arch other = *image_arch(im);
+    struct arch other = *ss_image_arch(im);
     struct machine *m;
 
     (void)state;
     other.sync_chip_cycles++;
     m = new_machine(&other);
     assert_int_equal(image_load(im, m), EMU_BAD_IMAGE);
-    assert_non_null(strstr(emu_error(), "sync_chip_cycles"));
+    assert_non_null(strstr(ss_error(), "sync_chip_cycles"));
     assert_false(machine_tile_used(m, 1));
     machine_free(m);
-    m = new_machine(image_arch(im));
+    m = new_machine(ss_image_arch(im));
     OK(image_load(im, m));
     assert_int_equal(image_load(im, m), EMU_BAD_IMAGE);
-    assert_non_null(strstr(emu_error(), "new machine"));
+    assert_non_null(strstr(ss_error(), "new machine"));
     machine_free(m);
-    m = new_machine(image_arch(two));
+    m = new_machine(ss_image_arch(two));
     assert_int_equal(image_load(two, m), EMU_BAD_IMAGE);
-    assert_non_null(strstr(emu_error(), "chip 1"));
+    assert_non_null(strstr(ss_error(), "chip 1"));
     machine_free(m);
-    image_free(im);
-    image_free(two);
+    ss_image_free(im);
+    ss_image_free(two);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -143,7 +143,7 @@ static uint32_t numbers_of(uint32_t tile)
  * pages of the numbers of tile 2 are its code. */
 static struct image *image_with_numbers(const char *note_name)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
     static uint8_t code[TILES][CODE_BYTES], number[TILES][NUMBER_BYTES];
     struct image_range range[2] = { { a.mem_base, a.region0_bytes, 0, 0 },
                                     { a.mem_base + a.region0_bytes, NUMBER_BYTES, 0, 0 } };
@@ -186,7 +186,7 @@ static struct machine *machine_with(const struct image *im, struct replay **repl
 
     OK(replay_new(MACHINE_TILES, replay));
     o.replay = *replay;
-    OK(machine_new(image_arch(im), &o, &m));
+    OK(machine_new(ss_image_arch(im), &o, &m));
     OK(image_load(im, m));
     return m;
 }
@@ -195,7 +195,7 @@ static void expect_same_memories(const struct image *a, const struct image *b)
 {
     struct replay *replay[2];
     struct machine *x = machine_with(a, &replay[0]), *y = machine_with(b, &replay[1]);
-    uint32_t bytes = image_arch(a)->mem_bytes;
+    uint32_t bytes = ss_image_arch(a)->mem_bytes;
 
     for (uint32_t i = 0; i < TILES; i++)
         assert_memory_equal(machine_tile(x, i)->mem, machine_tile(y, i)->mem, bytes);
@@ -212,7 +212,7 @@ static void test_numbers_can_be_left_out(void **state)
     uint32_t bytes;
 
     (void)state;
-    OK(image_read_bytes_for_timing(f.data, f.bytes, "memory", &part));
+    OK(ss_image_read_bytes_for_timing(f.data, f.bytes, "memory", &part));
     expect_same_memories(im, part);
     for (uint32_t i = 0; i < TILES; i++) {
         const uint8_t *data = image_blob_bytes(part, numbers_of(i), &bytes);
@@ -220,11 +220,12 @@ static void test_numbers_can_be_left_out(void **state)
         assert_int_equal(bytes, NUMBER_BYTES);
         assert_int_equal(bytes_are_zero(data, bytes), i != 0);
     }
-    image_free(part);
+    ss_image_free(part);
     f.data[f.bytes - 100]++; /* the checksum of what is not unpacked */
-    assert_int_equal(image_read_bytes_for_timing(f.data, f.bytes, "memory", &part), EMU_BAD_IMAGE);
+    assert_int_equal(ss_image_read_bytes_for_timing(f.data, f.bytes, "memory", &part),
+                     EMU_BAD_IMAGE);
     free(f.data);
-    image_free(im);
+    ss_image_free(im);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -235,11 +236,11 @@ static void test_numbers_that_are_needed_are_read(void **state)
     struct sample_file f = sample_write(im);
 
     (void)state;
-    OK(image_read_bytes_for_timing(f.data, f.bytes, "memory", &whole));
+    OK(ss_image_read_bytes_for_timing(f.data, f.bytes, "memory", &whole));
     assert_true(sample_same(im, whole));
-    image_free(whole);
+    ss_image_free(whole);
     free(f.data);
-    image_free(im);
+    ss_image_free(im);
     assert_int_equal(alloc_live(), 0);
 }
 

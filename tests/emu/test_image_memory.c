@@ -14,7 +14,7 @@
 static void test_every_allocation_of_the_builder_fails_once(void **state)
 {
     static uint8_t data[300][40];
-    const struct arch *a = arch_preset("toy16");
+    const struct arch *a = ss_arch_preset("toy16");
     struct image *im;
     long n;
 
@@ -85,7 +85,7 @@ static void test_every_allocation_of_the_builder_fails_once(void **state)
     assert_int_equal(im->scopes, 300);
     assert_int_equal(im->owners, 300);
     assert_true(im->blob_bytes == 300 * 40);
-    image_free(im);
+    ss_image_free(im);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -100,7 +100,7 @@ static void test_every_allocation_of_the_files_fails_once(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(n);
-        s = image_read_bytes(f.data, f.bytes, "memory", &back);
+        s = ss_image_read_bytes(f.data, f.bytes, "memory", &back);
         alloc_test_fail_at(-1);
         if (s == EMU_OK)
             break;
@@ -110,7 +110,7 @@ static void test_every_allocation_of_the_files_fails_once(void **state)
     }
     assert_in_range(n, 30, 100);
     assert_true(sample_same(im, back));
-    image_free(back);
+    ss_image_free(back);
     for (n = 0;; n++) {
         int fd = memfd_create("image", 0);
         enum emu_status s;
@@ -125,7 +125,7 @@ static void test_every_allocation_of_the_files_fails_once(void **state)
         assert_int_equal(s, EMU_NO_MEMORY);
     }
     assert_true(n > 5);
-    image_free(im);
+    ss_image_free(im);
     free(f.data);
     assert_int_equal(alloc_live(), 0);
 }

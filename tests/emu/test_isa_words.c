@@ -172,7 +172,7 @@ static void test_older_machine(void **state)
     static const char *const newer[] = { "f16v4hihov4amp $a0:1, $a2:3, $a4:5, 0",
                                          "sort4x16lo $a0, $a1:BU, $a2",
                                          "{ nop ; f32sisov2amp $a0:1, $a2, $a4:5, 0 }" };
-    struct asm_options o = { .arch = arch_preset("mk1"), .raw = 1 };
+    struct asm_options o = { .arch = ss_arch_preset("mk1"), .raw = 1 };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(newer); i++) {
@@ -210,7 +210,7 @@ static void test_registers_that_do_not_exist(void **state)
         { "ld128 $a12:15, $m11, $m12, 0", NULL },
         { "st32 $m13, $m12, $mzero, 0", NULL },
     };
-    struct asm_options o = { .arch = arch_preset("mk2"), .raw = 1 };
+    struct asm_options o = { .arch = ss_arch_preset("mk2"), .raw = 1 };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {

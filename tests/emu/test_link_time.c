@@ -19,12 +19,12 @@ enum { MK2_MHZ = 1330, BOW_MHZ = 1850, PACKET = 256, PACKET_EVENTS = 66 };
 /* mk2 at a clock, so many of them. */
 static struct link_numbers numbers_of(uint32_t chips, uint32_t mhz)
 {
-    struct arch a = *arch_preset(mhz == BOW_MHZ ? "bow" : "mk2");
+    struct arch a = *ss_arch_preset(mhz == BOW_MHZ ? "bow" : "mk2");
     char set[32];
 
     snprintf(set, sizeof(set), "chips=%u", chips);
-    assert_int_equal(arch_set(&a, set), EMU_OK);
-    assert_int_equal(arch_check(&a), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, set), EMU_OK);
+    assert_int_equal(ss_arch_check(&a), EMU_OK);
     return link_numbers_of(&a);
 }
 
@@ -159,7 +159,7 @@ static void dealt_takes(uint32_t from, uint32_t to, uint32_t bytes, uint64_t mk2
         resolve(&n, f);
         near(last_at(f, to), fast ? bow : mk2);
     }
-    emu_free(f);
+    ss_free(f);
 }
 
 static void test_pair(void **state)
@@ -193,7 +193,7 @@ static void test_both_ways(void **state)
     resolve(&n, f);
     near(last_at(f, 0), 2297);
     near(last_at(f, 1), 2297);
-    emu_free(f);
+    ss_free(f);
 }
 
 static void test_shared_rail(void **state)
@@ -219,7 +219,7 @@ static void test_shared_rail(void **state)
         near(last[0], want[fast][0]);
         near(last[1], want[fast][1]);
     }
-    emu_free(f);
+    ss_free(f);
 }
 
 /* Tiles are slower than links. */
@@ -244,7 +244,7 @@ static void test_bundles(void **state)
     n = numbers_of(2, MK2_MHZ);
     resolve(&n, f);
     near(last_at(f, 1), 67458);
-    emu_free(f);
+    ss_free(f);
 }
 
 /* ---- the same, packet by packet in turns ---- */
@@ -425,8 +425,8 @@ static void test_random(void **state)
             }
         }
     }
-    emu_free(t);
-    emu_free(f);
+    ss_free(t);
+    ss_free(f);
 }
 
 static uint64_t last_of(const struct link_numbers *n, struct traffic *f)
@@ -471,7 +471,7 @@ static void test_slower(void **state)
         late.latency *= 2;
         assert_true(last_of(&late, f) > last);
     }
-    emu_free(f);
+    ss_free(f);
 }
 
 /* Packets of one order or another are the same phase. */
@@ -493,13 +493,13 @@ static void test_order(void **state)
     for (size_t k = 0; k < f->packets; k++)
         assert_int_equal(f->p[k].arrived, back->p[f->packets - 1 - k].arrived);
     assert_int_equal(link_time(&n, f->p, 0), EMU_OK);
-    emu_free(f);
+    ss_free(f);
 }
 
 static void refused(const struct link_numbers *n, struct link_packet p, const char *why)
 {
     assert_int_equal(link_time(n, &p, 1), EMU_USAGE);
-    assert_string_equal(emu_error(), why);
+    assert_string_equal(ss_error(), why);
 }
 
 static void test_refused(void **state)

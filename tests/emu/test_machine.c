@@ -62,7 +62,7 @@ static void check_release(unsigned zone0, unsigned zone1, unsigned group1, uint3
 
 static void test_release_cycle(void **state)
 {
-    const struct arch *a = arch_preset("toy4");
+    const struct arch *a = ss_arch_preset("toy4");
 
     (void)state;
     check_release(3, 3, 0, a->sync_chip_cycles, 0);
@@ -78,7 +78,7 @@ static void test_release_cycle(void **state)
 /* Two supersteps of one group beside one of the other; a wider sync joins them. */
 static void test_groups_have_their_own_clocks(void **state)
 {
-    uint64_t sync = arch_preset("toy4")->sync_chip_cycles, first, second, other;
+    uint64_t sync = ss_arch_preset("toy4")->sync_chip_cycles, first, second, other;
     struct chip c;
 
     (void)state;
@@ -197,7 +197,7 @@ struct vote {
 
 static void check_vote(const struct vote *v)
 {
-    uint64_t sync = arch_preset("toy4")->sync_chip_cycles, arrived, first, second;
+    uint64_t sync = ss_arch_preset("toy4")->sync_chip_cycles, arrived, first, second;
     struct chip c;
 
     chip_new(&c, "toy4", NULL);
@@ -233,7 +233,7 @@ static void test_votes(void **state)
 /* With votes left a tile may stand in a wider sync already; the syncs of its group take them. */
 static void test_votes_left_in_a_wider_sync(void **state)
 {
-    uint64_t sync = arch_preset("toy4")->sync_chip_cycles, joined;
+    uint64_t sync = ss_arch_preset("toy4")->sync_chip_cycles, joined;
     struct chip c;
 
     (void)state;
@@ -333,8 +333,8 @@ static void test_deadlock(void **state)
         chip_program(&c, 1, 0, cases[i].program[0]);
         chip_program(&c, 3, cases[i].group, cases[i].program[1]);
         chip_stops(&c, MACHINE_DEADLOCK);
-        if (!strstr(emu_error(), cases[i].message))
-            fail_msg("'%s' instead of '%s'", emu_error(), cases[i].message);
+        if (!strstr(ss_error(), cases[i].message))
+            fail_msg("'%s' instead of '%s'", ss_error(), cases[i].message);
         chip_free(&c);
     }
 }
@@ -556,7 +556,7 @@ static void check_supersteps(const struct chip *c, const struct record_step *wan
  * of that, and the vote does not delay what the others do. */
 static void test_record_of_votes(void **state)
 {
-    uint32_t sync = arch_preset("toy4")->sync_chip_cycles;
+    uint32_t sync = ss_arch_preset("toy4")->sync_chip_cycles;
     uint32_t first = (uint32_t)(START_CYCLES + busy(50)) + sync;
     uint32_t second = (uint32_t)busy(60) + sync, last = (uint32_t)(START_CYCLES + busy(500)) + 1;
     uint64_t join = last + 1 + sync;
@@ -581,10 +581,10 @@ static void test_record_of_votes(void **state)
     check_step(&c, 2, 1,
                (struct tile_step){ .compute_cycles = (uint32_t)(join - sync - first - second),
                                    .wait_cycles = sync });
-    b = bill_of_step(c.record, 1);
+    b = ss_bill_of_step(c.record, 1);
     assert_int_equal(b.compute, busy(60));
     assert_int_equal(b.imbalance, 0); /* on the mean the tiles computed longer than tile 0 */
-    b = bill_of_step(c.record, 2);
+    b = ss_bill_of_step(c.record, 2);
     assert_int_equal(b.compute, join - sync - first - second);
     assert_int_equal(b.imbalance, b.compute - b.compute / 2);
     chip_free(&c);
@@ -610,11 +610,11 @@ static void test_record_of_two_runs(void **state)
     assert_int_equal(record_count(c.record), 8);
     if (!bill_check(c.record, machine_cycles(c.m), text, sizeof(text)))
         fail_msg("%s", text);
-    b = bill_of_group(c.record, 0);
+    b = ss_bill_of_group(c.record, 0);
     assert_int_equal(b.host, arch_sync_host_cycles(&c.arch));
     assert_int_equal(b.wait, 0);
     assert_int_equal(b.sync, 2 * c.arch.sync_chip_cycles);
-    b = bill_of_group(c.record, 1);
+    b = ss_bill_of_group(c.record, 1);
     assert_int_equal(b.wait, 2 * busy(20));
     assert_int_equal(b.exchange, 0);
     chip_free(&c);
@@ -624,7 +624,7 @@ static void test_record_of_two_runs(void **state)
  * Events of tile 2: delaypic 0, delayxpic 1..10, delayxpic 11, 12; RECV 13, over at 14. */
 static void test_record(void **state)
 {
-    uint32_t sync = arch_preset("toy4")->sync_chip_cycles;
+    uint32_t sync = ss_arch_preset("toy4")->sync_chip_cycles;
     uint32_t busy10 = (uint32_t)busy(10), busy20 = (uint32_t)busy(20), last = (uint32_t)busy(1);
     uint64_t first = START_CYCLES + busy20 + sync, second = first + 3 + busy10 + sync;
     const struct record_step steps[] = { { .end = first, .sync_cycles = sync },
@@ -752,13 +752,13 @@ static void test_digests(void **state)
 /* The same with the last page cut short, and without digest lines. */
 static void test_digest_of_a_short_page(void **state)
 {
-    struct arch a = *arch_preset("toy4");
+    struct arch a = *ss_arch_preset("toy4");
     const struct machine_options o = { .threads = 1 };
     struct chip c = { .arch = a };
     static const uint8_t last = 7;
 
     (void)state;
-    assert_int_equal(arch_set(&c.arch, "mem_bytes=65544"), EMU_OK);
+    assert_int_equal(ss_arch_set(&c.arch, "mem_bytes=65544"), EMU_OK);
     assert_int_equal(machine_new(&c.arch, &o, &c.m), EMU_OK);
     assert_true(hash128_equal(machine_digest(c.m), hash_of_tiles(&c, 0, 4)));
     assert_true(tile_write(machine_tile(c.m, 3), c.arch.mem_base + 65543, &last, 1));

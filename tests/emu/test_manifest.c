@@ -17,8 +17,8 @@ static struct manifest *read_text(const char *text)
     const struct manifest_options o = { .no_files = 1 };
     struct manifest *m;
 
-    if (manifest_read_text(text, strlen(text), "dir/test.bsp.json", &o, &m) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_manifest_read_text(text, strlen(text), "dir/test.bsp.json", &o, &m) != EMU_OK)
+        fail_msg("%s", ss_error());
     return m;
 }
 
@@ -29,11 +29,11 @@ static void refuse(const char *text, const char *place, const char *expected)
     struct manifest *m;
     char want[200];
 
-    assert_int_equal(manifest_read_text(text, strlen(text), "x.json", &o, &m), EMU_BAD_FILE);
+    assert_int_equal(ss_manifest_read_text(text, strlen(text), "x.json", &o, &m), EMU_BAD_FILE);
     assert_null(m);
     snprintf(want, sizeof(want), "x.json:%s", place);
-    if (strncmp(emu_error(), want, strlen(want)) || !strstr(emu_error(), expected))
-        fail_msg("\"%s\" does not begin with \"%s\" and say \"%s\"", emu_error(), want, expected);
+    if (strncmp(ss_error(), want, strlen(want)) || !strstr(ss_error(), expected))
+        fail_msg("\"%s\" does not begin with \"%s\" and say \"%s\"", ss_error(), want, expected);
 }
 
 #define PROGRAM(rest)                                                                              \
@@ -177,7 +177,7 @@ static void tile_lists(void **state)
     assert_int_equal(m->program[1].group, 2);
     assert_ptr_equal(manifest_program_of(m, 11), &m->program[1]);
     assert_null(manifest_program_of(m, 8));
-    manifest_free(m);
+    ss_manifest_free(m);
 }
 
 static void expressions(void **state)
@@ -242,15 +242,15 @@ static void run_text(const char *text, unsigned threads, struct manifest_outcome
     struct image *im;
     struct run *r = NULL;
 
-    if (manifest_build(m, threads, stderr, &im) != EMU_OK || run_new(im, &o, &r) != EMU_OK ||
-        run_manifest_streams(r, m) != EMU_OK || run_execute(r) != EMU_OK ||
-        run_check(r, m, 1, &out->differences, &total, &checked) != EMU_OK)
-        fail_msg("%s", emu_error());
-    out->report = run_report(r, "done", out->differences, total, checked);
+    if (ss_manifest_build(m, threads, stderr, &im) != EMU_OK || ss_run_new(im, &o, &r) != EMU_OK ||
+        ss_run_manifest_streams(r, m) != EMU_OK || ss_run_execute(r) != EMU_OK ||
+        ss_run_check(r, m, 1, &out->differences, &total, &checked) != EMU_OK)
+        fail_msg("%s", ss_error());
+    out->report = ss_run_report(r, "done", out->differences, total, checked);
     assert_non_null(out->report);
-    run_free(r);
-    image_free(im);
-    manifest_free(m);
+    ss_run_free(r);
+    ss_image_free(im);
+    ss_manifest_free(m);
 }
 
 static void outcome_free(struct manifest_outcome *o)
@@ -325,16 +325,16 @@ static void an_expectation_that_divides_by_zero(void **state)
     struct run *r;
 
     (void)state;
-    if (manifest_build(m, 1, stderr, &im) != EMU_OK || run_new(im, &o, &r) != EMU_OK ||
-        run_execute(r) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_int_equal(run_check(r, m, 1, &differences, &total, &checked), EMU_BAD_FILE);
+    if (ss_manifest_build(m, 1, stderr, &im) != EMU_OK || ss_run_new(im, &o, &r) != EMU_OK ||
+        ss_run_execute(r) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_int_equal(ss_run_check(r, m, 1, &differences, &total, &checked), EMU_BAD_FILE);
     assert_null(differences);
-    assert_string_equal(emu_error(), "dir/test.bsp.json: tile 3 a: \"0 / (tile - 3)\" for tile 3, "
-                                     "element 0: division by zero");
-    run_free(r);
-    image_free(im);
-    manifest_free(m);
+    assert_string_equal(ss_error(), "dir/test.bsp.json: tile 3 a: \"0 / (tile - 3)\" for tile 3, "
+                                    "element 0: division by zero");
+    ss_run_free(r);
+    ss_image_free(im);
+    ss_manifest_free(m);
 }
 
 /* One tile reads two words from the host, adds them and sends the sum back, twice. */
@@ -368,12 +368,12 @@ static void refuse_build(const char *text, enum emu_status want, const char *mes
     FILE *quiet = fopen("/dev/null", "w");
     struct image *im;
 
-    assert_int_equal(manifest_build(m, 1, quiet, &im), want);
+    assert_int_equal(ss_manifest_build(m, 1, quiet, &im), want);
     assert_null(im);
-    if (!strstr(emu_error(), message))
-        fail_msg("\"%s\" does not say \"%s\"", emu_error(), message);
+    if (!strstr(ss_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", ss_error(), message);
     fclose(quiet);
-    manifest_free(m);
+    ss_manifest_free(m);
 }
 
 static void builds_that_fail(void **state)
@@ -430,11 +430,11 @@ static void no_memory(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(n);
-        s = manifest_read_text(text, strlen(text), "x.json", &o, &m);
+        s = ss_manifest_read_text(text, strlen(text), "x.json", &o, &m);
         alloc_test_fail_at(-1);
         if (s == EMU_OK) {
             assert_true(n > 8);
-            manifest_free(m);
+            ss_manifest_free(m);
             assert_int_equal(alloc_live(), live);
             break;
         }

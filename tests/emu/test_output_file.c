@@ -84,7 +84,7 @@ static struct output_file *opened(const char *where)
     struct output_file *o;
 
     if (output_open(where, &o) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return o;
 }
 
@@ -139,7 +139,7 @@ static void test_bad_paths_are_refused_at_once(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         assert_int_equal(output_open(bad[i], &o), EMU_IO);
         assert_null(o);
-        assert_non_null(strstr(emu_error(), bad[i]));
+        assert_non_null(strstr(ss_error(), bad[i]));
     }
     assert_int_equal(files_in_dir(), 0);
 }
@@ -174,15 +174,15 @@ static void test_full_disks(void **state)
         fputs("0123456789", output_stream(o));
     assert_int_equal(output_commit(o), EMU_IO);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-    assert_non_null(strstr(emu_error(), path));
-    assert_non_null(strstr(emu_error(), "File too large")); /* also when a later write went well */
+    assert_non_null(strstr(ss_error(), path));
+    assert_non_null(strstr(ss_error(), "File too large")); /* also when a later write went well */
     assert_text(path, "old");
     assert_int_equal(files_in_dir(), 1);
     o = opened("/dev/full");
     for (int i = 0; i < 100000; i++)
         fputs("x", output_stream(o));
     assert_int_equal(output_commit(o), EMU_IO);
-    assert_non_null(strstr(emu_error(), "No space left"));
+    assert_non_null(strstr(ss_error(), "No space left"));
 }
 
 /* Runs a child that ends by a signal while it writes. */
@@ -248,7 +248,7 @@ static void test_output_is_not_input(void **state)
     assert_int_equal(link(path, other), 0);
     assert_int_equal(output_not_input(path, path), EMU_USAGE);
     assert_int_equal(output_not_input(other, path), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), other));
+    assert_non_null(strstr(ss_error(), other));
     unlink(other);
     write_text(other, "x");
     assert_int_equal(output_not_input(other, path), EMU_OK);

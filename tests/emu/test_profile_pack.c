@@ -17,7 +17,7 @@ enum { LISTS = 90, LIST_MAX = 100000, LONG_LIST = 3 << 20 /* more than waits at 
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 /* List k: one is longer than all that wait together, some are empty. */
@@ -57,7 +57,7 @@ static char *packed(unsigned threads, size_t *bytes)
 
         must(profile_put_numbers(p, "exchanges", v, EMU_COUNT_OF(v), list, length_of(k)));
         memset(list, 0xff, length_of(k) * sizeof(*list)); /* they were copied */
-        emu_free(list);
+        ss_free(list);
     }
     must(profile_write(p, f));
     profile_free(p);
@@ -74,8 +74,8 @@ static enum emu_status compare(void *ctx, const struct profile_cursor *c)
     must(profile_numbers(c, 1, is, length_of(*k)));
     assert_memory_equal(is, want, length_of(*k) * sizeof(*is));
     assert_int_equal(profile_numbers(c, 1, is, length_of(*k) + 1), EMU_BAD_FILE);
-    emu_free(want);
-    emu_free(is);
+    ss_free(want);
+    ss_free(is);
     ++*k;
     return EMU_OK;
 }

@@ -103,7 +103,7 @@ static struct replay_counts compare(const struct calls *c)
 /* Calls one behind the other, each k cycles after the return of the one before. */
 static void calls_begin_in_any_slot(void **state)
 {
-    struct calls c = { .arch = arch_preset("mk2") };
+    struct calls c = { .arch = ss_arch_preset("mk2") };
     struct replay_counts counts;
 
     (void)state;
@@ -122,7 +122,7 @@ static void calls_begin_in_any_slot(void **state)
 
 static void other_keys_are_other_calls(void **state)
 {
-    struct calls c = { .arch = arch_preset("mk2") };
+    struct calls c = { .arch = ss_arch_preset("mk2") };
     struct replay_counts counts;
 
     (void)state;
@@ -145,7 +145,7 @@ static void other_keys_are_other_calls(void **state)
 static void workers_may_run_where_a_call_begins(void **state)
 {
     static const char *const function[] = { "nop\n nop\n nop\n", "sync 2\n" };
-    struct arch quick = *arch_preset("mk2");
+    struct arch quick = *ss_arch_preset("mk2");
 
     (void)state;
     quick.number[ARCH_NUMBER_sup_branch_cycles] = quick.number[ARCH_NUMBER_sup_result_cycles] = 1;
@@ -170,7 +170,7 @@ static void workers_may_run_where_a_call_begins(void **state)
 /* What a call has launched may run on after its return. */
 static void workers_may_run_where_a_call_returns(void **state)
 {
-    struct calls c = { .arch = arch_preset("mk2") };
+    struct calls c = { .arch = ss_arch_preset("mk2") };
 
     (void)state;
     write_text(&c, "start: setzi $m2, w\n");
@@ -188,7 +188,7 @@ static void workers_may_run_where_a_call_returns(void **state)
  * before it, and what it has begun is awaited after it. */
 static void results_may_be_under_way(void **state)
 {
-    struct arch slow = *arch_preset("mk2");
+    struct arch slow = *ss_arch_preset("mk2");
     struct calls c = { .arch = &slow };
 
     (void)state;
@@ -210,7 +210,7 @@ static void results_may_be_under_way(void **state)
 /* A call inside a call, of code without a site, returns elsewhere. */
 static void calls_may_call(void **state)
 {
-    struct calls c = { .arch = arch_preset("mk2") };
+    struct calls c = { .arch = ss_arch_preset("mk2") };
 
     (void)state;
     write_text(&c, "start: nop\n");

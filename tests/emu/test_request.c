@@ -48,8 +48,8 @@ static enum emu_status give(struct request *q, const char *name, const char *arg
 static void refused(enum emu_status s, const char *why)
 {
     assert_int_equal(s, EMU_USAGE);
-    if (!strstr(emu_error(), why))
-        fail_msg("'%s', expected '%s'", emu_error(), why);
+    if (!strstr(ss_error(), why))
+        fail_msg("'%s', expected '%s'", ss_error(), why);
 }
 
 static void numbers(void **state)

@@ -27,7 +27,7 @@ struct bench {
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 static void open_run(struct bench *b, const char *path, const char *text, unsigned threads)
@@ -35,10 +35,10 @@ static void open_run(struct bench *b, const char *path, const char *text, unsign
     const struct manifest_options mo = { 0 };
     const struct run_options o = { .threads = threads, .max_cycles = UINT64_MAX / 2 };
 
-    must(text ? manifest_read_text(text, strlen(text), path, &mo, &b->m)
-              : manifest_read(path, &mo, &b->m));
-    must(manifest_build(b->m, 1, stderr, &b->im));
-    must(run_new(b->im, &o, &b->run));
+    must(text ? ss_manifest_read_text(text, strlen(text), path, &mo, &b->m)
+              : ss_manifest_read(path, &mo, &b->m));
+    must(ss_manifest_build(b->m, 1, stderr, &b->im));
+    must(ss_run_new(b->im, &o, &b->run));
     must(run_manifest_streams_in_memory(b->run, b->m));
 }
 
@@ -53,9 +53,9 @@ static void open_stepper(struct bench *b, const char *path, const char *text, si
 static void close_bench(struct bench *b)
 {
     stepper_free(b->s);
-    run_free(b->run);
-    image_free(b->im);
-    manifest_free(b->m);
+    ss_run_free(b->run);
+    ss_image_free(b->im);
+    ss_manifest_free(b->m);
 }
 
 static struct hash128 digest(const struct bench *b)
@@ -76,7 +76,7 @@ static uint64_t registers(const struct bench *b)
 {
     uint64_t h = 0;
 
-    for (uint32_t i = 0; i < image_arch(b->im)->tiles; i++) {
+    for (uint32_t i = 0; i < ss_image_arch(b->im)->tiles; i++) {
         const struct tile *t = machine_tile(b->run->machine, i);
         struct machine_place p = machine_place(b->run->machine, i);
         uint64_t part[6] = { h,
@@ -103,7 +103,7 @@ static struct hash128 plain_end(const char *path, uint64_t *cycles)
     struct hash128 d;
 
     open_run(&b, path, NULL, 1);
-    must(run_execute(b.run));
+    must(ss_run_execute(b.run));
     assert_int_equal(b.run->stop, MACHINE_HOST);
     *cycles = machine_cycles(b.run->machine);
     d = digest(&b);
@@ -123,10 +123,10 @@ static void plain_roots(const char *path, char root[][33], unsigned most, unsign
     FILE *f = open_memstream(&text, &bytes);
     const struct run_options o = { .threads = 1, .max_cycles = UINT64_MAX / 2, .digests = f };
 
-    must(manifest_read(path, &mo, &b.m));
-    must(manifest_build(b.m, 1, stderr, &b.im));
-    must(run_new(b.im, &o, &b.run));
-    must(run_execute(b.run));
+    must(ss_manifest_read(path, &mo, &b.m));
+    must(ss_manifest_build(b.m, 1, stderr, &b.im));
+    must(ss_run_new(b.im, &o, &b.run));
+    must(ss_run_execute(b.run));
     close_bench(&b);
     fclose(f);
     *count = 0;

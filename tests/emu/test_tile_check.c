@@ -8,7 +8,7 @@ static uint32_t base; /* first address of the tile's memory */
 
 static void setup(struct tile *t)
 {
-    zero_tile_new(t, arch_preset("toy4"), 0);
+    zero_tile_new(t, ss_arch_preset("toy4"), 0);
     assert_int_equal(tile_check_new(t), EMU_OK);
     base = t->mem_base;
 }
@@ -290,7 +290,7 @@ static void test_allocation_fails(void **state)
     int n = 0;
 
     (void)state;
-    assert_int_equal(tile_init(&t, arch_preset("toy4"), 0, NULL), EMU_OK);
+    assert_int_equal(tile_init(&t, ss_arch_preset("toy4"), 0, NULL), EMU_OK);
     live = alloc_live();
     for (;; n++) {
         alloc_test_fail_at(n);

@@ -13,7 +13,7 @@
 
 static void setup(struct tile *t, uint32_t id)
 {
-    assert_int_equal(tile_init(t, arch_preset("toy4"), id, NULL), EMU_OK);
+    assert_int_equal(tile_init(t, ss_arch_preset("toy4"), id, NULL), EMU_OK);
 }
 
 /* Rows whose reading gives back what was written, as far as the mask goes. */

@@ -61,7 +61,7 @@ static void test_access(void **state)
 {
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(machines); i++) {
-        const struct arch *a = arch_preset(machines[i]);
+        const struct arch *a = ss_arch_preset(machines[i]);
         uint32_t end = a->mem_base + a->mem_bytes, region1 = a->mem_base + a->region0_bytes;
         struct tile t;
 
@@ -87,7 +87,7 @@ static void test_access(void **state)
 /* A memory that ends inside an aligned item. */
 static void test_ragged_end(void **state)
 {
-    struct arch a = *arch_preset("toy4");
+    struct arch a = *ss_arch_preset("toy4");
     struct tile t;
     uint32_t v[2];
 
@@ -101,7 +101,7 @@ static void test_ragged_end(void **state)
 
 static void test_little_endian(void **state)
 {
-    const struct arch *a = arch_preset("toy4");
+    const struct arch *a = ss_arch_preset("toy4");
     uint32_t at = a->mem_base + a->region0_bytes + 32, pair[2] = { 0x44332211, 0x88776655 };
     uint32_t word, quad[4];
     uint8_t byte;
@@ -134,7 +134,7 @@ static void test_first_fault(void **state)
     uint32_t v;
 
     (void)state;
-    setup(&t, arch_preset("toy4"));
+    setup(&t, ss_arch_preset("toy4"));
     t.pc[2] = 0x100;
     t.cycle = 77;
     assert_int_equal(tile_load32(&t, 2, 3, &v), FAULT_INVALID_ADDR);
@@ -181,7 +181,7 @@ static void test_conflict_edges(void **state)
           .want = FAULT_NONE }, /* last word of region 0, first of region 1 */
         { .in_region1 = 1, .off1 = 0xfffffff8, .off2 = 8, .want = FAULT_NONE },
     };
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     struct tile t;
 
     (void)state;
@@ -209,7 +209,7 @@ static void test_conflict_record(void **state)
     struct tile t;
 
     (void)state;
-    setup(&t, arch_preset("mk2"));
+    setup(&t, ss_arch_preset("mk2"));
     for (int later_first = 0; later_first < 2; later_first++) {
         for (int k = 0; k < 2; k++) {
             uint32_t later = (uint32_t)(k ^ later_first), addr = t.mem_base + 64 * later;
@@ -230,7 +230,7 @@ static void test_conflict_record(void **state)
  */
 static void test_conflict_random(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     uint32_t region1 = a->mem_base + a->region0_bytes;
     uint64_t seed = 1;
     int conflicts = 0;
@@ -261,7 +261,7 @@ static void test_conflict_random(void **state)
 
 static void test_code_pages(void **state)
 {
-    const struct arch *a = arch_preset("toy4");
+    const struct arch *a = ss_arch_preset("toy4");
     uint32_t pages = a->region0_bytes >> CODE_PAGE_BITS, pair[2] = { 1, 2 };
     struct code_page *decoded = (struct code_page *)(uintptr_t)16; /* opaque to the tile */
     uint32_t next = a->mem_base + (1u << CODE_PAGE_BITS);
@@ -306,7 +306,7 @@ static void test_code_pages(void **state)
 
 static void test_host(void **state)
 {
-    const struct arch *a = arch_preset("toy4");
+    const struct arch *a = ss_arch_preset("toy4");
     uint32_t end = a->mem_base + a->mem_bytes;
     uint8_t in[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, out[9] = { 0 };
     struct tile t;
@@ -329,7 +329,7 @@ static void test_host(void **state)
 
 static void test_init_fails(void **state)
 {
-    struct arch a = *arch_preset("toy4");
+    struct arch a = *ss_arch_preset("toy4");
     struct tile t;
     int n = 0;
 

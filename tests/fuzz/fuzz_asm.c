@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Assembles and links; NULL if the text has errors. */
 static struct asm_unit *assemble(const char *name, const char *text, size_t len)
 {
-    struct arch small = *arch_preset("toy4"); /* little memory, so that no input takes long */
+    struct arch small = *ss_arch_preset("toy4"); /* little memory, so that no input takes long */
     const struct asm_options options = {
         .arch = &small, .raw = 1, .no_files = 1, .expansion_bytes = 1 << 16
     };
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         text = to_text(asm_unit_image(u), asm_disassemble);
         again = assemble("again.S", text, strlen(text));
         if (!again)
-            fprintf(stderr, "%s\n%s\n", emu_error(), text);
+            fprintf(stderr, "%s\n%s\n", ss_error(), text);
         EMU_ASSERT(again);
         check_same(asm_unit_image(u), asm_unit_image(again));
         asm_unit_free(again);

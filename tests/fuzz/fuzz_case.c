@@ -29,7 +29,7 @@ static void run_and_print(struct case_run *r)
         s = case_compare(r, &differences, &total);
     }
     if (s != EMU_OK) { /* an expression of a memory that divides by zero */
-        EMU_ASSERT(!strncmp(emu_error(), "fuzz:", 5));
+        EMU_ASSERT(!strncmp(ss_error(), "fuzz:", 5));
         fclose(f);
         free(text);
         return;
@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct manifest *m;
     struct case_run *r;
 
-    if (manifest_read_text((const char *)data, size, "fuzz", &o, &m) != EMU_OK) {
-        EMU_ASSERT(!m && emu_error()[0]);
+    if (ss_manifest_read_text((const char *)data, size, "fuzz", &o, &m) != EMU_OK) {
+        EMU_ASSERT(!m && ss_error()[0]);
         EMU_ASSERT(alloc_live() == 0);
         return 0;
     }
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             case_run_free(r);
         }
     }
-    manifest_free(m);
+    ss_manifest_free(m);
     EMU_ASSERT(alloc_live() == 0);
     return 0;
 }

@@ -51,13 +51,14 @@ static struct small *small_once(void)
     EMU_ASSERT(op_graph_new("small", &s.g) == EMU_OK);
     in[0] = value(s.g, "x", OP_INPUT, BATCH, NUMBERS);
     in[1] = value(s.g, "w", OP_PARAM, NUMBERS, CLASSES);
-    EMU_ASSERT(
-        op_graph_input(s.g, in[0]) == EMU_OK && op_node(s.g, &gemm, &scores) == EMU_OK &&
-        op_graph_output(s.g, scores) == EMU_OK && train_optimiser_of("sgd", &optimiser) == EMU_OK &&
-        train_step_make(s.g, &optimiser, &step) == EMU_OK && op_lower_check(s.g) == EMU_OK &&
-        !s.g->problems && train_chip_new(arch_preset("toy4"), s.g, &step, &o, &s.chip) == EMU_OK &&
-        train_chip_begin(&s.chip, &so) == EMU_OK &&
-        train_average_new(s.g, 0.5, &s.average) == EMU_OK);
+    EMU_ASSERT(op_graph_input(s.g, in[0]) == EMU_OK && op_node(s.g, &gemm, &scores) == EMU_OK &&
+               op_graph_output(s.g, scores) == EMU_OK &&
+               train_optimiser_of("sgd", &optimiser) == EMU_OK &&
+               train_step_make(s.g, &optimiser, &step) == EMU_OK && op_lower_check(s.g) == EMU_OK &&
+               !s.g->problems &&
+               train_chip_new(ss_arch_preset("toy4"), s.g, &step, &o, &s.chip) == EMU_OK &&
+               train_chip_begin(&s.chip, &so) == EMU_OK &&
+               train_average_new(s.g, 0.5, &s.average) == EMU_OK);
     return &s;
 }
 
@@ -92,8 +93,8 @@ static void check_again(struct small *s, struct train_progress p, struct train_l
     EMU_ASSERT(st == EMU_OK);
     m = written(s, &p, log, &b);
     EMU_ASSERT(n == m && !memcmp(a, b, n));
-    emu_free(a);
-    emu_free(b);
+    ss_free(a);
+    ss_free(b);
 }
 
 /* Compiling may take longer than an input may. */
@@ -122,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fclose(f);
         check_again(s, p, &log);
     } else {
-        EMU_ASSERT(strstr(emu_error(), "fuzz"));
+        EMU_ASSERT(strstr(ss_error(), "fuzz"));
     }
     train_log_free(&log);
     return 0;

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         class_names_take(size ? data + 1 : data, size ? size - 1 : 0, "fuzz", classes, &c);
 
     if (s != EMU_OK) {
-        EMU_ASSERT(s == EMU_BAD_FILE && !c.text && !c.name && strstr(emu_error(), "fuzz"));
+        EMU_ASSERT(s == EMU_BAD_FILE && !c.text && !c.name && strstr(ss_error(), "fuzz"));
         return 0;
     }
     EMU_ASSERT(c.count == classes);

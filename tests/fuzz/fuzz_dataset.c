@@ -13,7 +13,7 @@ static void look_at_all(struct dataset *d, enum emu_status s)
     struct picture p;
 
     if (s != EMU_OK) {
-        EMU_ASSERT(!strncmp(emu_error(), "fuzz", 4) || strstr(emu_error(), "memory"));
+        EMU_ASSERT(!strncmp(ss_error(), "fuzz", 4) || strstr(ss_error(), "memory"));
     }
     for (uint64_t k = 0; s == EMU_OK && k < d->samples; k++) {
         EMU_ASSERT(d->label[k] < d->classes);
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EMU_ASSERT(d && pictures);
     memcpy(pictures, data + labels, size - labels);
     s = dataset_read_idx(d, &pictures, size - labels, "fuzz", data, labels, "fuzz");
-    emu_free(pictures);
+    ss_free(pictures);
     look_at_all(d, s);
     d = emu_alloc(1, sizeof(*d));
     EMU_ASSERT(d);

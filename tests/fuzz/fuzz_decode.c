@@ -22,7 +22,7 @@ static void must(int ok)
  * it needs no labels. */
 static void assemble(const char *text, const uint32_t *word, unsigned bytes)
 {
-    struct arch all = *arch_preset("mk2"); /* with all instructions and registers */
+    struct arch all = *ss_arch_preset("mk2"); /* with all instructions and registers */
     struct asm_options o = { .arch = &all, .raw = 1, .no_files = 1 };
     struct asm_unit *u;
     const struct asm_section *s;

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     a = fmemopen((void *)(uintptr_t)data, half, "r");
     b = fmemopen((void *)(uintptr_t)(data + half), size - half, "r");
     if (a && b && digest_diff_files(a, "a", b, "b", &d) != EMU_OK)
-        EMU_ASSERT(emu_error()[0] == 'a' || emu_error()[0] == 'b');
+        EMU_ASSERT(ss_error()[0] == 'a' || ss_error()[0] == 'b');
     if (a)
         fclose(a);
     if (b)

@@ -25,7 +25,7 @@ static void look_at(const struct net_entry *e, const struct arch *a)
 
         EMU_ASSERT(b->layer == BILL_NONE ? i + 1 == e->layers.rows
                                          : b->last < BILL_NONE && e->layers.text[i].name);
-        EMU_ASSERT(conv_method_name(e->layers.plan[i].method));
+        EMU_ASSERT(ss_conv_method_name(e->layers.plan[i].method));
     }
     for (size_t i = 0; i < e->layers.steps; i++) {
         const struct billed_step *s = &e->layers.step[i];
@@ -42,7 +42,7 @@ static void look_at(const struct net_entry *e, const struct arch *a)
  * the bytes are tried as an object, too, in front of an image without tiles. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct arch *a = arch_preset("toy4");
+    const struct arch *a = ss_arch_preset("toy4");
     struct net_entry e;
 
     if (net_entry_read(data, size, a, 0, &e) == EMU_OK)

@@ -1,5 +1,5 @@
 /* fuzz_graph_file.c - any bytes as a graph file: refused with its name and a line, or a graph whose
- * text reads back as the same text. What passes graph_check() and is small is compiled. */
+ * text reads back as the same text. What passes ss_graph_check() and is small is compiled. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static char *text_of(const struct graph *g, size_t *bytes)
     char *text = NULL;
     FILE *f = open_memstream(&text, bytes);
 
-    EMU_ASSERT(f && graph_write(g, f) == EMU_OK && !fclose(f));
+    EMU_ASSERT(f && ss_graph_write(g, f) == EMU_OK && !fclose(f));
     return text;
 }
 
@@ -25,7 +25,7 @@ static enum emu_status read_bytes(const void *data, size_t size, struct graph **
 {
     const struct graph_source s = { .text = data, .bytes = size, .name = "fuzz", .no_files = 1 };
 
-    return graph_read(&s, NULL, &kernel_library, out);
+    return ss_graph_read(&s, NULL, &ss_kernel_library, out);
 }
 
 /* Views and variables together. */
@@ -42,10 +42,10 @@ static void compile(struct graph *g)
 {
     const struct compile_options o = { .threads = 1 };
     struct compiled *c;
-    enum emu_status s = graph_compile(g, &o, &c);
+    enum emu_status s = ss_graph_compile(g, &o, &c);
 
-    EMU_ASSERT(s == EMU_OK || emu_error()[0]);
-    compiled_free(c);
+    EMU_ASSERT(s == EMU_OK || ss_error()[0]);
+    ss_compiled_free(c);
 }
 
 /* Written and read, the text is the same. */
@@ -58,7 +58,7 @@ static void again(const struct graph *g)
     EMU_ASSERT(read_bytes(text, bytes, &h) == EMU_OK);
     other = text_of(h, &more);
     EMU_ASSERT(bytes == more && !memcmp(text, other, bytes));
-    graph_free(h);
+    ss_graph_free(h);
     free(text); /* allocated by open_memstream */
     free(other);
 }
@@ -69,13 +69,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum emu_status s = read_bytes(data, size, &g);
 
     if (s != EMU_OK) {
-        EMU_ASSERT(!g && (s == EMU_NO_MEMORY || !strncmp(emu_error(), "fuzz:", 5)));
+        EMU_ASSERT(!g && (s == EMU_NO_MEMORY || !strncmp(ss_error(), "fuzz:", 5)));
         EMU_ASSERT(alloc_live() == 0);
         return 0;
     }
     again(g);
     if (is_small(g))
         compile(g);
-    graph_free(g);
+    ss_graph_free(g);
     return 0;
 }

@@ -43,11 +43,11 @@ static void look_at_everything(const struct image *im)
 
     for (size_t i = 0; i < image_tile_count(im); i++) {
         const struct image_tile *t = image_tile_at(im, i);
-        uint32_t at = image_arch(im)->mem_base;
+        uint32_t at = ss_image_arch(im)->mem_base;
 
         OK(image_check_map(im, t));
         EMU_ASSERT(image_find_tile(im, t->chip, t->tile) == t);
-        EMU_ASSERT(image_category_bytes(im, t, 0) <= image_arch(im)->mem_bytes);
+        EMU_ASSERT(image_category_bytes(im, t, 0) <= ss_image_arch(im)->mem_bytes);
         image_symbolize(im, t, at + 8, &offset);
         image_source(im, t, at + 8, &line);
         for (uint32_t k = 0; k < t->segments; k++) {
@@ -55,7 +55,7 @@ static void look_at_everything(const struct image *im)
             const uint8_t *p = image_blob_bytes(im, s->blob, &bytes);
 
             EMU_ASSERT(s->bytes <= bytes && s->addr >= at &&
-                       s->addr - at <= image_arch(im)->mem_bytes - s->bytes);
+                       s->addr - at <= ss_image_arch(im)->mem_bytes - s->bytes);
             for (uint32_t b = 0; b < s->bytes; b++)
                 sum += p[b];
         }
@@ -68,24 +68,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sample_file f, g;
     struct image *im, *again;
-    enum emu_status s = image_read_bytes(data, size, "fuzz", &im);
+    enum emu_status s = ss_image_read_bytes(data, size, "fuzz", &im);
 
     if (s != EMU_OK) {
         EMU_ASSERT(s == EMU_BAD_IMAGE && im == NULL);
-        EMU_ASSERT(strncmp(emu_error(), "fuzz: offset ", 13) == 0);
+        EMU_ASSERT(strncmp(ss_error(), "fuzz: offset ", 13) == 0);
         EMU_ASSERT(alloc_live() == 0);
         return 0;
     }
     look_at_everything(im);
     f = sample_write(im);
-    OK(image_read_bytes(f.data, f.bytes, "fuzz", &again));
+    OK(ss_image_read_bytes(f.data, f.bytes, "fuzz", &again));
     EMU_ASSERT(sample_same(im, again));
     g = sample_write(again);
     EMU_ASSERT(f.bytes == g.bytes && memcmp(f.data, g.data, f.bytes) == 0);
     free(f.data);
     free(g.data);
-    image_free(im);
-    image_free(again);
+    ss_image_free(im);
+    ss_image_free(again);
     EMU_ASSERT(alloc_live() == 0);
     return 0;
 }
@@ -143,7 +143,7 @@ static size_t start_over(uint8_t *data, size_t max_size, unsigned seed)
     if (n)
         memcpy(data, f.data, n);
     free(f.data);
-    image_free(im);
+    ss_image_free(im);
     return n;
 }
 

@@ -25,7 +25,7 @@ static void fill(const struct arch *arch, const struct manifest_data *d, const s
         EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
         EMU_ASSERT(out[bytes] == 0);
     }
-    emu_free(out);
+    ss_free(out);
 }
 
 /* Cuts text, which is changed, into lines. */
@@ -47,8 +47,8 @@ static void read_manifest(const char *text, size_t size, const char *const *defi
     const struct tile_list one = { &one_tile, 1 };
     struct manifest *m;
 
-    if (manifest_read_text(text, size, "fuzz", &o, &m) != EMU_OK) {
-        EMU_ASSERT(!m && emu_error()[0]);
+    if (ss_manifest_read_text(text, size, "fuzz", &o, &m) != EMU_OK) {
+        EMU_ASSERT(!m && ss_error()[0]);
         return;
     }
     for (size_t i = 0; i < m->programs; i++) {
@@ -62,7 +62,7 @@ static void read_manifest(const char *text, size_t size, const char *const *defi
         fill(&m->arch, &m->expect[i].value, &m->expect[i].tiles);
     for (size_t i = 0; i < m->streams; i++)
         fill(&m->arch, &m->stream[i].data, &one);
-    manifest_free(m);
+    ss_manifest_free(m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,6 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *define[DEFINES_TRIED];
 
     read_manifest((const char *)data, bytes, define, rest ? cut_lines(rest, define) : 0);
-    emu_free(rest);
+    ss_free(rest);
     return 0;
 }

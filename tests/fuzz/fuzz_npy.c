@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *f;
 
     if (npy_read(data, size, "fuzz", &t) != EMU_OK) {
-        EMU_ASSERT(!strncmp(emu_error(), "fuzz: ", 6));
+        EMU_ASSERT(!strncmp(ss_error(), "fuzz: ", 6));
         op_tensor_free(&t);
         EMU_ASSERT(alloc_live() == 0);
         return 0;

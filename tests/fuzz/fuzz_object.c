@@ -28,14 +28,14 @@ static void check_image(const struct asm_image *image)
         EMU_ASSERT(asm_symbol_find(image, image->symbol[i].name));
         if (image->symbol[i].section && i < 8 &&
             asm_stack_bytes(image, &image->symbol[i], &stack) != EMU_OK)
-            EMU_ASSERT(*emu_error());
+            EMU_ASSERT(*ss_error());
     }
     EMU_ASSERT(sum + 1 != 0);
 }
 
 static enum emu_status unit_of(const uint8_t *data, size_t size, struct asm_unit **out)
 {
-    const struct asm_options o = { .arch = arch_preset("toy4"), .raw = 1 };
+    const struct asm_options o = { .arch = ss_arch_preset("toy4"), .raw = 1 };
 
     EMU_ASSERT(asm_unit_new(&o, out) == EMU_OK);
     return asm_unit_add_object(*out, "fuzz", data, size);
@@ -60,7 +60,7 @@ static void check_root(struct asm_unit *u)
                    asm_section_of(asm_unit_image(u), entry->section->addr));
         check_image(asm_unit_image(u));
     } else {
-        EMU_ASSERT(*emu_error());
+        EMU_ASSERT(*ss_error());
     }
 }
 
@@ -81,8 +81,8 @@ static void check_write(struct asm_unit *u)
     if (asm_unit_object(u, &object, &bytes) != EMU_OK)
         return;
     if (unit_of(object, bytes, &again) != EMU_OK)
-        EMU_ASSERT(strstr(emu_error(), "larger than the memory"));
-    emu_free(object);
+        EMU_ASSERT(strstr(ss_error(), "larger than the memory"));
+    ss_free(object);
     asm_unit_free(again);
 }
 
@@ -96,12 +96,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_image(asm_unit_image(u));
             check_root(u);
         } else {
-            EMU_ASSERT(*emu_error());
+            EMU_ASSERT(*ss_error());
         }
         check_print(u);
         check_write(u);
     } else {
-        EMU_ASSERT(*emu_error());
+        EMU_ASSERT(*ss_error());
     }
     asm_unit_free(u);
     EMU_ASSERT(!alloc_live());

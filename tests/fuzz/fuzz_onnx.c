@@ -34,7 +34,7 @@ static void run(const struct op_graph *g)
     if (s == EMU_OK)
         s = op_graph_run(g, in, 1, out);
     if (s != EMU_OK && s != EMU_NO_MEMORY)
-        emu_abort(__FILE__, __LINE__, emu_error());
+        emu_abort(__FILE__, __LINE__, ss_error());
     for (uint32_t k = 0; k < PORTS_MAX; k++) {
         op_tensor_free(&in[k]);
         op_tensor_free(&out[k]);
@@ -71,7 +71,7 @@ static void as_model(const uint8_t *data, size_t size)
     enum emu_status s = onnx_read_bytes(data, size, "fuzz", &o, &m);
 
     if (s != EMU_OK) {
-        EMU_ASSERT(!m && strstr(emu_error(), "fuzz"));
+        EMU_ASSERT(!m && strstr(ss_error(), "fuzz"));
         EMU_ASSERT(s == EMU_BAD_FILE || s == EMU_USAGE || s == EMU_NO_MEMORY);
         return;
     }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct picture p, cut;
 
     if (picture_read_bytes(data, size, "fuzz", &p) != EMU_OK) {
-        EMU_ASSERT(!strncmp(emu_error(), "fuzz:", 5) || strstr(emu_error(), "memory"));
+        EMU_ASSERT(!strncmp(ss_error(), "fuzz:", 5) || strstr(ss_error(), "memory"));
         EMU_ASSERT(!p.rgb && alloc_live() == 0);
         return 0;
     }

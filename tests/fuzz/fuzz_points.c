@@ -51,7 +51,7 @@ static void look_at(const struct request *q, const struct sweep_axes *a)
         struct sweep_point p;
         enum emu_status st = sweep_point_new(&s, i, &p);
 
-        EMU_ASSERT(st == EMU_OK || emu_error()[0]);
+        EMU_ASSERT(st == EMU_OK || ss_error()[0]);
         sweep_point_free(&s, &p);
     }
 }
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sweep_axes_read(q, &axes) == EMU_OK)
         look_at(q, &axes);
     else
-        EMU_ASSERT(emu_error()[0]);
+        EMU_ASSERT(ss_error()[0]);
     sweep_axes_free(&axes);
     request_free(q);
     close(fd);

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             EMU_ASSERT(again.last_index == found.last_index && text_equal(&again_name, &name));
         }
     } else {
-        EMU_ASSERT(!strncmp(emu_error(), "fuzz: ", 6));
+        EMU_ASSERT(!strncmp(ss_error(), "fuzz: ", 6));
     }
     text_free(&name);
     text_free(&again_name);

@@ -18,7 +18,7 @@ static void convert(const struct safetensor *t)
     if (out && safetensors_is_real(t))
         safetensors_to_f32(t, out);
     EMU_ASSERT(!out || out[t->elements] == 0);
-    emu_free(out);
+    ss_free(out);
 }
 
 /* A network with the 1x1 convolution of 3 to 2 channels called a and the batch norm called b. */
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     as_weights(data, size);
     if (safetensors_open(data, size, "fuzz", &f) != EMU_OK) {
-        EMU_ASSERT(!f.tensor && strstr(emu_error(), "fuzz"));
+        EMU_ASSERT(!f.tensor && strstr(ss_error(), "fuzz"));
         return 0;
     }
     for (size_t i = 0; i < f.tensors; i++) {

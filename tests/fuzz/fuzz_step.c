@@ -35,11 +35,11 @@ static struct image *image_once(void)
 
     if (im)
         return im;
-    s = manifest_read_text(program, sizeof(program) - 1, "fuzz", &o, &m);
+    s = ss_manifest_read_text(program, sizeof(program) - 1, "fuzz", &o, &m);
     if (s == EMU_OK)
-        s = manifest_build(m, 1, stderr, &im);
+        s = ss_manifest_build(m, 1, stderr, &im);
     if (s != EMU_OK)
-        fprintf(stderr, "%s\n", emu_error());
+        fprintf(stderr, "%s\n", ss_error());
     EMU_ASSERT(s == EMU_OK);
     return im;
 }
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct stepper *s = NULL;
     struct run *r = NULL;
     unsigned lines;
-    enum emu_status st = run_new(image_once(), &ro, &r);
+    enum emu_status st = ss_run_new(image_once(), &ro, &r);
 
     if (st == EMU_OK)
         st = stepper_new(r, &so, &s);
@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_position(s, shell);
     step_shell_free(shell);
     stepper_free(s);
-    run_free(r);
+    ss_run_free(r);
     fclose(f);
     free(text);
     return 0;

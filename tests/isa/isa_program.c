@@ -210,7 +210,7 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
                                    .memory = b->memory,
                                    .memories = b->memory_count };
     p->m = (struct manifest){ .path = (char *)(uintptr_t)b->file,
-                              .arch = *arch_preset("mk2"),
+                              .arch = *ss_arch_preset("mk2"),
                               .program = &p->program,
                               .programs = 1,
                               .max_cycles = 10000000,
@@ -234,10 +234,10 @@ void isa_program_free(struct isa_program *p)
     if (!p)
         return;
     case_run_free(p->run);
-    emu_free(p->text);
+    ss_free(p->text);
     for (unsigned i = 0; i < EMU_COUNT_OF(p->image); i++)
-        emu_free(p->image[i]);
-    emu_free(p);
+        ss_free(p->image[i]);
+    ss_free(p);
 }
 
 /* ---- is it the form it claims to be? ---- */

@@ -463,10 +463,10 @@ enum emu_status isa_file_read(const char *path, struct isa_file *out)
 static void free_memories(struct manifest_memory *m, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        emu_free((void *)(uintptr_t)m[i].place.name);
-        emu_free(m[i].init.data.data);
+        ss_free((void *)(uintptr_t)m[i].place.name);
+        ss_free(m[i].init.data.data);
     }
-    emu_free(m);
+    ss_free(m);
 }
 
 void isa_file_free(struct isa_file *f)
@@ -474,14 +474,14 @@ void isa_file_free(struct isa_file *f)
     for (size_t i = 0; i < f->block_count; i++) {
         struct isa_block *b = &f->block[i];
 
-        emu_free(b->code);
-        emu_free(b->tail);
-        emu_free(b->set);
-        emu_free(b->row);
+        ss_free(b->code);
+        ss_free(b->tail);
+        ss_free(b->set);
+        ss_free(b->row);
         free_memories(b->memory, b->memory_count);
     }
-    emu_free(f->block);
+    ss_free(f->block);
     free_memories(f->memory, f->memory_count);
-    emu_free(f->set);
-    emu_free(f->path);
+    ss_free(f->set);
+    ss_free(f->path);
 }

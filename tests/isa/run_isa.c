@@ -107,7 +107,7 @@ static unsigned run_rows(struct totals *t, const struct isa_block *b)
         if (!p || has_text_column(b)) {
             isa_program_free(p);
             if (isa_program_new(b, &b->row[i], &p) != EMU_OK || isa_program_check(p) != EMU_OK) {
-                printf("# %s:%d: %s\n", b->file, b->row[i].line, emu_error());
+                printf("# %s:%d: %s\n", b->file, b->row[i].line, ss_error());
                 failures++;
                 isa_program_free(p);
                 p = NULL;
@@ -134,7 +134,7 @@ static void run_file(struct totals *t, const char *path)
     struct isa_file f;
 
     if (isa_file_read(path, &f) != EMU_OK) {
-        printf("not ok %u - %s\n# %s\n", ++t->tests, path, emu_error());
+        printf("not ok %u - %s\n# %s\n", ++t->tests, path, ss_error());
         t->failed++;
     } else {
         for (size_t i = 0; i < f.block_count; i++) {

@@ -115,9 +115,9 @@ static int end_of(const struct call *c, struct handles *h)
             signal(deadly[k], SIG_DFL); /* cmocka's would go on with the tests */
         alarm(60);
         status = c->fn(h);
-        if (status != EMU_OK && status != NO_STATUS && !*emu_error())
+        if (status != EMU_OK && status != NO_STATUS && !*ss_error())
             status = NO_MESSAGE;
-        if (status == NO_STATUS && h->g && has_wrong_tensor(c) && graph_status(h->g) == EMU_OK)
+        if (status == NO_STATUS && h->g && has_wrong_tensor(c) && ss_graph_status(h->g) == EMU_OK)
             status = NO_COMPLAINT;
         _exit(status);
     }
@@ -218,15 +218,15 @@ static void wrong_tensors_of_a_graph(void **state)
     unsigned wrong = 0;
 
     (void)state;
-    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &h->g), EMU_OK);
-    h->program = program_sequence(h->g);
-    assert_int_equal(nn_new(h->g, h->program, 0, &h->nn), EMU_OK);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy4"), &ss_kernel_library, &h->g), EMU_OK);
+    h->program = ss_program_sequence(h->g);
+    assert_int_equal(ss_nn_new(h->g, h->program, 0, &h->nn), EMU_OK);
     for (unsigned k = 0; k < CALLS; k++)
         wrong += (unsigned)has_wrong_tensor(&calls[k]);
     print_message("# %u functions with wrong tensors\n", wrong);
     assert_int_equal(crashes(h), 0);
-    nn_free(h->nn);
-    graph_free(h->g);
+    ss_nn_free(h->nn);
+    ss_graph_free(h->g);
     free_handles(h);
 }
 
@@ -236,10 +236,10 @@ static void a_misspelled_machine(void **state)
     struct graph *g = NULL;
 
     (void)state;
-    assert_int_equal(graph_new(arch_preset("typo"), &kernel_library, &g), EMU_BAD_MACHINE);
+    assert_int_equal(ss_graph_new(ss_arch_preset("typo"), &ss_kernel_library, &g), EMU_BAD_MACHINE);
     assert_null(g);
-    assert_non_null(strstr(emu_error(), "arch_preset"));
-    assert_int_equal(graph_status(g), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "ss_arch_preset"));
+    assert_int_equal(ss_graph_status(g), EMU_BAD_PROGRAM);
 }
 
 int main(void)

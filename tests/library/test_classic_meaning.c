@@ -20,27 +20,27 @@ static void run_program(const struct named_program *n, const char *machine)
 
     for (unsigned k = 0; k < n->params; k++)
         value[k] = n->param[k].value;
-    assert_int_equal(graph_new(arch_preset(machine), &kernel_library, &g), EMU_OK);
+    assert_int_equal(ss_graph_new(ss_arch_preset(machine), &ss_kernel_library, &g), EMU_OK);
     assert_int_equal(n->build(g, value, &state), EMU_OK);
-    assert_int_equal(graph_status(g), EMU_OK);
-    assert_int_equal(interpreter_new(g, &p), EMU_OK);
+    assert_int_equal(ss_graph_status(g), EMU_OK);
+    assert_int_equal(ss_interpreter_new(g, &p), EMU_OK);
     c = state;
     for (unsigned i = 0; i < c->ins; i++)
-        assert_int_equal(interpreter_write(p, c->in[i].t, c->in[i].data), EMU_OK);
-    assert_int_equal(interpreter_run(p, 1u << 20), EMU_OK);
+        assert_int_equal(ss_interpreter_write(p, c->in[i].t, c->in[i].data), EMU_OK);
+    assert_int_equal(ss_interpreter_run(p, 1u << 20), EMU_OK);
     assert_true(c->wants > 0);
     for (unsigned i = 0; i < c->wants; i++) {
-        uint64_t elements = tensor_elements(g, c->want[i].t);
+        uint64_t elements = ss_tensor_elements(g, c->want[i].t);
         uint32_t *got = emu_alloc(elements, sizeof(*got));
 
         assert_non_null(got);
-        assert_int_equal(interpreter_read(p, c->want[i].t, got), EMU_OK);
+        assert_int_equal(ss_interpreter_read(p, c->want[i].t, got), EMU_OK);
         assert_memory_equal(got, c->want[i].data, elements * sizeof(*got));
-        emu_free(got);
+        ss_free(got);
     }
-    interpreter_free(p);
+    ss_interpreter_free(p);
     classic_done(state);
-    graph_free(g);
+    ss_graph_free(g);
 }
 
 static void test_integer_programs(void **state)
@@ -61,7 +61,7 @@ static void test_integer_programs(void **state)
 static void test_parts_matter(void **state)
 {
     uint32_t x[12] = { 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 4, 4 }, out[12], rank[12], sorted[12];
-    struct codelet_call c = { .arch = arch_preset("toy4"),
+    struct codelet_call c = { .arch = ss_arch_preset("toy4"),
                               .arg = { { .data = x, .elements = 12 },
                                        { .data = out, .elements = 12 },
                                        { .value = 12 },

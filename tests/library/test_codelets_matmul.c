@@ -78,7 +78,7 @@ static void test_matmul(void **state)
 static void test_matmul_pass(void **state)
 {
     static const uint32_t f[] = { 24, 48, 96, 150, 384, 768 };
-    struct codelet_call call = { .arch = arch_preset("mk2") };
+    struct codelet_call call = { .arch = ss_arch_preset("mk2") };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(f); i++) {

@@ -34,7 +34,7 @@ static int setup(void **state)
 
     (void)state;
     rig = emu_alloc(1, sizeof(*rig));
-    rig->arch = *arch_preset("bow");
+    rig->arch = *ss_arch_preset("bow");
     o.arch = &rig->arch;
     tile_must(asm_unit_new(&o, &rig->unit) == EMU_OK, "unit");
     if (asm_unit_add_file(rig->unit, "programs/library/conv/conv1x1_f16.S") != EMU_OK ||

@@ -84,7 +84,7 @@ static unsigned wrong_insns(wrong_insn *is_wrong, const char *kernel, const uint
 
 static void test_kernels(void **state)
 {
-    const struct arch *mk2 = arch_preset("mk2");
+    const struct arch *mk2 = ss_arch_preset("mk2");
     unsigned found = 0;
 
     (void)state;
@@ -103,7 +103,7 @@ static void test_kernels(void **state)
 /* The function of a codelet's name is the supervisor's part; workers' parts follow it. */
 static void test_supervisors(void **state)
 {
-    const struct arch *mk2 = arch_preset("mk2");
+    const struct arch *mk2 = ss_arch_preset("mk2");
     unsigned found = 0, supervisors = 0;
 
     (void)state;

@@ -48,7 +48,7 @@ static void one_reduction(const struct reduction_case *c)
         char name[20];
 
         snprintf(name, sizeof(name), "reduce%u", op);
-        out[op] = ops_output(&r, op_reduce(r.g, r.seq, op, t, c->to, name));
+        out[op] = ops_output(&r, ss_op_reduce(r.g, r.seq, op, t, c->to, name));
     }
     ops_run(&r);
     for (unsigned op = 0; op < REDUCE_COUNT; op++)
@@ -106,8 +106,8 @@ static void test_reduce_copies(void **state)
         (void)state;
         ops_fixture_new(&r, "toy4", 0);
         t = ops_input(&r, ELEM_F32, SHAPE(rows, 3), MAP_EVEN, x);
-        sum = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
-        op_fill(r.g, r.seq, t, 100, "fill");
+        sum = ops_output(&r, ss_op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
+        ss_op_fill(r.g, r.seq, t, 100, "fill");
         ops_run(&r);
         assert_true(sum->value[0] == (rows == 1 ? 1 : rows == 2 ? 5 : 12));
         ops_fixture_free(&r);
@@ -122,7 +122,7 @@ static void test_reduce_stages(void **state)
     struct reduction_case long_one = { "mk2", 300, 600, 1, MAP_EVEN, ELEM_F32, ELEM_F32 };
 
     (void)state;
-    assert_int_equal(plan_reduce(arch_preset("mk2"), 300, 1, ELEM_F32, 1472, &plan), EMU_OK);
+    assert_int_equal(plan_reduce(ss_arch_preset("mk2"), 300, 1, ELEM_F32, 1472, &plan), EMU_OK);
     assert_true(plan.stages >= 2);
     one_reduction(&wide);
     one_reduction(&long_one);
@@ -140,15 +140,15 @@ static void test_turns(void **state)
 
     (void)state;
     ops_fixture_new(&r, "toy16", 0);
-    graph_take_turns(r.g);
+    ss_graph_take_turns(r.g);
     t = ops_input(&r, ELEM_F32, SHAPE(4, 6), MAP_ODD, x);
     for (unsigned k = 0; k < AGAIN; k++) {
-        sum[k] = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
-        row[k] = ops_output(&r, op_row_reduce(r.g, r.seq, ROW_OP_SUM, t, ELEM_F32, "row"));
-        turned[k] = ops_output(&r, op_transpose(r.g, r.seq, t, "turned"));
-        used[0] |= 1u << graph_tile_of(r.g, sum[k]->t, 0);
-        used[1] |= 1u << graph_tile_of(r.g, row[k]->t, 0);
-        used[2] |= 1u << graph_tile_of(r.g, turned[k]->t, 0);
+        sum[k] = ops_output(&r, ss_op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
+        row[k] = ops_output(&r, ss_op_row_reduce(r.g, r.seq, ROW_OP_SUM, t, ELEM_F32, "row"));
+        turned[k] = ops_output(&r, ss_op_transpose(r.g, r.seq, t, "turned"));
+        used[0] |= 1u << ss_graph_tile_of(r.g, sum[k]->t, 0);
+        used[1] |= 1u << ss_graph_tile_of(r.g, row[k]->t, 0);
+        used[2] |= 1u << ss_graph_tile_of(r.g, turned[k]->t, 0);
     }
     ops_run(&r);
     for (unsigned k = 0; k < AGAIN; k++) {
@@ -178,9 +178,9 @@ static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map)
     t = ops_input(&r, e, 2, shape, map, x);
     for (unsigned op = 0; op < REDUCE_COUNT; op++) {
         snprintf(name, sizeof(name), "total%u", op);
-        total[op] = ops_output(&r, op_total(r.g, r.seq, op, t, name));
+        total[op] = ops_output(&r, ss_op_total(r.g, r.seq, op, t, name));
     }
-    soft = ops_output(&r, op_softmax(r.g, r.seq, t, "softmax"));
+    soft = ops_output(&r, ss_op_softmax(r.g, r.seq, t, "softmax"));
     ops_run(&r);
     for (uint32_t i = 0; i < n; i++) {
         sum += x[i];
@@ -224,10 +224,10 @@ static void test_argmax(void **state)
         for (uint32_t k = want; k < n; k += k == want ? 1 : 3)
             x[k] = 2.5; /* above all others */
         ops_fixture_new(&r, "toy4", 0);
-        at = ops_output(
-            &r, op_argmax(r.g, r.seq,
-                          ops_input(&r, i % 2 ? ELEM_F16 : ELEM_F32, 1, &n, i / 2 % MAP_COUNT, x),
-                          "argmax"));
+        at = ops_output(&r, ss_op_argmax(r.g, r.seq,
+                                         ops_input(&r, i % 2 ? ELEM_F16 : ELEM_F32, 1, &n,
+                                                   i / 2 % MAP_COUNT, x),
+                                         "argmax"));
         ops_run(&r);
         assert_int_equal((uint32_t)at->value[0], want);
         ops_fixture_free(&r);
@@ -250,10 +250,10 @@ static void test_transpose(void **state)
         struct ops_fixture r;
 
         ops_fixture_new(&r, i % 2 ? "toy4" : "toy16", i % 7 ? 0 : 3);
-        y = ops_output(&r, op_transpose(r.g, r.seq,
-                                        ops_input(&r, i % 3 ? ELEM_F16 : ELEM_F32,
-                                                  SHAPE(rows, cols), i % MAP_COUNT, x),
-                                        "turned"));
+        y = ops_output(&r, ss_op_transpose(r.g, r.seq,
+                                           ops_input(&r, i % 3 ? ELEM_F16 : ELEM_F32,
+                                                     SHAPE(rows, cols), i % MAP_COUNT, x),
+                                           "turned"));
         ops_run(&r);
         for (uint32_t k = 0; k < rows * cols; k++)
             assert_true(y->value[k % cols * rows + k / cols] == x[k]);
@@ -277,13 +277,13 @@ static void one_matmul(const struct matmul_plan *p)
     for (uint32_t i = 0; i < p->k * p->n; i++)
         y[i] = floor(y[i]);
     ops_fixture_new(&r, "toy64", 0);
-    a = op_matmul_left(r.g, p, "a");
-    b = op_matmul_right(r.g, p, "b");
-    graph_keep(r.g, a.matrix);
-    graph_keep(r.g, b.matrix);
+    a = ss_op_matmul_left(r.g, p, "a");
+    b = ss_op_matmul_right(r.g, p, "b");
+    ss_graph_keep(r.g, a.matrix);
+    ss_graph_keep(r.g, b.matrix);
     ops_fill(&r, a.matrix, x);
     ops_fill(&r, b.matrix, y);
-    c = ops_output(&r, op_matmul(r.g, r.seq, p, a, b, "c"));
+    c = ops_output(&r, ss_op_matmul(r.g, r.seq, p, a, b, "c"));
     ops_run(&r);
     for (uint32_t i = 0; i < p->m; i++) {
         for (uint32_t j = 0; j < p->n; j++) {
@@ -330,11 +330,11 @@ static void test_matmul_sizes(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
-        const struct arch *a = arch_preset("toy64");
+        const struct arch *a = ss_arch_preset("toy64");
         struct matmul_plan p;
 
-        OPS_OK(plan_matmul(a, sizes[i][0], sizes[i][1], sizes[i][2], 0, a->tiles, a->mem_bytes / 2,
-                           &p));
+        OPS_OK(ss_plan_matmul(a, sizes[i][0], sizes[i][1], sizes[i][2], 0, a->tiles,
+                              a->mem_bytes / 2, &p));
         one_matmul(&p);
     }
 }
@@ -344,7 +344,7 @@ static void test_matmul_sizes(void **state)
 /* The graph has an error that says all this; another graph begins. */
 static void says(struct ops_fixture *r, const char *texts)
 {
-    assert_int_not_equal(graph_status(r->g), EMU_OK);
+    assert_int_not_equal(ss_graph_status(r->g), EMU_OK);
     error_says(texts);
     ops_fixture_free(r);
     ops_fixture_new(r, "toy4", 0);
@@ -361,32 +361,33 @@ static void test_refused(void **state)
     ops_fixture_new(&r, "toy4", 0);
     a = ops_tensor(&r, ELEM_F32, SHAPE(3, 4), MAP_EVEN);
     b = ops_tensor(&r, ELEM_F32, SHAPE(4, 3), MAP_EVEN);
-    op_binary(r.g, r.seq, BINARY_ADD, a, b, "sum");
+    ss_op_binary(r.g, r.seq, BINARY_ADD, a, b, "sum");
     says(&r, "sum: the second operand has neither the shape");
     a = ops_tensor(&r, ELEM_F32, SHAPE(8), MAP_EVEN);
     b = ops_tensor(&r, ELEM_F32, SHAPE(4), MAP_EVEN);
-    op_axpy(r.g, r.seq, 1, a, b, "axpy");
+    ss_op_axpy(r.g, r.seq, 1, a, b, "axpy");
     says(&r, "axpy: the operands have different shapes");
     a = ops_tensor(&r, ELEM_F32, SHAPE(8), MAP_EVEN);
-    op_select(r.g, r.seq, a, a, tensor_reshape(r.g, a, SHAPE(2, 4)), "select");
+    ss_op_select(r.g, r.seq, a, a, ss_tensor_reshape(r.g, a, SHAPE(2, 4)), "select");
     says(&r, "select: the operands have different shapes");
-    t = graph_variable(r.g, ELEM_F32, SHAPE(10), "t");
-    graph_map(r.g, tensor_slice(r.g, t, 0, 0, 7), 1);
-    op_total(r.g, r.seq, REDUCE_SUM, t, "total");
+    t = ss_graph_variable(r.g, ELEM_F32, SHAPE(10), "t");
+    ss_graph_map(r.g, ss_tensor_slice(r.g, t, 0, 0, 7), 1);
+    ss_op_total(r.g, r.seq, REDUCE_SUM, t, "total");
     says(&r, "total: |elements [7, 10)|on no tile");
-    op_argmax(r.g, r.seq, graph_variable(r.g, ELEM_F32, SHAPE(0), "none"), "argmax");
+    ss_op_argmax(r.g, r.seq, ss_graph_variable(r.g, ELEM_F32, SHAPE(0), "none"), "argmax");
     says(&r, "argmax: |no elements");
-    op_reduce(r.g, r.seq, REDUCE_SUM, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), ELEM_F32, "r");
+    ss_op_reduce(r.g, r.seq, REDUCE_SUM, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), ELEM_F32,
+                 "r");
     says(&r, "r: |expected a matrix that is not empty, got 1 dimensions");
-    op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), "turned");
+    ss_op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), "turned");
     says(&r, "turned: expected a matrix, got 1 dimensions");
-    op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_U8, SHAPE(3), MAP_ONE), "exp");
+    ss_op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_U8, SHAPE(3), MAP_ONE), "exp");
     says(&r, "exp_u8");
-    op_matmul_left(r.g, &p, "left");
+    ss_op_matmul_left(r.g, &p, "left");
     says(&r, "left: |32 of a matrix product in 1 x 3 x 1 parts|block");
     p.sn = 2;
-    o = op_matmul_left(r.g, &p, "left");
-    op_matmul(r.g, r.seq, &p, o, o, "product");
+    o = ss_op_matmul_left(r.g, &p, "left");
+    ss_op_matmul(r.g, r.seq, &p, o, o, "product");
     says(&r, "product: |not those of the plan");
     ops_fixture_free(&r);
 }
@@ -394,41 +395,41 @@ static void test_refused(void **state)
 /* Adds one operation of every table of kernels, by number; returns whether there are so many. */
 static int add_typed(struct ops_fixture *r, unsigned k, enum elem e, enum elem to)
 {
-    struct tensor t = ops_tensor(r, e, SHAPE(4, 8), MAP_ONE), c = tensor_index(r->g, t, 0);
+    struct tensor t = ops_tensor(r, e, SHAPE(4, 8), MAP_ONE), c = ss_tensor_index(r->g, t, 0);
     enum { FIRST_BINARY = UNARY_COUNT, FIRST_REDUCE = FIRST_BINARY + 4 * BINARY_COUNT };
     enum { FIRST_OTHER = FIRST_REDUCE + 2 * REDUCE_COUNT };
     unsigned binary = (k - FIRST_BINARY) / 4;
 
     if (k < FIRST_BINARY)
-        op_unary(r->g, r->seq, k, t, "y");
+        ss_op_unary(r->g, r->seq, k, t, "y");
     else if (k < FIRST_REDUCE && (k - FIRST_BINARY) % 4 == 3)
-        op_scalar_binary(r->g, r->seq, binary, 1, t, "y");
+        ss_op_scalar_binary(r->g, r->seq, binary, 1, t, "y");
     else if (k < FIRST_REDUCE && (k - FIRST_BINARY) % 4 == 2)
-        op_binary_scalar(r->g, r->seq, binary, t, 1, "y");
+        ss_op_binary_scalar(r->g, r->seq, binary, t, 1, "y");
     else if (k < FIRST_REDUCE)
-        op_binary(r->g, r->seq, binary, t, (k - FIRST_BINARY) % 4 ? t : c, "y");
+        ss_op_binary(r->g, r->seq, binary, t, (k - FIRST_BINARY) % 4 ? t : c, "y");
     else if (k < FIRST_OTHER && (k - FIRST_REDUCE) % 2)
-        op_total(r->g, r->seq, (k - FIRST_REDUCE) / 2, t, "y");
+        ss_op_total(r->g, r->seq, (k - FIRST_REDUCE) / 2, t, "y");
     else if (k < FIRST_OTHER)
-        op_reduce(r->g, r->seq, (k - FIRST_REDUCE) / 2, t, to, "y");
+        ss_op_reduce(r->g, r->seq, (k - FIRST_REDUCE) / 2, t, to, "y");
     else if (k == FIRST_OTHER)
-        op_cast(r->g, r->seq, t, to, "y");
+        ss_op_cast(r->g, r->seq, t, to, "y");
     else if (k == FIRST_OTHER + 1)
-        op_fill(r->g, r->seq, t, 1, "y");
+        ss_op_fill(r->g, r->seq, t, 1, "y");
     else if (k == FIRST_OTHER + 2)
-        op_axpy(r->g, r->seq, 1, t, t, "y");
+        ss_op_axpy(r->g, r->seq, 1, t, t, "y");
     else if (k == FIRST_OTHER + 3)
-        op_argmax(r->g, r->seq, t, "y");
+        ss_op_argmax(r->g, r->seq, t, "y");
     else if (k == FIRST_OTHER + 4)
-        op_transpose(r->g, r->seq, t, "y");
+        ss_op_transpose(r->g, r->seq, t, "y");
     else if (k == FIRST_OTHER + 5)
-        op_clamp(r->g, r->seq, t, 0, 1, "y");
+        ss_op_clamp(r->g, r->seq, t, 0, 1, "y");
     else if (k == FIRST_OTHER + 6)
-        op_hard_sigmoid(r->g, r->seq, t, 0, 1, "y");
+        ss_op_hard_sigmoid(r->g, r->seq, t, 0, 1, "y");
     else if (k == FIRST_OTHER + 7)
-        op_leaky_relu(r->g, r->seq, t, 0.5f, "y");
+        ss_op_leaky_relu(r->g, r->seq, t, 0.5f, "y");
     else if (k == FIRST_OTHER + 8)
-        op_select(r->g, r->seq, t, t, t, "y");
+        ss_op_select(r->g, r->seq, t, t, t, "y");
     else
         return 0;
     return 1;
@@ -449,7 +450,7 @@ static void test_all_types(void **state)
 
             ops_fixture_new(&r, "toy4", 0);
             more = add_typed(&r, k, e, to);
-            if (graph_status(r.g) == EMU_OK) {
+            if (ss_graph_status(r.g) == EMU_OK) {
                 there += more;
             } else {
                 error_says("there is no codelet ");
@@ -470,9 +471,9 @@ static void test_empty(void **state)
 
     (void)state;
     ops_fixture_new(&r, "toy4", 0);
-    t = op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(0, 3), MAP_EVEN), "turned");
-    assert_int_equal(tensor_shape(r.g, t)[0], 3);
-    op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_F32, SHAPE(0), MAP_EVEN), "exp");
+    t = ss_op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(0, 3), MAP_EVEN), "turned");
+    assert_int_equal(ss_tensor_shape(r.g, t)[0], 3);
+    ss_op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_F32, SHAPE(0), MAP_EVEN), "exp");
     ops_run(&r);
     ops_fixture_free(&r);
 }
@@ -482,14 +483,15 @@ static void test_empty(void **state)
 static void build_all(struct ops_fixture *r, struct tensor t)
 {
     struct matmul_plan p = { .m = 3, .n = 16, .k = 32, .sm = 2, .sn = 1, .sk = 2, .tiles = 4 };
-    struct tensor y = op_binary(r->g, r->seq, BINARY_ADD, t, tensor_index(r->g, t, 0), "sum");
+    struct tensor y = ss_op_binary(r->g, r->seq, BINARY_ADD, t, ss_tensor_index(r->g, t, 0), "sum");
 
-    op_axpy(r->g, r->seq, 1, t, y, "axpy");
-    op_reduce(r->g, r->seq, REDUCE_SUM, y, ELEM_F16, "columns");
-    op_argmax(r->g, r->seq, y, "argmax");
-    op_softmax(r->g, r->seq, y, "softmax");
-    op_transpose(r->g, r->seq, y, "turned");
-    op_matmul(r->g, r->seq, &p, op_matmul_left(r->g, &p, "a"), op_matmul_right(r->g, &p, "b"), "c");
+    ss_op_axpy(r->g, r->seq, 1, t, y, "axpy");
+    ss_op_reduce(r->g, r->seq, REDUCE_SUM, y, ELEM_F16, "columns");
+    ss_op_argmax(r->g, r->seq, y, "argmax");
+    ss_op_softmax(r->g, r->seq, y, "softmax");
+    ss_op_transpose(r->g, r->seq, y, "turned");
+    ss_op_matmul(r->g, r->seq, &p, ss_op_matmul_left(r->g, &p, "a"),
+                 ss_op_matmul_right(r->g, &p, "b"), "c");
 }
 
 static void test_no_memory(void **state)

@@ -113,16 +113,16 @@ static struct conv_plan conv(const struct conv_test *row)
 
     if (t.add) {
         add = nn_activation(r.nn, t.n, t.out, t.h, t.w, "add");
-        graph_map_linear(r.g, add.t, 16, 16, 0, r.arch.tiles);
-        graph_keep(r.g, add.t);
+        ss_graph_map_linear(r.g, add.t, 16, 16, 0, r.arch.tiles);
+        ss_graph_keep(r.g, add.t);
         residual = numbers(&r, (size_t)t.n * t.out * t.h * t.w);
         l.add = &add;
     }
-    nn_set_price(r.nn, t.kib_price);
-    y = op_conv(r.nn, x, &l, &plan, "conv");
-    must(graph_status(r.g));
+    ss_nn_set_price(r.nn, t.kib_price);
+    y = ss_op_conv(r.nn, x, &l, &plan, "conv");
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, t.add ? &add : NULL, residual, y);
-    check(&x, in, &l, residual, &y, got, conv_method_name(plan.method));
+    check(&x, in, &l, residual, &y, got, ss_conv_method_name(plan.method));
     free(got);
     free(in);
     free(w);

@@ -22,14 +22,14 @@ static const char *const source_name[SOURCES] = { "constants", "rows in f16", "r
 static struct tensor new_numbers(struct nn_fixture *r, enum elem e, unsigned rank,
                                  const uint32_t *shape, const float *v, const char *name)
 {
-    struct tensor t = graph_variable(r->g, e, rank, shape, name);
-    uint64_t n = tensor_elements(r->g, t);
+    struct tensor t = ss_graph_variable(r->g, e, rank, shape, name);
+    uint64_t n = ss_tensor_elements(r->g, t);
     uint16_t *half = calloc(n + 1, sizeof(*half));
 
     for (uint64_t i = 0; i < n; i++)
         half[i] = nn_half(v[i]);
-    graph_set_initial(r->g, t, e == ELEM_F16 ? (const void *)half : v);
-    graph_map_linear(r->g, t, 6, 6, 0, r->arch.tiles);
+    ss_graph_set_initial(r->g, t, e == ELEM_F16 ? (const void *)half : v);
+    ss_graph_map_linear(r->g, t, 6, 6, 0, r->arch.tiles);
     free(half);
     return t;
 }
@@ -45,10 +45,10 @@ static struct tensor weights_of(struct nn_fixture *r, const struct activation *x
 
     if (from == ROWS_F16 || from == ROWS_F32)
         return rows;
-    home = conv_weights_home(r->nn, x, l, e, "home");
-    assert_memory_equal(tensor_shape(r->g, home.weights), shape, sizeof(shape));
-    op_fill(r->g, r->seq, home.blocks, 0, "zeros");
-    program_add(r->g, r->seq, program_copy(r->g, rows, home.weights));
+    home = ss_conv_weights_home(r->nn, x, l, e, "home");
+    assert_memory_equal(ss_tensor_shape(r->g, home.weights), shape, sizeof(shape));
+    ss_op_fill(r->g, r->seq, home.blocks, 0, "zeros");
+    ss_program_add(r->g, r->seq, ss_program_copy(r->g, rows, home.weights));
     return home.blocks;
 }
 
@@ -92,14 +92,14 @@ static double *convolve(const struct layer_test *t, enum source from, struct act
         l.b = t->bias ? &bt : NULL;
     }
     if (t->add) {
-        struct conv_shape s = conv_layer_shape(&x, &l);
+        struct conv_shape s = ss_conv_layer_shape(&x, &l);
 
         add = input(&r, t->n, t->out, s.out_h, s.out_w);
         residual = numbers(&r, (size_t)t->n * t->out * s.out_h * s.out_w);
         l.add = &add;
     }
-    *y = op_conv(r.nn, x, &l, &plan, "conv");
-    must(graph_status(r.g));
+    *y = ss_op_conv(r.nn, x, &l, &plan, "conv");
+    must(ss_graph_status(r.g));
     if (from != CONSTANTS)
         assert_true(plan.fetched);
     *method = plan.method;
@@ -231,11 +231,11 @@ static double *connect(uint32_t n, uint32_t c, uint32_t out, enum activation_fun
         struct tensor wt = new_numbers(&r, e, 2, (const uint32_t[]){ out, c }, w, "weights");
         struct tensor bt = new_numbers(&r, e, 1, &out, bias, "bias");
 
-        *y = op_linear_tensors(r.nn, x, wt, &bt, act, "fc");
+        *y = ss_op_linear_tensors(r.nn, x, wt, &bt, act, "fc");
     } else {
-        *y = op_linear(r.nn, x, out, w, bias, act, "fc");
+        *y = ss_op_linear(r.nn, x, out, w, bias, act, "fc");
     }
-    must(graph_status(r.g));
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, *y);
     free(in);
     free(w);
@@ -279,8 +279,8 @@ static void test_refused(void **state)
     (void)state;
     l.stride_w = l.dilation_h = l.dilation_w = 1;
     l.w = &w;
-    (void)op_conv(r.nn, x, &l, NULL, "conv");
-    assert_int_equal(graph_status(r.g), EMU_USAGE);
+    (void)ss_op_conv(r.nn, x, &l, NULL, "conv");
+    assert_int_equal(ss_graph_status(r.g), EMU_USAGE);
     nn_fixture_free(&r);
 }
 

@@ -152,19 +152,20 @@ static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map m
     for (unsigned k = 0; k < UNARY_COUNT; k++) {
         snprintf(name, sizeof(name), "unary%u", k);
         unary[k] =
-            ops_output(&r, op_unary(r.g, r.seq, k, wants_positive(k) ? in.tpa : in.ta, name));
+            ops_output(&r, ss_op_unary(r.g, r.seq, k, wants_positive(k) ? in.tpa : in.ta, name));
     }
     for (unsigned k = 0; k < BINARY_COUNT; k++) {
         struct tensor a = k == BINARY_POW ? in.tpa : in.ta, b = k == BINARY_DIV ? in.tpb : in.tb;
 
         snprintf(name, sizeof(name), "binary%u", k);
-        binary[k] = ops_output(&r, op_binary(r.g, r.seq, k, a, b, name));
-        scalar[k] = ops_output(&r, op_binary_scalar(r.g, r.seq, k, a, 0.75f, name));
-        first[k] = ops_output(&r, op_scalar_binary(r.g, r.seq, k, 0.75f, b, name));
+        binary[k] = ops_output(&r, ss_op_binary(r.g, r.seq, k, a, b, name));
+        scalar[k] = ops_output(&r, ss_op_binary_scalar(r.g, r.seq, k, a, 0.75f, name));
+        first[k] = ops_output(&r, ss_op_scalar_binary(r.g, r.seq, k, 0.75f, b, name));
     }
-    op_axpy(r.g, r.seq, 0.5f, in.ta, ty, "axpy");
+    ss_op_axpy(r.g, r.seq, 0.5f, in.ta, ty, "axpy");
     y = ops_output(&r, ty);
-    back = ops_output(&r, op_cast(r.g, r.seq, in.ta, e == ELEM_F16 ? ELEM_F32 : ELEM_F16, "cast"));
+    back =
+        ops_output(&r, ss_op_cast(r.g, r.seq, in.ta, e == ELEM_F16 ? ELEM_F32 : ELEM_F16, "cast"));
     ops_run(&r);
     for (unsigned k = 0; k < UNARY_COUNT; k++)
         check_unary(unary[k], e, k, wants_positive(k) ? in.pa : in.a);
@@ -205,12 +206,12 @@ static void one_with_scalars(enum elem e, const uint32_t shape[2], enum ops_map 
 
     ops_fixture_new(&r, "toy4", 0);
     element_inputs(&r, e, shape, map, &in);
-    clamp = ops_output(&r, op_clamp(r.g, r.seq, in.ta, -0.5f, 1.25f, "clamp"));
-    hard = ops_output(&r, op_hard_sigmoid(r.g, r.seq, in.ta, 0.5f, 0.25f, "hard"));
-    slope[0] = ops_output(&r, op_leaky_relu(r.g, r.seq, in.ta, 0.25f, "leaky"));
-    slope[1] = ops_output(&r, op_leaky_relu(r.g, r.seq, in.ta, 1.5f, "steep"));
-    less = op_binary(r.g, r.seq, BINARY_LESS, in.ta, in.tb, "less");
-    select = ops_output(&r, op_select(r.g, r.seq, less, in.tpa, in.tpb, "select"));
+    clamp = ops_output(&r, ss_op_clamp(r.g, r.seq, in.ta, -0.5f, 1.25f, "clamp"));
+    hard = ops_output(&r, ss_op_hard_sigmoid(r.g, r.seq, in.ta, 0.5f, 0.25f, "hard"));
+    slope[0] = ops_output(&r, ss_op_leaky_relu(r.g, r.seq, in.ta, 0.25f, "leaky"));
+    slope[1] = ops_output(&r, ss_op_leaky_relu(r.g, r.seq, in.ta, 1.5f, "steep"));
+    less = ss_op_binary(r.g, r.seq, BINARY_LESS, in.ta, in.tb, "less");
+    select = ops_output(&r, ss_op_select(r.g, r.seq, less, in.tpa, in.tpb, "select"));
     ops_run(&r);
     for (uint32_t i = 0; i < shape[0] * shape[1]; i++) {
         double x = in.a[i];
@@ -255,10 +256,10 @@ static void test_nan(void **state)
         tc = ops_input(&r, e, SHAPE(5), MAP_EVEN, cond);
         ta = ops_input(&r, e, SHAPE(5), MAP_ODD, a);
         tb = ops_input(&r, e, SHAPE(5), MAP_ONE, b);
-        chosen = ops_output(&r, op_select(r.g, r.seq, tc, ta, tb, "select"));
-        clamped = ops_output(&r, op_clamp(r.g, r.seq, tc, -1e30f, 0, "clamp"));
-        equal = ops_output(&r, op_binary(r.g, r.seq, BINARY_EQUAL, ta, ta, "equal"));
-        at_most = ops_output(&r, op_scalar_binary(r.g, r.seq, BINARY_LESS_OR_EQUAL, 1, ta, "1"));
+        chosen = ops_output(&r, ss_op_select(r.g, r.seq, tc, ta, tb, "select"));
+        clamped = ops_output(&r, ss_op_clamp(r.g, r.seq, tc, -1e30f, 0, "clamp"));
+        equal = ops_output(&r, ss_op_binary(r.g, r.seq, BINARY_EQUAL, ta, ta, "equal"));
+        at_most = ops_output(&r, ss_op_scalar_binary(r.g, r.seq, BINARY_LESS_OR_EQUAL, 1, ta, "1"));
         ops_run(&r);
         for (unsigned i = 0; i < 5; i++) {
             assert_true(chosen->value[i] == select[i]);
@@ -278,8 +279,8 @@ static unsigned tiles_of(const struct ops_fixture *r, struct tensor t)
     unsigned tiles = 0;
     uint32_t last = UINT32_MAX;
 
-    for (uint64_t i = 0; i < tensor_elements(r->g, t); i++) {
-        uint32_t tile = graph_tile_of(r->g, tensor_flatten(r->g, t), i);
+    for (uint64_t i = 0; i < ss_tensor_elements(r->g, t); i++) {
+        uint32_t tile = ss_graph_tile_of(r->g, ss_tensor_flatten(r->g, t), i);
 
         tiles += tile != last;
         last = tile;
@@ -303,20 +304,20 @@ static void test_repeated(void **state)
         ops_fixture_new(&r, "toy4", 0);
         tx = ops_input(&r, ELEM_F16, SHAPE(10, 64), map, x);
         row = ops_input(&r, ELEM_F16, SHAPE(1, 64), MAP_ONE, x);
-        many = tensor_broadcast(r.g, row, 0, 10);
+        many = ss_tensor_broadcast(r.g, row, 0, 10);
         number = ops_input(&r, ELEM_F16, SHAPE(1, 1), MAP_ONE, &one);
-        number = tensor_broadcast(r.g, tensor_broadcast(r.g, number, 0, 10), 1, 64);
-        t = op_binary(r.g, r.seq, BINARY_SUB, many, tx, "less");
-        assert_int_equal(graph_tile_of(r.g, t, 0), graph_tile_of(r.g, tx, 0));
+        number = ss_tensor_broadcast(r.g, ss_tensor_broadcast(r.g, number, 0, 10), 1, 64);
+        t = ss_op_binary(r.g, r.seq, BINARY_SUB, many, tx, "less");
+        assert_int_equal(ss_graph_tile_of(r.g, t, 0), ss_graph_tile_of(r.g, tx, 0));
         assert_int_equal(tiles_of(&r, t), tiles_of(&r, tx));
         less = ops_output(&r, t);
-        t = op_binary(r.g, r.seq, BINARY_MUL, number, many, "square");
+        t = ss_op_binary(r.g, r.seq, BINARY_MUL, number, many, "square");
         assert_int_equal(tiles_of(&r, t), 4);
         square = ops_output(&r, t);
-        t = op_unary(r.g, r.seq, UNARY_NEG, number, "each");
+        t = ss_op_unary(r.g, r.seq, UNARY_NEG, number, "each");
         assert_int_equal(tiles_of(&r, t), 4);
         each = ops_output(&r, t);
-        t = op_binary(r.g, r.seq, BINARY_ADD, number, tensor_index(r.g, row, 0), "all");
+        t = ss_op_binary(r.g, r.seq, BINARY_ADD, number, ss_tensor_index(r.g, row, 0), "all");
         all = ops_output(&r, t);
         ops_run(&r);
         for (unsigned i = 0; i < 640; i++) {
@@ -336,9 +337,9 @@ static void test_spread(void **state)
     (void)state;
     ops_fixture_new(&r, "toy16", 0);
     t = ops_tensor(&r, ELEM_F16, SHAPE(1600), MAP_ONE);
-    y = op_unary(r.g, r.seq, UNARY_ABS, t, "spread");
+    y = ss_op_unary(r.g, r.seq, UNARY_ABS, t, "spread");
     assert_int_equal(tiles_of(&r, y), 16);
-    y = op_unary(r.g, r.seq, UNARY_ABS, tensor_slice(r.g, t, 0, 0, 1000), "few");
+    y = ss_op_unary(r.g, r.seq, UNARY_ABS, ss_tensor_slice(r.g, t, 0, 0, 1000), "few");
     assert_int_equal(tiles_of(&r, y), 1);
     ops_fixture_free(&r);
 }
@@ -356,9 +357,9 @@ static void test_integers(void **state)
 
         ops_fixture_new(&r, "toy4", 0);
         t = ops_input(&r, ELEM_F16, SHAPE(7), map, x);
-        t = op_cast(r.g, r.seq, t, ELEM_I32, "whole");
+        t = ss_op_cast(r.g, r.seq, t, ELEM_I32, "whole");
         to = ops_output(&r, t);
-        back = ops_output(&r, op_cast(r.g, r.seq, t, ELEM_F16, "back"));
+        back = ops_output(&r, ss_op_cast(r.g, r.seq, t, ELEM_F16, "back"));
         ops_run(&r);
         assert_memory_equal(to->bits, whole, sizeof(whole));
         for (unsigned i = 0; i < 7; i++)
@@ -384,12 +385,12 @@ static void test_fill_and_cast(void **state)
         for (unsigned k = 0; k < 3; k++) {
             struct tensor t = ops_tensor(&r, types[k], SHAPE(7, 11), map);
 
-            op_fill(r.g, r.seq, t, 2.0f, "fill");
+            ss_op_fill(r.g, r.seq, t, 2.0f, "fill");
             filled[k] = ops_output(&r, t);
         }
         bytes = ops_input(&r, ELEM_U8, SHAPE(7, 11), map, x);
-        cast[0] = ops_output(&r, op_cast(r.g, r.seq, bytes, ELEM_F16, "half"));
-        cast[1] = ops_output(&r, op_cast(r.g, r.seq, bytes, ELEM_F32, "single"));
+        cast[0] = ops_output(&r, ss_op_cast(r.g, r.seq, bytes, ELEM_F16, "half"));
+        cast[1] = ops_output(&r, ss_op_cast(r.g, r.seq, bytes, ELEM_F32, "single"));
         ops_run(&r);
         for (int i = 0; i < 77; i++) {
             for (int k = 0; k < 3; k++)
@@ -420,7 +421,7 @@ static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map)
     tb = ops_input(&r, e, 1, &c, (map + 1) % MAP_COUNT, b);
     for (unsigned k = 0; k < BINARY_COUNT; k++) {
         snprintf(name, sizeof(name), "channel%u", k);
-        out[k] = ops_output(&r, op_binary(r.g, r.seq, k, ta, tb, name));
+        out[k] = ops_output(&r, ss_op_binary(r.g, r.seq, k, ta, tb, name));
     }
     ops_run(&r);
     for (uint32_t i = 0; i < n; i++) {
@@ -460,9 +461,9 @@ static void one_block_channels(enum elem e, const uint32_t shape[4], uint32_t li
     ops_fixture_new(&r, "toy4", 0);
     ta = ops_input(&r, e, 4, shape, map, a);
     tb = ops_input(&r, e, 2, (const uint32_t[]){ lists, channels }, (map + 1) % MAP_COUNT, b);
-    tb = tensor_flatten(r.g, tb);
-    out[0] = ops_output(&r, op_binary_channels(r.g, r.seq, BINARY_SUB, ta, tb, "sub"));
-    out[1] = ops_output(&r, op_binary_channels(r.g, r.seq, BINARY_MUL, ta, tb, "mul"));
+    tb = ss_tensor_flatten(r.g, tb);
+    out[0] = ops_output(&r, ss_op_binary_channels(r.g, r.seq, BINARY_SUB, ta, tb, "sub"));
+    out[1] = ops_output(&r, ss_op_binary_channels(r.g, r.seq, BINARY_MUL, ta, tb, "mul"));
     ops_run(&r);
     for (uint32_t i = 0; i < all; i++) {
         uint32_t block = i / (n * positions * c), item = i / (positions * c) % n;

@@ -61,21 +61,21 @@ static struct tensor weights(struct nn_fixture *r, const struct back_test *t,
                              const struct activation *x, const struct conv_layer *l, const float *w)
 {
     const uint32_t shape[4] = { t->out, t->c / t->groups, t->kernel, t->kernel_w };
-    struct tensor rows = graph_variable(r->g, ELEM_F16, 4, shape, "weights");
-    uint64_t n = tensor_elements(r->g, rows);
+    struct tensor rows = ss_graph_variable(r->g, ELEM_F16, 4, shape, "weights");
+    uint64_t n = ss_tensor_elements(r->g, rows);
     uint16_t *half = calloc(n + 1, sizeof(*half));
     struct conv_home home;
 
     for (uint64_t i = 0; i < n; i++)
         half[i] = nn_half(w[i]);
-    graph_set_initial(r->g, rows, half);
-    graph_map_linear(r->g, rows, 6, 6, 0, r->arch.tiles);
+    ss_graph_set_initial(r->g, rows, half);
+    ss_graph_map_linear(r->g, rows, 6, 6, 0, r->arch.tiles);
     free(half);
     if (t->rows)
         return rows;
-    home = conv_weights_home(r->nn, x, l, ELEM_F16, "home");
-    op_fill(r->g, r->seq, home.blocks, 0, "zeros");
-    program_add(r->g, r->seq, program_copy(r->g, rows, home.weights));
+    home = ss_conv_weights_home(r->nn, x, l, ELEM_F16, "home");
+    ss_op_fill(r->g, r->seq, home.blocks, 0, "zeros");
+    ss_program_add(r->g, r->seq, ss_program_copy(r->g, rows, home.weights));
     return home.blocks;
 }
 
@@ -135,7 +135,7 @@ static void data_gradient(const struct back_test *row)
     struct conv_layer l = layer_of(&t);
     struct nn_fixture r = nn_fixture_new("mk2", 16);
     struct activation x = { .n = t.n, .c = t.c, .h = t.h, .w = t.w }, dy, dx, memory;
-    struct conv_shape s = conv_layer_shape(&x, &l);
+    struct conv_shape s = ss_conv_layer_shape(&x, &l);
     float *w, *v;
     struct tensor wt;
     double *got;
@@ -147,8 +147,8 @@ static void data_gradient(const struct back_test *row)
     v = numbers(&r, (size_t)t.n * t.out * s.out_h * s.out_w);
     wt = weights(&r, &t, &x, &l, w);
     l.w = &wt;
-    dx = op_conv_data_gradient(r.nn, dy, &l, &x, "dx");
-    must(graph_status(r.g));
+    dx = ss_op_conv_data_gradient(r.nn, dy, &l, &x, "dx");
+    must(ss_graph_status(r.g));
     assert_int_equal(dx.c, t.c);
     assert_int_equal(dx.h, t.h);
     assert_int_equal(dx.w, t.w);
@@ -253,7 +253,7 @@ static void weight_gradient(const struct back_test *row)
     struct conv_layer l = layer_of(&t);
     struct nn_fixture r = nn_fixture_new("mk2", t.tiles ? t.tiles : 16);
     struct activation x = input(&r, t.n, t.c, t.h, t.w), dy;
-    struct conv_shape s = conv_layer_shape(&x, &l);
+    struct conv_shape s = ss_conv_layer_shape(&x, &l);
     uint32_t n = t.out * (t.c / t.groups) * t.kernel * t.kernel_w;
     double *want = calloc(n, sizeof(*want)), *size = calloc(n, sizeof(*size));
     float *in, *v, *got;
@@ -263,9 +263,9 @@ static void weight_gradient(const struct back_test *row)
     dy = input(&r, t.n, t.out, s.out_h, s.out_w);
     in = numbers(&r, (size_t)t.n * t.c * t.h * t.w);
     v = numbers(&r, (size_t)t.n * t.out * s.out_h * s.out_w);
-    dw = op_conv_weight_gradient(r.nn, x, dy, &l, "dw");
-    must(graph_status(r.g));
-    got = run_f32(&r, x, in, dy, v, conv_weights_matrix(r.nn, &x, &l, dw));
+    dw = ss_op_conv_weight_gradient(r.nn, x, dy, &l, "dw");
+    must(ss_graph_status(r.g));
+    got = run_f32(&r, x, in, dy, v, ss_conv_weights_matrix(r.nn, &x, &l, dw));
     correlate(&t, &s, in, v, want, size);
     for (uint32_t k = 0; k < n; k++) {
         /* All terms are multiples of 1 / 64. */
@@ -400,9 +400,9 @@ static void pool_gradient(const struct pool_test *row)
     double *want = calloc((size_t)planes * field, sizeof(*want)), *got;
     struct activation dx;
 
-    y = op_pool(r.nn, x, &l, "pool");
-    dx = op_pool_gradient(r.nn, x, y, dy, &l, "dx");
-    must(graph_status(r.g));
+    y = ss_op_pool(r.nn, x, &l, "pool");
+    dx = ss_op_pool_gradient(r.nn, x, y, dy, &l, "dx");
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, &dy, v, dx);
     for (uint32_t k = 0; k < planes * outs; k++)
         spread_window(&t, in + (size_t)(k / outs) * field, (double)v[k], k % outs / out_w,
@@ -445,8 +445,8 @@ static void test_global_pool(void **state)
     double *got;
 
     (void)state;
-    dx = op_global_pool_gradient(r.nn, dy, &x, "dx");
-    must(graph_status(r.g));
+    dx = ss_op_global_pool_gradient(r.nn, dy, &x, "dx");
+    must(ss_graph_status(r.g));
     got = run(&r, dy, v, NULL, NULL, dx);
     for (uint32_t k = 0; k < 80 * 20; k++) {
         double g = got[at(&dx, k / 20 / 40, k / 20 % 40, k % 20 / 5, k % 5)];
@@ -468,8 +468,8 @@ static uint64_t cycles_of(const struct back_test *t, enum pass pass)
     struct conv_layer l = layer_of(t);
     struct nn_fixture r = nn_fixture_new("mk2", 0);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), dy;
-    struct conv_shape s = conv_layer_shape(&x, &l);
-    struct conv_home home = conv_weights_home(r.nn, &x, &l, ELEM_F16, "weights");
+    struct conv_shape s = ss_conv_layer_shape(&x, &l);
+    struct conv_home home = ss_conv_weights_home(r.nn, &x, &l, ELEM_F16, "weights");
     struct compile_options co = { .threads = 1 };
     struct session_options so = { .threads = 1, .timing = 1 };
     struct tensor result;
@@ -477,25 +477,25 @@ static uint64_t cycles_of(const struct back_test *t, enum pass pass)
     struct session *run;
     uint64_t cycles;
 
-    graph_keep(r.g, home.blocks);
+    ss_graph_keep(r.g, home.blocks);
     l.w = &home.blocks;
     dy = input(&r, t->n, t->out, s.out_h, s.out_w);
     if (pass == FORWARD)
-        result = op_conv(r.nn, x, &l, NULL, "forward").t;
+        result = ss_op_conv(r.nn, x, &l, NULL, "forward").t;
     else if (pass == DATA)
-        result = op_conv_data_gradient(r.nn, dy, &l, &x, "data").t;
+        result = ss_op_conv_data_gradient(r.nn, dy, &l, &x, "data").t;
     else
-        result = op_conv_weight_gradient(r.nn, x, dy, &l, "weights");
-    must(graph_status(r.g));
-    graph_keep(r.g, result);
-    graph_set_program(r.g, r.seq);
-    must(graph_compile(r.g, &co, &c));
-    assert_true(compiled_fits(c));
-    must(session_new(c, &so, &run));
-    must(session_run(run));
-    cycles = session_cycles(run);
-    session_free(run);
-    compiled_free(c);
+        result = ss_op_conv_weight_gradient(r.nn, x, dy, &l, "weights");
+    must(ss_graph_status(r.g));
+    ss_graph_keep(r.g, result);
+    ss_graph_set_program(r.g, r.seq);
+    must(ss_graph_compile(r.g, &co, &c));
+    assert_true(ss_compiled_fits(c));
+    must(ss_session_new(c, &so, &run));
+    must(ss_session_run(run));
+    cycles = ss_session_cycles(run);
+    ss_session_free(run);
+    ss_compiled_free(c);
     nn_fixture_free(&r);
     return cycles;
 }

@@ -46,8 +46,8 @@ static void linear(const struct linear_test *t)
     float *bias = numbers(&r, t->out);
     double *got;
 
-    y = op_linear(r.nn, x, t->out, w, t->no_bias ? NULL : bias, t->act, "fc");
-    must(graph_status(r.g));
+    y = ss_op_linear(r.nn, x, t->out, w, t->no_bias ? NULL : bias, t->act, "fc");
+    must(ss_graph_status(r.g));
     assert_int_equal(y.c, t->out);
     assert_int_equal(y.n, t->n);
     got = run(&r, x, in, NULL, NULL, y);
@@ -99,8 +99,8 @@ static void test_linear_errors(void **state)
     struct activation x = input(&r, 1, 16, 2, 2);
 
     (void)state;
-    op_linear(r.nn, x, 16, one, NULL, ACT_NONE, "fc");
-    assert_int_equal(graph_status(r.g), EMU_USAGE);
+    ss_op_linear(r.nn, x, 16, one, NULL, ACT_NONE, "fc");
+    assert_int_equal(ss_graph_status(r.g), EMU_USAGE);
     nn_fixture_free(&r);
 }
 
@@ -120,8 +120,8 @@ static void mean(const struct mean_test *t)
     float *in = numbers(&r, (size_t)t->n * t->c * field);
     double *got;
 
-    y = op_global_pool(r.nn, x, "pool");
-    must(graph_status(r.g));
+    y = ss_op_global_pool(r.nn, x, "pool");
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, y);
     for (uint32_t k = 0; k < t->n * t->c; k++) {
         double want = 0;
@@ -163,11 +163,11 @@ static void squeeze(const char *machine, uint32_t tiles, struct activation s, ui
     float *w2 = numbers(&r, s.c * mid_c), *b2 = numbers(&r, s.c);
     double *got;
 
-    y = op_global_pool(r.nn, x, "pool");
-    y = op_linear(r.nn, y, mid_c, w1, b1, ACT_SWISH, "fc1");
-    y = op_linear(r.nn, y, s.c, w2, b2, ACT_SIGMOID, "fc2");
-    y = op_channel_scale(r.nn, x, y, "scale");
-    must(graph_status(r.g));
+    y = ss_op_global_pool(r.nn, x, "pool");
+    y = ss_op_linear(r.nn, y, mid_c, w1, b1, ACT_SWISH, "fc1");
+    y = ss_op_linear(r.nn, y, s.c, w2, b2, ACT_SIGMOID, "fc2");
+    y = ss_op_channel_scale(r.nn, x, y, "scale");
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, y);
     for (uint32_t n = 0; n < s.n; n++) {
         double *mid = calloc(mid_c, sizeof(*mid));
@@ -217,7 +217,7 @@ static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, 
     struct session_options so = { .threads = 1, .check = 1 };
     float *in = numbers(&r, n * c), *got = calloc(n * c, sizeof(*got));
     float *want = calloc(n * c, sizeof(*want));
-    struct tensor y = op_scores(r.nn, x, "scores");
+    struct tensor y = ss_op_scores(r.nn, x, "scores");
     struct compiled *compiled;
     struct session *s;
     struct interpreter *p;
@@ -226,21 +226,21 @@ static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, 
     for (uint32_t i = 0; i < n * c; i++)
         in[i] *= factor;
     data = to_layout(&x, in);
-    must(graph_status(r.g));
-    assert_int_equal(tensor_shape(r.g, y)[0], n);
-    assert_int_equal(tensor_shape(r.g, y)[1], c);
-    graph_keep(r.g, y);
-    graph_set_program(r.g, r.seq);
-    must(graph_compile(r.g, &co, &compiled));
-    must(session_new(compiled, &so, &s));
-    must(interpreter_new(r.g, &p));
-    must(session_write(s, x.t, data));
-    must(interpreter_write(p, x.t, data));
-    must(session_run(s));
+    must(ss_graph_status(r.g));
+    assert_int_equal(ss_tensor_shape(r.g, y)[0], n);
+    assert_int_equal(ss_tensor_shape(r.g, y)[1], c);
+    ss_graph_keep(r.g, y);
+    ss_graph_set_program(r.g, r.seq);
+    must(ss_graph_compile(r.g, &co, &compiled));
+    must(ss_session_new(compiled, &so, &s));
+    must(ss_interpreter_new(r.g, &p));
+    must(ss_session_write(s, x.t, data));
+    must(ss_interpreter_write(p, x.t, data));
+    must(ss_session_run(s));
     expect_clean(s);
-    must(interpreter_run(p, 1000000));
-    must(session_read(s, y, got));
-    must(interpreter_read(p, y, want));
+    must(ss_interpreter_run(p, 1000000));
+    must(ss_session_read(s, y, got));
+    must(ss_interpreter_read(p, y, want));
     assert_memory_equal(got, want, n * c * sizeof(*got));
     for (uint32_t k = 0; k < n; k++) {
         double most = -INFINITY, sum = 0;
@@ -255,9 +255,9 @@ static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, 
             assert_true(fabs((double)got[k * c + i] - e) <= 1e-5 * e + 1e-30);
         }
     }
-    interpreter_free(p);
-    session_free(s);
-    compiled_free(compiled);
+    ss_interpreter_free(p);
+    ss_session_free(s);
+    ss_compiled_free(compiled);
     free(in);
     free(got);
     free(want);
@@ -319,7 +319,7 @@ static void test_plans(void **state)
         { .n = 1, .in = 1792, .out = 1008, .most = 1600 },
         { .n = 32, .in = 1632, .out = 80, .most = 4500 },
     };
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
@@ -346,13 +346,13 @@ static void test_plan_errors(void **state)
     struct linear_plan p;
 
     (void)state;
-    assert_int_equal(plan_linear(arch_preset("mk2"), &s, 16, &p), EMU_USAGE);
+    assert_int_equal(plan_linear(ss_arch_preset("mk2"), &s, 16, &p), EMU_USAGE);
 }
 
 /* One stage for few partial results, more for many: the root of them each. */
 static void test_plan_sums(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     struct sums_plan few, many;
 
     (void)state;

@@ -25,20 +25,20 @@ static void one_loop(const struct loop_case *c)
 
     ops_fixture_new(&r, c->machine, 0);
     t = ops_input(&r, c->elem, SHAPE(c->rows, c->k, c->n), c->map, x);
-    loop = op_row_loop(r.g, c->rows, "loop");
-    in = op_loop_rows(r.g, &loop, c->elem, c->k, c->n, "in");
-    out = op_loop_rows(r.g, &loop, c->elem, c->k, c->n, "out");
-    state = graph_variable(r.g, c->elem, 2, (const uint32_t[]){ c->k, c->n }, "state");
+    loop = ss_op_row_loop(r.g, c->rows, "loop");
+    in = ss_op_loop_rows(r.g, &loop, c->elem, c->k, c->n, "in");
+    out = ss_op_loop_rows(r.g, &loop, c->elem, c->k, c->n, "out");
+    state = ss_graph_variable(r.g, c->elem, 2, (const uint32_t[]){ c->k, c->n }, "state");
     ops_map(&r, state, c->map);
-    program_add(r.g, r.seq, program_copy(r.g, t, in.all));
-    op_fill(r.g, r.seq, state, 0, "start");
-    body = program_sequence(r.g);
-    t = op_row_get(r.g, body, &loop, &in, "row");
-    t = op_binary(r.g, body, BINARY_ADD, t, state, "sum");
-    op_row_put(r.g, body, &loop, &out, t, "store");
-    op_row_next(r.g, body, &loop, "next");
-    program_add(r.g, body, program_copy(r.g, t, state));
-    program_add(r.g, r.seq, program_repeat(r.g, c->rows, body));
+    ss_program_add(r.g, r.seq, ss_program_copy(r.g, t, in.all));
+    ss_op_fill(r.g, r.seq, state, 0, "start");
+    body = ss_program_sequence(r.g);
+    t = ss_op_row_get(r.g, body, &loop, &in, "row");
+    t = ss_op_binary(r.g, body, BINARY_ADD, t, state, "sum");
+    ss_op_row_put(r.g, body, &loop, &out, t, "store");
+    ss_op_row_next(r.g, body, &loop, "next");
+    ss_program_add(r.g, body, ss_program_copy(r.g, t, state));
+    ss_program_add(r.g, r.seq, ss_program_repeat(r.g, c->rows, body));
     got = ops_output(&r, out.all);
     ops_run(&r);
     for (uint32_t i = 0; i < size; i++) {
@@ -90,16 +90,16 @@ static void test_again(void **state)
     ops_fixture_new(&r, "toy4", 0);
     t = ops_input(&r, ELEM_F32, SHAPE(3, 1, 2), MAP_EVEN, x);
     last = ops_tensor(&r, ELEM_F32, SHAPE(1, 2), MAP_ONE);
-    loop = op_row_loop(r.g, 3, "loop");
-    in = op_loop_rows(r.g, &loop, ELEM_F32, 1, 2, "in");
-    program_add(r.g, r.seq, program_copy(r.g, t, in.all));
-    body = program_sequence(r.g);
-    t = op_row_get(r.g, body, &loop, &in, "row");
-    program_add(r.g, body, program_copy(r.g, t, last));
-    op_row_next(r.g, body, &loop, "next");
-    twice = program_sequence(r.g);
-    program_add(r.g, twice, program_repeat(r.g, 3, body));
-    program_add(r.g, r.seq, program_repeat(r.g, 2, twice));
+    loop = ss_op_row_loop(r.g, 3, "loop");
+    in = ss_op_loop_rows(r.g, &loop, ELEM_F32, 1, 2, "in");
+    ss_program_add(r.g, r.seq, ss_program_copy(r.g, t, in.all));
+    body = ss_program_sequence(r.g);
+    t = ss_op_row_get(r.g, body, &loop, &in, "row");
+    ss_program_add(r.g, body, ss_program_copy(r.g, t, last));
+    ss_op_row_next(r.g, body, &loop, "next");
+    twice = ss_program_sequence(r.g);
+    ss_program_add(r.g, twice, ss_program_repeat(r.g, 3, body));
+    ss_program_add(r.g, r.seq, ss_program_repeat(r.g, 2, twice));
     got = ops_output(&r, last);
     ops_run(&r);
     assert_true(got->value[0] == 5 && got->value[1] == 6);
@@ -123,13 +123,13 @@ static void one_product(const char *machine, enum elem e, uint32_t m, uint32_t n
     ops_fixture_new(&r, machine, 0);
     w = ops_input(&r, e, SHAPE(1, n, n), MAP_ODD, b);
     s = ops_tensor(&r, e, SHAPE(1, m, n), MAP_EVEN);
-    op_fill(r.g, r.seq, s, 0, "start");
-    w = op_product_hold(r.g, r.seq, m, w, "hold");
-    body = program_sequence(r.g);
-    t = op_product(r.g, body, s, w, "product");
-    t = op_binary_scalar(r.g, body, BINARY_ADD, t, 1, "sum");
-    program_add(r.g, body, program_copy(r.g, t, s));
-    program_add(r.g, r.seq, program_repeat(r.g, TURNS, body));
+    ss_op_fill(r.g, r.seq, s, 0, "start");
+    w = ss_op_product_hold(r.g, r.seq, m, w, "hold");
+    body = ss_program_sequence(r.g);
+    t = ss_op_product(r.g, body, s, w, "product");
+    t = ss_op_binary_scalar(r.g, body, BINARY_ADD, t, 1, "sum");
+    ss_program_add(r.g, body, ss_program_copy(r.g, t, s));
+    ss_program_add(r.g, r.seq, ss_program_repeat(r.g, TURNS, body));
     got = ops_output(&r, s);
     ops_run(&r);
     memset(want, 0, sizeof(want));
@@ -172,9 +172,9 @@ static void test_not_held(void **state)
     ops_fixture_new(&r, "toy4", 0);
     wide = ops_tensor(&r, ELEM_F16, SHAPE(1, 16, 16), MAP_EVEN);
     batch = ops_tensor(&r, ELEM_F16, SHAPE(2, 16, 16), MAP_EVEN);
-    assert_int_equal(op_product_hold(r.g, r.seq, 1000, wide, "rows").view, wide.view);
-    assert_int_equal(op_product_hold(r.g, r.seq, 1, batch, "batch").view, batch.view);
-    assert_int_not_equal(op_product_hold(r.g, r.seq, 1, wide, "held").view, wide.view);
+    assert_int_equal(ss_op_product_hold(r.g, r.seq, 1000, wide, "rows").view, wide.view);
+    assert_int_equal(ss_op_product_hold(r.g, r.seq, 1, batch, "batch").view, batch.view);
+    assert_int_not_equal(ss_op_product_hold(r.g, r.seq, 1, wide, "held").view, wide.view);
     ops_fixture_free(&r);
 }
 
@@ -182,19 +182,20 @@ static void test_not_held(void **state)
 
 static void build(struct ops_fixture *r, struct tensor t)
 {
-    struct row_loop loop = op_row_loop(r->g, 5, "loop");
-    struct loop_rows rows = op_loop_rows(r->g, &loop, ELEM_F32, 1, 7, "rows");
-    struct program body = program_sequence(r->g);
+    struct row_loop loop = ss_op_row_loop(r->g, 5, "loop");
+    struct loop_rows rows = ss_op_loop_rows(r->g, &loop, ELEM_F32, 1, 7, "rows");
+    struct program body = ss_program_sequence(r->g);
 
-    program_add(
-        r->g, r->seq,
-        program_copy(r->g, tensor_reshape(r->g, t, 3, (const uint32_t[]){ 5, 1, 7 }), rows.all));
-    t = op_row_get(r->g, body, &loop, &rows, "row");
-    op_row_put(r->g, body, &loop, &rows, t, "store");
-    op_row_next(r->g, body, &loop, "next");
-    program_add(r->g, r->seq, program_repeat(r->g, 5, body));
-    t = tensor_reshape(r->g, t, 3, (const uint32_t[]){ 1, 7, 1 });
-    ops_output(r, op_product_hold(r->g, r->seq, 1, t, "held"));
+    ss_program_add(r->g, r->seq,
+                   ss_program_copy(r->g,
+                                   ss_tensor_reshape(r->g, t, 3, (const uint32_t[]){ 5, 1, 7 }),
+                                   rows.all));
+    t = ss_op_row_get(r->g, body, &loop, &rows, "row");
+    ss_op_row_put(r->g, body, &loop, &rows, t, "store");
+    ss_op_row_next(r->g, body, &loop, "next");
+    ss_program_add(r->g, r->seq, ss_program_repeat(r->g, 5, body));
+    t = ss_tensor_reshape(r->g, t, 3, (const uint32_t[]){ 1, 7, 1 });
+    ops_output(r, ss_op_product_hold(r->g, r->seq, 1, t, "held"));
 }
 
 static void test_no_memory(void **state)

@@ -95,10 +95,10 @@ static void norm(const struct norm_test *t)
 
         in[i] = (float)fp_f16_value(fp_f16_from_f64((double)in[i], 0, &env));
     }
-    y = op_group_norm(r.nn, x,
-                      &(struct group_norm_layer){ t->groups, t->strided, 1e-3f, gamma, beta },
-                      t->act, "norm");
-    must(graph_status(r.g));
+    y = ss_op_group_norm(r.nn, x,
+                         &(struct group_norm_layer){ t->groups, t->strided, 1e-3f, gamma, beta },
+                         t->act, "norm");
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, y);
     want = plain_norm(t, in, gamma, beta, 1e-3);
     compare(&y, got, want, t->offset != 0 ? 0.02 : 0.005, "norm");
@@ -162,9 +162,9 @@ static void test_norm_errors(void **state)
         struct nn_fixture r = nn_fixture_new("toy4", 0);
         struct activation x = input(&r, 1, 48, 4, 4);
 
-        op_group_norm(r.nn, x, &(struct group_norm_layer){ i ? 4 : 5, 0, 1e-3f, one, one },
-                      i ? ACT_SIGMOID : ACT_NONE, "norm");
-        assert_int_equal(graph_status(r.g), EMU_USAGE);
+        ss_op_group_norm(r.nn, x, &(struct group_norm_layer){ i ? 4 : 5, 0, 1e-3f, one, one },
+                         i ? ACT_SIGMOID : ACT_NONE, "norm");
+        assert_int_equal(ss_graph_status(r.g), EMU_USAGE);
         nn_fixture_free(&r);
     }
 }
@@ -186,10 +186,10 @@ static void sum(const struct sum_test *t)
     float *x = numbers(&r, count), *x2 = numbers(&r, count);
     double *want = calloc(count, sizeof(*want)), *got;
 
-    graph_map_linear(r.g, b.t, 16, 32, 1, r.arch.tiles - 1);
-    graph_keep(r.g, b.t);
-    y = op_activation_add(r.nn, a, b, t->act, "sum");
-    must(graph_status(r.g));
+    ss_graph_map_linear(r.g, b.t, 16, 32, 1, r.arch.tiles - 1);
+    ss_graph_keep(r.g, b.t);
+    y = ss_op_activation_add(r.nn, a, b, t->act, "sum");
+    must(ss_graph_status(r.g));
     got = run(&r, a, x, &b, x2, y);
     for (size_t i = 0; i < count; i++)
         want[i] = activate((double)x[i] + (double)x2[i], t->act);
@@ -220,8 +220,8 @@ static void test_sum_errors(void **state)
         struct nn_fixture r = nn_fixture_new("toy4", 0);
         struct activation a = input(&r, 1, 32, 4, 4), b = input(&r, 1, 32, 4, i ? 4 : 5);
 
-        op_activation_add(r.nn, a, b, i ? ACT_SWISH : ACT_NONE, "sum");
-        assert_int_equal(graph_status(r.g), EMU_USAGE);
+        ss_op_activation_add(r.nn, a, b, i ? ACT_SWISH : ACT_NONE, "sum");
+        assert_int_equal(ss_graph_status(r.g), EMU_USAGE);
         nn_fixture_free(&r);
     }
 }
@@ -239,15 +239,15 @@ struct affine_test {
 static struct activation in_pieces(struct nn_fixture *r, struct activation x, uint32_t pieces)
 {
     struct graph *g = r->g;
-    uint32_t tiles = graph_compute_tiles(g), blocks = x.c / CHANNEL_BLOCK / pieces;
+    uint32_t tiles = ss_graph_compute_tiles(g), blocks = x.c / CHANNEL_BLOCK / pieces;
     struct activation y = nn_activation(r->nn, x.n, x.c, x.h, x.w, "pieces");
 
     for (uint32_t k = 0; k < pieces; k++) {
-        struct tensor t = tensor_slice(g, y.t, 0, k * blocks, (k + 1) * blocks);
+        struct tensor t = ss_tensor_slice(g, y.t, 0, k * blocks, (k + 1) * blocks);
 
-        graph_map_linear(g, t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, tiles);
+        ss_graph_map_linear(g, t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, tiles);
     }
-    program_add(g, r->seq, program_copy(g, x.t, y.t));
+    ss_program_add(g, r->seq, ss_program_copy(g, x.t, y.t));
     return y;
 }
 
@@ -273,11 +273,11 @@ static void affine(const struct affine_test *t, int dealt)
 
     if (t->pieces)
         from = in_pieces(&r, x, t->pieces);
-    y = op_channel_affine(r.nn, from, t->scale ? scale : NULL, t->shift ? shift : NULL, t->act,
-                          "affine");
-    must(graph_status(r.g));
-    must(graph_tile_runs(r.g, from.t, &run_x, &runs_x));
-    must(graph_tile_runs(r.g, y.t, &run_y, &runs_y));
+    y = ss_op_channel_affine(r.nn, from, t->scale ? scale : NULL, t->shift ? shift : NULL, t->act,
+                             "affine");
+    must(ss_graph_status(r.g));
+    must(ss_graph_tile_runs(r.g, from.t, &run_x, &runs_x));
+    must(ss_graph_tile_runs(r.g, y.t, &run_y, &runs_y));
     assert_int_equal(dealt, runs_x != runs_y || !same_runs(run_x, run_y, runs_x));
     got = run(&r, x, in, NULL, NULL, y);
     for (size_t k = 0; k < n; k++) {
@@ -288,8 +288,8 @@ static void affine(const struct affine_test *t, int dealt)
                            t->act);
     }
     compare(&y, got, want, 0.003, "affine");
-    emu_free(run_x);
-    emu_free(run_y);
+    ss_free(run_x);
+    ss_free(run_y);
     free(got);
     free(want);
     free(in);
@@ -324,8 +324,8 @@ static void test_affine_errors(void **state)
     struct nn_fixture r = nn_fixture_new("toy4", 0);
 
     (void)state;
-    op_channel_affine(r.nn, input(&r, 1, 16, 4, 4), NULL, NULL, ACT_SIGMOID, "affine");
-    assert_int_equal(graph_status(r.g), EMU_BAD_PROGRAM);
+    ss_op_channel_affine(r.nn, input(&r, 1, 16, 4, 4), NULL, NULL, ACT_SIGMOID, "affine");
+    assert_int_equal(ss_graph_status(r.g), EMU_BAD_PROGRAM);
     nn_fixture_free(&r);
 }
 
@@ -397,8 +397,8 @@ static void pool(const struct pool_test *t)
     float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
     double *got;
 
-    y = op_pool(r.nn, x, &t->layer, "pool");
-    must(graph_status(r.g));
+    y = ss_op_pool(r.nn, x, &t->layer, "pool");
+    must(ss_graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, y);
     check_pool(t, &y, got, in);
     free(got);
@@ -452,8 +452,8 @@ static void test_pool_errors(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(wrong); i++) {
         struct nn_fixture r = nn_fixture_new("toy4", 0);
 
-        op_pool(r.nn, input(&r, 1, 16, 8, 8), &wrong[i], "pool");
-        assert_int_equal(graph_status(r.g), EMU_USAGE);
+        ss_op_pool(r.nn, input(&r, 1, 16, 8, 8), &wrong[i], "pool");
+        assert_int_equal(ss_graph_status(r.g), EMU_USAGE);
         nn_fixture_free(&r);
     }
 }

@@ -60,8 +60,8 @@ static struct tensor list(struct norm_run *k, const float *v, const char *name)
 
     for (uint32_t i = 0; i < n; i++)
         all[i] = i % k->padded < k->t->c ? v[i % k->padded] : 0;
-    t = graph_constant(k->r.g, ELEM_F32, 1, &n, all, name);
-    graph_map_linear(k->r.g, t, 2, 2, 0, k->r.arch.tiles);
+    t = ss_graph_constant(k->r.g, ELEM_F32, 1, &n, all, name);
+    ss_graph_map_linear(k->r.g, t, 2, 2, 0, k->r.arch.tiles);
     free(all);
     return t;
 }
@@ -90,10 +90,10 @@ static struct norm_run norm_run_of(const struct norm_test *t)
     k.running.mean = list(&k, k.before, "running mean");
     k.running.variance = k.running.mean;
     k.running.rate = (float)rate;
-    k.y = op_norm_train(k.r.nn, k.x, &k.layer, t->act, t->still ? NULL : &k.running, &k.statistics,
-                        "norm");
-    k.back = op_norm_gradient(k.r.nn, k.x, k.dy, &k.layer, &k.statistics, "back");
-    must(graph_status(k.r.g));
+    k.y = ss_op_norm_train(k.r.nn, k.x, &k.layer, t->act, t->still ? NULL : &k.running,
+                           &k.statistics, "norm");
+    k.back = ss_op_norm_gradient(k.r.nn, k.x, k.dy, &k.layer, &k.statistics, "back");
+    must(ss_graph_status(k.r.g));
     return k;
 }
 
@@ -236,7 +236,7 @@ static void check_lists(const struct norm_test *t)
     struct tensor part[LISTS] = { k.statistics.mean, k.statistics.variance, k.statistics.rstd,
                                   k.running.mean,    k.running.variance,    k.back.gamma,
                                   k.back.beta };
-    float *got = run_f32(&k.r, k.x, k.in, k.dy, k.grad, tensor_concat(k.r.g, part, LISTS, 0));
+    float *got = run_f32(&k.r, k.x, k.in, k.dy, k.grad, ss_tensor_concat(k.r.g, part, LISTS, 0));
     uint32_t columns = k.items * k.padded;
 
     for (uint32_t i = 0; i < columns; i++) {
@@ -282,9 +282,9 @@ static void test_errors(void **state)
     struct norm_statistics s;
 
     (void)state;
-    layer.gamma = layer.beta = graph_constant(r.g, ELEM_F32, 1, &n, v, "gamma");
-    op_norm_train(r.nn, x, &layer, ACT_NONE, NULL, &s, "norm");
-    assert_int_equal(graph_status(r.g), EMU_USAGE);
+    layer.gamma = layer.beta = ss_graph_constant(r.g, ELEM_F32, 1, &n, v, "gamma");
+    ss_op_norm_train(r.nn, x, &layer, ACT_NONE, NULL, &s, "norm");
+    assert_int_equal(ss_graph_status(r.g), EMU_USAGE);
     free(v);
     nn_fixture_free(&r);
 }

@@ -37,7 +37,7 @@ static void check_totals(enum elem e, enum ops_map map, enum reduce_op op)
     ops_fixture_new(&r, "toy16", 0);
     t = ops_input(&r, e, 1, (const uint32_t[]){ N }, map, x);
     y = ops_output(&r,
-                   op_piece_totals(r.g, r.seq, op, t, piece, EMU_COUNT_OF(piece), NUMBERS, "y"));
+                   ss_op_piece_totals(r.g, r.seq, op, t, piece, EMU_COUNT_OF(piece), NUMBERS, "y"));
     ops_run(&r);
     for (uint32_t k = 0; k < N; k++)
         want[number_of(k)] += op == REDUCE_SUMSQ ? x[k] * x[k] : x[k];
@@ -66,14 +66,14 @@ static void test_factors(void **state)
 
     (void)state;
     ops_fixture_new(&r, "toy16", 0);
-    t = graph_variable(r.g, ELEM_F32, 1, (const uint32_t[]){ N }, "x");
+    t = ss_graph_variable(r.g, ELEM_F32, 1, (const uint32_t[]){ N }, "x");
     for (uint32_t k = 0; k < N / 16; k++) /* rows of tiles in no order */
-        graph_map(r.g, tensor_slice(r.g, t, 0, 16 * k, 16 * (k + 1)), 7 * k % 5);
-    graph_keep(r.g, t);
+        ss_graph_map(r.g, ss_tensor_slice(r.g, t, 0, 16 * k, 16 * (k + 1)), 7 * k % 5);
+    ss_graph_keep(r.g, t);
     ops_fill(&r, t, x);
     f = ops_input(&r, ELEM_F32, 1, (const uint32_t[]){ NUMBERS }, MAP_ONE, factor);
-    f = op_piece_numbers(r.g, r.seq, f, "factors");
-    y = ops_output(&r, op_piece_mul(r.g, r.seq, t, piece, EMU_COUNT_OF(piece), f, "y"));
+    f = ss_op_piece_numbers(r.g, r.seq, f, "factors");
+    y = ops_output(&r, ss_op_piece_mul(r.g, r.seq, t, piece, EMU_COUNT_OF(piece), f, "y"));
     ops_run(&r);
     for (uint32_t k = 0; k < N; k++)
         assert_true(y->value[k] == x[k] * factor[number_of(k)]);
@@ -91,24 +91,24 @@ static void test_parts(void **state)
 
     (void)state;
     ops_fixture_new(&r, "toy16", 0);
-    t = graph_variable(r.g, ELEM_F16, 1, (const uint32_t[]){ N }, "x");
+    t = ss_graph_variable(r.g, ELEM_F16, 1, (const uint32_t[]){ N }, "x");
     for (uint32_t k = 0; k < N / ROW; k++)
-        graph_map(r.g, tensor_slice(r.g, t, 0, ROW * k, ROW * (k + 1)), 7 * k % 5);
-    parts = op_list_parts(r.g, t, MOST);
+        ss_graph_map(r.g, ss_tensor_slice(r.g, t, 0, ROW * k, ROW * (k + 1)), 7 * k % 5);
+    parts = ss_op_list_parts(r.g, t, MOST);
     assert_int_equal(parts, (N / 5 + MOST - 1) / MOST);
     for (uint32_t i = 0; i < parts; i++) {
         struct list_piece *run;
         uint32_t runs;
 
-        OPS_OK(op_list_part(r.g, t, ROW, i, parts, &run, &runs));
+        OPS_OK(ss_op_list_part(r.g, t, ROW, i, parts, &run, &runs));
         for (uint32_t k = 0; k < runs; k++) {
             assert_true(!k || run[k].number >= run[k - 1].number);
             for (uint32_t at = run[k].begin; at < run[k].end; at++) {
-                assert_int_equal(graph_tile_of(r.g, t, at), run[k].number);
+                assert_int_equal(ss_graph_tile_of(r.g, t, at), run[k].number);
                 assert_int_equal(seen[at]++, 0);
             }
         }
-        emu_free(run);
+        ss_free(run);
     }
     for (uint32_t k = 0; k < N; k++)
         assert_int_equal(seen[k], 1);
@@ -126,30 +126,31 @@ static void test_uneven_parts(void **state)
 
     (void)state;
     ops_fixture_new(&r, "toy16", 0);
-    t = graph_variable(r.g, ELEM_F32, 1, &all, "x");
-    graph_map(r.g, tensor_slice(r.g, t, 0, 0, FULL), 0);
+    t = ss_graph_variable(r.g, ELEM_F32, 1, &all, "x");
+    ss_graph_map(r.g, ss_tensor_slice(r.g, t, 0, 0, FULL), 0);
     for (uint32_t k = 1; k < TILES; k++)
-        graph_map(r.g, tensor_slice(r.g, t, 0, FULL + (k - 1) * ROW, FULL + k * ROW), k);
-    same = graph_variable(r.g, ELEM_F32, 1, &even, "y");
+        ss_graph_map(r.g, ss_tensor_slice(r.g, t, 0, FULL + (k - 1) * ROW, FULL + k * ROW), k);
+    same = ss_graph_variable(r.g, ELEM_F32, 1, &even, "y");
     for (uint32_t k = 0; k < TILES; k++)
-        graph_map(r.g, tensor_slice(r.g, same, 0, k * FULL, (k + 1) * FULL), k);
-    assert_int_equal(op_list_parts(r.g, same, 2 * FULL), 1);
-    assert_int_equal(op_list_parts(r.g, t, 2 * FULL), 2);
+        ss_graph_map(r.g, ss_tensor_slice(r.g, same, 0, k * FULL, (k + 1) * FULL), k);
+    assert_int_equal(ss_op_list_parts(r.g, same, 2 * FULL), 1);
+    assert_int_equal(ss_op_list_parts(r.g, t, 2 * FULL), 2);
     for (uint32_t i = 0; i < 2; i++) {
         struct list_piece *run;
         struct tensor part, sum;
         uint32_t runs;
 
-        OPS_OK(op_list_part(r.g, t, ROW, i, 2, &run, &runs));
-        part = tensor_slice(r.g, t, 0, run[0].begin, run[0].end);
+        OPS_OK(ss_op_list_part(r.g, t, ROW, i, 2, &run, &runs));
+        part = ss_tensor_slice(r.g, t, 0, run[0].begin, run[0].end);
         for (uint32_t k = 1; k < runs; k++)
-            part = tensor_concat(
-                r.g, (struct tensor[]){ part, tensor_slice(r.g, t, 0, run[k].begin, run[k].end) },
-                2, 0);
-        sum = op_binary(r.g, r.seq, BINARY_ADD, part, part, "sum");
+            part = ss_tensor_concat(
+                r.g,
+                (struct tensor[]){ part, ss_tensor_slice(r.g, t, 0, run[k].begin, run[k].end) }, 2,
+                0);
+        sum = ss_op_binary(r.g, r.seq, BINARY_ADD, part, part, "sum");
         for (uint32_t at = 0; at < run[0].end - run[0].begin; at++)
-            assert_int_equal(graph_tile_of(r.g, sum, at), 0);
-        emu_free(run);
+            assert_int_equal(ss_graph_tile_of(r.g, sum, at), 0);
+        ss_free(run);
     }
     ops_fixture_free(&r);
 }
@@ -164,16 +165,16 @@ static void test_refusals(void **state)
     (void)state;
     ops_fixture_new(&r, "toy16", 0);
     t = ops_input(&r, ELEM_F32, 1, (const uint32_t[]){ N }, MAP_EVEN, x);
-    op_piece_totals(r.g, r.seq, REDUCE_SUM, t, piece, 3, NUMBERS, "y");
-    assert_int_equal(graph_status(r.g), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "of no piece"));
+    ss_op_piece_totals(r.g, r.seq, REDUCE_SUM, t, piece, 3, NUMBERS, "y");
+    assert_int_equal(ss_graph_status(r.g), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "of no piece"));
     ops_fixture_free(&r);
     ops_fixture_new(&r, "toy16", 0);
     t = ops_input(&r, ELEM_F32, 1, (const uint32_t[]){ N }, MAP_SCATTERED, x);
-    f = op_piece_numbers(r.g, r.seq, tensor_slice(r.g, t, 0, 0, NUMBERS), "f");
-    op_piece_mul(r.g, r.seq, t, piece, EMU_COUNT_OF(piece), f, "y");
-    assert_int_equal(graph_status(r.g), EMU_BAD_PROGRAM);
-    assert_non_null(strstr(emu_error(), "whole rows"));
+    f = ss_op_piece_numbers(r.g, r.seq, ss_tensor_slice(r.g, t, 0, 0, NUMBERS), "f");
+    ss_op_piece_mul(r.g, r.seq, t, piece, EMU_COUNT_OF(piece), f, "y");
+    assert_int_equal(ss_graph_status(r.g), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(ss_error(), "whole rows"));
     ops_fixture_free(&r);
     free(x);
 }

@@ -52,10 +52,10 @@ static struct tensor view(struct ops_fixture *r, const struct factor *o, enum el
 
     variable_shape(o, shape);
     t = ops_input(r, e, 3, shape, o->how.map, o->x);
-    t = tensor_slice(r->g, t, 2, o->how.margin, shape[2] - o->how.margin);
+    t = ss_tensor_slice(r->g, t, 2, o->how.margin, shape[2] - o->how.margin);
     if (o->how.turned)
-        t = tensor_transpose(r->g, t, (const unsigned[]){ 0, 2, 1 });
-    return o->how.once ? tensor_broadcast(r->g, t, 0, o->batch) : t;
+        t = ss_tensor_transpose(r->g, t, (const unsigned[]){ 0, 2, 1 });
+    return o->how.once ? ss_tensor_broadcast(r->g, t, 0, o->batch) : t;
 }
 
 static double number(const struct factor *o, uint32_t matrix, uint32_t row, uint32_t column)
@@ -100,9 +100,9 @@ static uint64_t product(const struct product_test *t, enum elem e)
     uint64_t cycles;
 
     ops_fixture_new(&r, t->on, t->tiles);
-    y = ops_output(&r, op_product(r.g, r.seq, view(&r, &a, e), view(&r, &b, e), "c"));
-    OPS_OK(graph_status(r.g));
-    assert_int_equal(tensor_rank(r.g, y->t), 3);
+    y = ops_output(&r, ss_op_product(r.g, r.seq, view(&r, &a, e), view(&r, &b, e), "c"));
+    OPS_OK(ss_graph_status(r.g));
+    assert_int_equal(ss_tensor_rank(r.g, y->t), 3);
     ops_run(&r);
     compare(t, e, &a, &b, y->value);
     cycles = r.cycles;
@@ -190,7 +190,7 @@ static void test_attention(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
         const struct product_shape s = { ELEM_F16, t[i].batch, t[i].m, t[i].n, t[i].k };
-        const struct arch *a = arch_preset(t[i].on);
+        const struct arch *a = ss_arch_preset(t[i].on);
         struct product_plan p;
         uint64_t cycles;
 
@@ -212,13 +212,13 @@ static void test_empty(void **state)
     (void)state;
     ops_fixture_new(&r, "toy4", 0);
     y = ops_output(
-        &r,
-        op_product(r.g, r.seq, ops_input(&r, ELEM_F16, 3, (uint32_t[]){ 2, 3, 0 }, MAP_ONE, NULL),
-                   ops_input(&r, ELEM_F16, 3, (uint32_t[]){ 2, 0, 4 }, MAP_ONE, NULL), "c"));
-    none = op_product(r.g, r.seq, tensor_slice(r.g, y->t, 1, 0, 0),
-                      tensor_transpose(r.g, y->t, (const unsigned[]){ 0, 2, 1 }), "none");
-    OPS_OK(graph_status(r.g));
-    assert_int_equal(tensor_elements(r.g, none), 0);
+        &r, ss_op_product(r.g, r.seq,
+                          ops_input(&r, ELEM_F16, 3, (uint32_t[]){ 2, 3, 0 }, MAP_ONE, NULL),
+                          ops_input(&r, ELEM_F16, 3, (uint32_t[]){ 2, 0, 4 }, MAP_ONE, NULL), "c"));
+    none = ss_op_product(r.g, r.seq, ss_tensor_slice(r.g, y->t, 1, 0, 0),
+                         ss_tensor_transpose(r.g, y->t, (const unsigned[]){ 0, 2, 1 }), "none");
+    OPS_OK(ss_graph_status(r.g));
+    assert_int_equal(ss_tensor_elements(r.g, none), 0);
     ops_run(&r);
     assert_int_equal(y->n, 24);
     for (unsigned i = 0; i < 24; i++)
@@ -231,11 +231,11 @@ static void refused(enum elem a, const uint32_t as[3], enum elem b, const uint32
     struct ops_fixture r;
 
     ops_fixture_new(&r, "toy4", 0);
-    op_product(r.g, r.seq, graph_variable(r.g, a, 3, as, "a"), graph_variable(r.g, b, 3, bs, "b"),
-               "c");
-    assert_int_not_equal(graph_status(r.g), EMU_OK);
-    if (!strstr(emu_error(), "c: "))
-        fail_msg("%s", emu_error());
+    ss_op_product(r.g, r.seq, ss_graph_variable(r.g, a, 3, as, "a"),
+                  ss_graph_variable(r.g, b, 3, bs, "b"), "c");
+    assert_int_not_equal(ss_graph_status(r.g), EMU_OK);
+    if (!strstr(ss_error(), "c: "))
+        fail_msg("%s", ss_error());
     ops_fixture_free(&r);
 }
 

@@ -66,10 +66,10 @@ enum { SEEDS = 3, N = 4096 };
 static struct tensor seed_of(struct ops_fixture *r, const uint32_t *words)
 {
     const uint32_t shape = RANDOM_SEED_WORDS;
-    struct tensor t = graph_constant(r->g, ELEM_U32, 1, &shape, words, "words");
+    struct tensor t = ss_graph_constant(r->g, ELEM_U32, 1, &shape, words, "words");
 
-    graph_map(r->g, t, 0);
-    return op_seed(r->g, r->seq, t, "seed");
+    ss_graph_map(r->g, t, 0);
+    return ss_op_seed(r->g, r->seq, t, "seed");
 }
 
 /* All elements `x`, rounded with some seeds. */
@@ -84,7 +84,8 @@ static void round_all(struct ops_fixture *r, double x, const uint32_t seed[SEEDS
     ops_fixture_new(r, "toy16", 0);
     t = ops_input(r, ELEM_F32, 1, (const uint32_t[]){ N }, MAP_EVEN, numbers);
     for (unsigned k = 0; k < SEEDS; k++)
-        y[k] = ops_output(r, op_round_random(r->g, r->seq, t, seed_of(r, seed[k]), operation, "y"));
+        y[k] =
+            ops_output(r, ss_op_round_random(r->g, r->seq, t, seed_of(r, seed[k]), operation, "y"));
     ops_run(r);
     free(numbers);
 }
@@ -161,7 +162,7 @@ static void check_mask(const char *machine, uint32_t elements, uint32_t keep, ui
 
     ops_fixture_new(&r, machine, 0);
     y = ops_output(
-        &r, op_mask(r.g, r.seq, elements, keep, 1.25F, seed_of(&r, seed), operation, "mask"));
+        &r, ss_op_mask(r.g, r.seq, elements, keep, 1.25F, seed_of(&r, seed), operation, "mask"));
     ops_run(&r);
     for (uint32_t k = 0; k < elements; k++) {
         if (k % RANDOM_BLOCK == 0) {

@@ -38,7 +38,7 @@ static void rows_case_new(struct rows_case *c, const char *machine, uint32_t r, 
     for (uint64_t k = 0; k < (uint64_t)r * n; k++)
         in[k % n * r + k / n] = c->x[k];
     c->t = ops_input(&c->f, c->e, SHAPE(n, r), i % MAP_COUNT, in);
-    c->t = tensor_transpose(c->f.g, c->t, turned);
+    c->t = ss_tensor_transpose(c->f.g, c->t, turned);
     free(in);
 }
 
@@ -98,7 +98,7 @@ static void one_reduce(const char *machine, uint32_t r, uint32_t n, unsigned i)
 
     rows_case_new(&c, machine, r, n, i);
     for (unsigned op = 0; op < ROW_OP_COUNT; op++)
-        out[op] = ops_output(&c.f, op_row_reduce(c.f.g, c.f.seq, op, c.t, to, "reduce"));
+        out[op] = ops_output(&c.f, ss_op_row_reduce(c.f.g, c.f.seq, op, c.t, to, "reduce"));
     ops_run(&c.f);
     for (unsigned op = 0; op < ROW_OP_COUNT; op++) {
         assert_int_equal(out[op]->n, r);
@@ -137,8 +137,8 @@ static void one_softmax(const char *machine, uint32_t r, uint32_t n, unsigned i)
     struct rows_case c;
 
     rows_case_new(&c, machine, r, n, i);
-    out[0] = ops_output(&c.f, op_row_softmax(c.f.g, c.f.seq, c.t, ROW_SOFTMAX, "softmax"));
-    out[1] = ops_output(&c.f, op_row_softmax(c.f.g, c.f.seq, c.t, ROW_LOG_SOFTMAX, "log"));
+    out[0] = ops_output(&c.f, ss_op_row_softmax(c.f.g, c.f.seq, c.t, ROW_SOFTMAX, "softmax"));
+    out[1] = ops_output(&c.f, ss_op_row_softmax(c.f.g, c.f.seq, c.t, ROW_LOG_SOFTMAX, "log"));
     ops_run(&c.f);
     for (uint32_t k = 0; k < r; k++) {
         const double *x = c.x + (uint64_t)k * n;
@@ -187,7 +187,7 @@ static void one_norm(const char *machine, uint32_t r, uint32_t n, unsigned i)
         beta[k] = (float)(k % 7) / 8;
     }
     rows_case_new(&c, machine, r, n, i);
-    out = ops_output(&c.f, op_row_norm(c.f.g, c.f.seq, c.t, axis, gamma, beta, 1e-3f, "norm"));
+    out = ops_output(&c.f, ss_op_row_norm(c.f.g, c.f.seq, c.t, axis, gamma, beta, 1e-3f, "norm"));
     ops_run(&c.f);
     for (uint32_t k = 0; k < r; k++) {
         const double *x = c.x + (uint64_t)k * n;
@@ -276,14 +276,14 @@ static void test_refused(void **state)
         ops_fixture_new(&r, "toy4", 0);
         t = i % 3 == 0   ? ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE)
             : i % 3 == 1 ? ops_tensor(&r, ELEM_U8, SHAPE(3, 4), MAP_ONE)
-                         : graph_variable(r.g, ELEM_F16, SHAPE(3, 0), "none");
+                         : ss_graph_variable(r.g, ELEM_F16, SHAPE(3, 0), "none");
         if (i / 3 == 0)
-            op_row_reduce(r.g, r.seq, ROW_OP_SUM, t, ELEM_F32, "rows");
+            ss_op_row_reduce(r.g, r.seq, ROW_OP_SUM, t, ELEM_F32, "rows");
         else if (i / 3 == 1)
-            op_row_softmax(r.g, r.seq, t, ROW_SOFTMAX, "rows");
+            ss_op_row_softmax(r.g, r.seq, t, ROW_SOFTMAX, "rows");
         else
-            op_row_norm(r.g, r.seq, t, ROW_BY_ROW, NULL, NULL, 1, "rows");
-        assert_int_equal(graph_status(r.g), EMU_BAD_PROGRAM);
+            ss_op_row_norm(r.g, r.seq, t, ROW_BY_ROW, NULL, NULL, 1, "rows");
+        assert_int_equal(ss_graph_status(r.g), EMU_BAD_PROGRAM);
         error_says("rows: expected a matrix of f16 or f32 that is not empty, got ");
         ops_fixture_free(&r);
     }
@@ -293,10 +293,10 @@ static void build_all(struct ops_fixture *r, struct tensor t)
 {
     static const float ones[7] = { 1, 1, 1, 1, 1, 1, 1 };
 
-    t = op_row_softmax(r->g, r->seq, t, ROW_SOFTMAX, "softmax");
-    t = op_row_norm(r->g, r->seq, t, ROW_BY_COLUMN, ones, NULL, 1, "norm");
-    t = op_row_norm(r->g, r->seq, t, ROW_BY_ROW, ones, ones, 1, "norm");
-    op_row_reduce(r->g, r->seq, ROW_OP_MEAN, t, ELEM_F16, "mean");
+    t = ss_op_row_softmax(r->g, r->seq, t, ROW_SOFTMAX, "softmax");
+    t = ss_op_row_norm(r->g, r->seq, t, ROW_BY_COLUMN, ones, NULL, 1, "norm");
+    t = ss_op_row_norm(r->g, r->seq, t, ROW_BY_ROW, ones, ones, 1, "norm");
+    ss_op_row_reduce(r->g, r->seq, ROW_OP_MEAN, t, ELEM_F16, "mean");
 }
 
 static void test_no_memory(void **state)

@@ -154,8 +154,8 @@ static struct conv_plan conv(const struct shape *t, uint64_t seed)
 {
     struct activation size = { .n = t->n, .c = t->c, .h = t->h, .w = t->w }, x, y, memory, add;
     struct conv_layer l = layer_of(t);
-    struct conv_shape s = conv_layer_shape(&size, &l);
-    int slides = t->groups == t->c && t->c == t->out && t->c > 1 && conv_slides(&s);
+    struct conv_shape s = ss_conv_layer_shape(&size, &l);
+    int slides = t->groups == t->c && t->c == t->out && t->c > 1 && ss_conv_slides(&s);
     const char *on = slides ? "mk2" : t->on;
     struct nn_fixture r = nn_fixture_new(on, !strcmp(on, "mk2") ? 16 : 0);
     float *in, *w, *bias, *residual = NULL;
@@ -175,10 +175,10 @@ static struct conv_plan conv(const struct shape *t, uint64_t seed)
         residual = whole_numbers(&r, &size);
         l.add = &add;
     }
-    nn_set_price(r.nn, t->kib_price);
-    y = op_conv(r.nn, x, &l, &plan, "conv");
-    if (graph_status(r.g) != EMU_OK)
-        say(t, emu_error());
+    ss_nn_set_price(r.nn, t->kib_price);
+    y = ss_op_conv(r.nn, x, &l, &plan, "conv");
+    if (ss_graph_status(r.g) != EMU_OK)
+        say(t, ss_error());
     assert_int_equal(y.c, t->out);
     assert_int_equal(y.h, s.out_h);
     assert_int_equal(y.w, s.out_w);
@@ -349,7 +349,7 @@ static void test_known(void **state)
         enum conv_method method = conv(&t, i + 1).method;
 
         if (method != row[i].method)
-            say(&t, conv_method_name(method));
+            say(&t, ss_conv_method_name(method));
     }
 }
 

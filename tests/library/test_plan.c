@@ -23,8 +23,8 @@ static struct matmul_plan plan_of(const struct arch *a, const struct problem *q,
 {
     struct matmul_plan p;
 
-    OPS_OK(plan_matmul(a, q->m, q->n, q->k, a->tiles - q->tiles, q->tiles, memory, &p));
-    OPS_OK(plan_matmul_check(a, &p));
+    OPS_OK(ss_plan_matmul(a, q->m, q->n, q->k, a->tiles - q->tiles, q->tiles, memory, &p));
+    OPS_OK(ss_plan_matmul_check(a, &p));
     return p;
 }
 
@@ -57,8 +57,8 @@ static struct matmul_plan by_force(const struct arch *a, const struct problem *q
                                          .first_tile = a->tiles - q->tiles,
                                          .tiles = q->tiles };
 
-                OPS_OK(plan_matmul_check(a, &p));
-                plan_matmul_cost(a, &p);
+                OPS_OK(ss_plan_matmul_check(a, &p));
+                ss_plan_matmul_cost(a, &p);
                 prefer(&p, memory, &best);
             }
         }
@@ -76,7 +76,7 @@ static void check_cheapest(const struct arch *a, const struct problem *q)
 
 static void test_cheapest(void **state)
 {
-    const struct arch *a = arch_preset("toy64");
+    const struct arch *a = ss_arch_preset("toy64");
     uint64_t seed = 1;
 
     (void)state;
@@ -93,7 +93,7 @@ static void test_cheapest(void **state)
 /* From less than any cut needs to what the fastest needs. */
 static void test_memory_cap(void **state)
 {
-    const struct arch *a = arch_preset("toy64");
+    const struct arch *a = ss_arch_preset("toy64");
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(problems); i++) {
@@ -153,7 +153,7 @@ static void test_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
-        assert_int_equal(plan_matmul_check(arch_preset("toy64"), &bad[i].p), EMU_USAGE);
+        assert_int_equal(ss_plan_matmul_check(ss_arch_preset("toy64"), &bad[i].p), EMU_USAGE);
         error_says(bad[i].says);
     }
 }
@@ -163,7 +163,7 @@ static void test_reduce(void **state)
 {
     static const uint32_t sources[] = { 2, 3, 4, 5, 16, 17, 63, 64, 300, 1471, 1472 };
     static const uint64_t elements[] = { 1, 2, 7, 100, 5000 };
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     struct reduce_plan p;
 
     (void)state;
@@ -195,7 +195,7 @@ static void test_predicted(void **state)
 {
     static const struct problem sizes[] = { { .m = 256, .n = 256, .k = 256 },
                                             { .m = 2000, .n = 512, .k = 64 } };
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
@@ -206,12 +206,12 @@ static void test_predicted(void **state)
         double off;
 
         ops_fixture_new(&r, "mk2", 0);
-        OPS_OK(plan_matmul(a, q->m, q->n, q->k, 0, a->tiles, a->mem_bytes / 2, &p));
-        x = op_matmul_left(r.g, &p, "a");
-        y = op_matmul_right(r.g, &p, "b");
-        graph_keep(r.g, x.matrix);
-        graph_keep(r.g, y.matrix);
-        ops_output(&r, op_matmul(r.g, r.seq, &p, x, y, "c"));
+        OPS_OK(ss_plan_matmul(a, q->m, q->n, q->k, 0, a->tiles, a->mem_bytes / 2, &p));
+        x = ss_op_matmul_left(r.g, &p, "a");
+        y = ss_op_matmul_right(r.g, &p, "b");
+        ss_graph_keep(r.g, x.matrix);
+        ss_graph_keep(r.g, y.matrix);
+        ops_output(&r, ss_op_matmul(r.g, r.seq, &p, x, y, "c"));
         ops_run(&r);
         off = (double)p.cost.total / (double)r.cycles - 1;
         print_message("%u x %u x %u: predicted %d, executed %d cycles\n", q->m, q->n, q->k,

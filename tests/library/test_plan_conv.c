@@ -56,8 +56,8 @@ static struct activation add_conv(struct nn_fixture *r, struct activation x,
     l.pad_top = l.pad_left = l.pad_bottom = l.pad_right = k / 2;
     l.weights = w;
     l.bias = bias;
-    y = op_conv(r->nn, x, &l, plan, name);
-    must(graph_status(r->g));
+    y = ss_op_conv(r->nn, x, &l, plan, name);
+    must(ss_graph_status(r->g));
     free(w);
     free(bias);
     return y;
@@ -76,18 +76,18 @@ static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
 
     *copies = 0;
     *calls = 0;
-    must(compiled_trace(c, &step, &steps));
+    must(ss_compiled_trace(c, &step, &steps));
     for (size_t i = 1; i < steps; i++) {
         if (strncmp(step[i].name, "second", 6) != 0)
             continue;
         first = first ? first : step[i].superstep;
-        must(compiled_step_cycles(c, step[i].step, &cycles));
+        must(ss_compiled_step_cycles(c, step[i].step, &cycles));
         assert_true((cycles > 0) == (step[i].kind == TRACE_COMPUTE));
         *calls += cycles;
         *copies += step[i].kind == TRACE_COMPUTE && step[i - 1].kind == TRACE_COMPUTE &&
                    !strcmp(step[i].name, step[i - 1].name);
     }
-    emu_free(step);
+    ss_free(step);
     assert_in_range(first, 1, last);
     return record_at(record, last)->end - record_at(record, first - 1)->end + a->sync_chip_cycles;
 }
@@ -120,15 +120,15 @@ static void predict(const struct conv_row *t, enum conv_method method)
                                        .dilation_w = 1,
                                        .act = t->act },
                  &plan, "second");
-    graph_keep(r.g, y.t);
-    graph_set_program(r.g, r.seq);
-    must(graph_compile(r.g, &co, &c));
-    must(session_new(c, &so, &s));
-    must(session_write(s, x.t, data));
-    must(session_run(s));
-    cycles = cycles_of_second(&r.arch, c, session_run_image(s)->record, &copies, &calls);
+    ss_graph_keep(r.g, y.t);
+    ss_graph_set_program(r.g, r.seq);
+    must(ss_graph_compile(r.g, &co, &c));
+    must(ss_session_new(c, &so, &s));
+    must(ss_session_write(s, x.t, data));
+    must(ss_session_run(s));
+    cycles = cycles_of_second(&r.arch, c, ss_session_run_image(s)->record, &copies, &calls);
     print_message("%-9s %u x %u x %u, kernel %u, stride %u: predicted %d, executed %d cycles\n",
-                  conv_method_name(plan.method), t->side, t->side, t->c, shape.kernel_h,
+                  ss_conv_method_name(plan.method), t->side, t->side, t->c, shape.kernel_h,
                   shape.stride_h, (int)plan.cost.total, (int)cycles);
     assert_int_equal(plan.method, method);
     assert_int_equal(copies, 0);
@@ -137,8 +137,8 @@ static void predict(const struct conv_row *t, enum conv_method method)
      * copies besides. */
     if (plan.method != CONV_WINDOW)
         assert_int_equal(calls, plan.cost.compute + plan.cost.reduce);
-    session_free(s);
-    compiled_free(c);
+    ss_session_free(s);
+    ss_compiled_free(c);
     free(data);
     free(in);
     nn_fixture_free(&r);
@@ -171,10 +171,10 @@ static void test_predicted(void **state)
 /* Fewer holes where words go to several tiles; never faster than the words or the longest way. */
 static void test_port(void **state)
 {
-    struct plan_port p = plan_port(arch_preset("mk2"));
+    struct plan_port p = plan_port(ss_arch_preset("mk2"));
 
     (void)state;
-    assert_int_equal(p.way + p.lag, plan_exchange_latency(arch_preset("mk2")));
+    assert_int_equal(p.way + p.lag, plan_exchange_latency(ss_arch_preset("mk2")));
     assert_int_equal(plan_port_cycles(&p, 0, 1), 0);
     assert_int_equal(plan_port_cycles(&p, 1, 1), p.way + p.lag);
     /* What bench_schedule measures of full loads. */
@@ -227,7 +227,7 @@ static void test_output_parts(void **state)
  */
 static void test_grouped_products(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     static const uint32_t channels[] = { 64, 128, 256, 384 };
 
     (void)state;
@@ -252,7 +252,7 @@ static void test_grouped_products(void **state)
                                           .dilation_w = 1 };
             struct conv_plan p;
 
-            must(plan_conv(a, &s, 0, a->tiles, a->mem_bytes, &p));
+            must(ss_plan_conv(a, &s, 0, a->tiles, a->mem_bytes, &p));
             cycles[k] = p.cost.total;
         }
         assert_true(cycles[1] * 10 <= cycles[0] * 12);
@@ -284,7 +284,7 @@ static void check_sum_parts(const struct conv_sum_cut *s)
 
 static void test_sum_parts(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     uint64_t seed = 1;
     unsigned by_block = 0;
 
@@ -332,14 +332,14 @@ static struct held weights_held(uint32_t kib_price, struct conv_plan *p)
     struct held h = { 0 };
     struct compiled *c;
 
-    nn_set_price(r.nn, kib_price);
-    y = op_conv(r.nn, x, &l, p, "conv");
-    graph_keep(r.g, y.t);
-    graph_set_program(r.g, r.seq);
-    must(graph_compile(r.g, &o, &c));
-    assert_true(compiled_fits(c));
-    must(compiled_held(c, add_weights, &h));
-    compiled_free(c);
+    ss_nn_set_price(r.nn, kib_price);
+    y = ss_op_conv(r.nn, x, &l, p, "conv");
+    ss_graph_keep(r.g, y.t);
+    ss_graph_set_program(r.g, r.seq);
+    must(ss_graph_compile(r.g, &o, &c));
+    assert_true(ss_compiled_fits(c));
+    must(ss_compiled_held(c, add_weights, &h));
+    ss_compiled_free(c);
     free(w);
     nn_fixture_free(&r);
     return h;
@@ -400,7 +400,7 @@ static uint64_t price_of(const struct conv_plan *p, uint32_t kib_price)
 static void test_choice(void **state)
 {
     static const uint32_t prices[] = { 0, 10, 100, 255, 256, 300, 2000 };
-    const struct arch *a = arch_preset("toy64");
+    const struct arch *a = ss_arch_preset("toy64");
     uint64_t step = a->mem_bytes / 256 + 1;
 
     (void)state;
@@ -411,8 +411,8 @@ static void test_choice(void **state)
         struct conv_plan p;
 
         s.kib_price = prices[i % EMU_COUNT_OF(prices)];
-        must(plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &p));
-        must(plan_conv_choice(a, &s, 0, a->tiles, &all));
+        must(ss_plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &p));
+        must(ss_plan_conv_choice(a, &s, 0, a->tiles, &all));
         for (size_t k = 0; k < all.count; k++) {
             uint64_t cycles = price_of(&all.plan[k], s.kib_price);
 
@@ -421,23 +421,23 @@ static void test_choice(void **state)
         }
         assert_true(best >= price_of(&p, s.kib_price));
         assert_true(best <= price_of(&p, s.kib_price) + step * s.kib_price / 1024);
-        conv_choice_free(&all);
+        ss_conv_choice_free(&all);
     }
 }
 
 /* Words that arrive are charged, so below the price of an exchange nothing is fetched. */
 static void test_price_of_an_exchange(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
+    const struct arch *a = ss_arch_preset("mk2");
     struct conv_shape s = shape_of(&(struct conv_row){ .c = 96, .side = 24 });
     struct conv_plan held, fetched;
 
     (void)state;
     s.kib_price = 128;
-    must(plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &held));
+    must(ss_plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &held));
     assert_false(held.fetched);
     s.kib_price = 512;
-    must(plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &fetched));
+    must(ss_plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &fetched));
     assert_true(fetched.fetched);
     assert_true(fetched.cost.exchange_in > fetched.weight_bytes / 4);
     assert_true(fetched.cost.total > held.cost.total);

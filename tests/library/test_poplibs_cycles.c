@@ -58,7 +58,7 @@ static void read_fields(struct codelet_case *c, const struct codelet *row, const
 static uint32_t part_of(const struct kernel_fixture *r, const struct codelet_case *c,
                         unsigned field, unsigned worker, uint32_t *at)
 {
-    uint32_t unit = elem_bytes(r->codelet->field[field].elem), n = c->elements[field];
+    uint32_t unit = ss_elem_bytes(r->codelet->field[field].elem), n = c->elements[field];
     uint32_t vector = 8 / unit, workers = r->arch.workers;
     uint32_t most = (n / vector + workers - 1) / workers * vector, first = most * worker;
 

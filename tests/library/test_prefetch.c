@@ -35,22 +35,26 @@ static struct program body(struct prefetch_trial *x, uint32_t tiles, uint32_t ro
 {
     const uint32_t shape[2] = { 20, ELEMENTS / 20 };
     const unsigned order[2] = { 1, 0 };
-    struct program all = program_sequence(x->g), round = program_sequence(x->g);
+    struct program all = ss_program_sequence(x->g), round = ss_program_sequence(x->g);
     struct tensor turned;
 
-    x->in = graph_variable(x->g, ELEM_F32, 2, shape, "in");
-    x->out = graph_variable(x->g, ELEM_F32, 2, shape, "out");
-    turned = graph_variable(x->g, ELEM_F32, 2, (const uint32_t[]){ shape[1], shape[0] }, "turned");
-    graph_map_linear(x->g, x->in, 4, 4, 0, tiles);
-    graph_map_linear(x->g, x->out, 4, 4, 0, tiles);
-    graph_map_linear(x->g, turned, 4, 4, 0, tiles);
-    program_add(x->g, all, program_copy(x->g, x->in, x->out));
-    program_add(x->g, round, program_copy(x->g, tensor_transpose(x->g, x->out, order), turned));
-    program_add(x->g, round, program_copy(x->g, tensor_transpose(x->g, turned, order), x->out));
-    program_add(
-        x->g, round,
-        program_copy(x->g, op_binary_scalar(x->g, round, BINARY_ADD, x->out, 1, "more"), x->out));
-    program_add(x->g, all, program_repeat(x->g, rounds, round));
+    x->in = ss_graph_variable(x->g, ELEM_F32, 2, shape, "in");
+    x->out = ss_graph_variable(x->g, ELEM_F32, 2, shape, "out");
+    turned =
+        ss_graph_variable(x->g, ELEM_F32, 2, (const uint32_t[]){ shape[1], shape[0] }, "turned");
+    ss_graph_map_linear(x->g, x->in, 4, 4, 0, tiles);
+    ss_graph_map_linear(x->g, x->out, 4, 4, 0, tiles);
+    ss_graph_map_linear(x->g, turned, 4, 4, 0, tiles);
+    ss_program_add(x->g, all, ss_program_copy(x->g, x->in, x->out));
+    ss_program_add(x->g, round,
+                   ss_program_copy(x->g, ss_tensor_transpose(x->g, x->out, order), turned));
+    ss_program_add(x->g, round,
+                   ss_program_copy(x->g, ss_tensor_transpose(x->g, turned, order), x->out));
+    ss_program_add(x->g, round,
+                   ss_program_copy(x->g,
+                                   ss_op_binary_scalar(x->g, round, BINARY_ADD, x->out, 1, "more"),
+                                   x->out));
+    ss_program_add(x->g, all, ss_program_repeat(x->g, rounds, round));
     return all;
 }
 
@@ -60,14 +64,14 @@ static enum emu_status loop_of(struct graph *g, struct prefetch *p, struct prefe
 {
     *p = (struct prefetch){ .link = p->link,
                             .times = p->times,
-                            .before = program_sequence(g),
+                            .before = ss_program_sequence(g),
                             .body = body,
-                            .after = program_sequence(g),
+                            .after = ss_program_sequence(g),
                             .in = &t[0],
                             .out = &t[1],
                             .ins = 1,
                             .outs = 1 };
-    return op_prefetch(g, p, loop);
+    return ss_op_prefetch(g, p, loop);
 }
 
 /* What the host says with batches 0 .. n - 1. */
@@ -95,28 +99,28 @@ static void prefetch_trial_new(struct prefetch_trial *x, const char *machine, ui
     x->live = alloc_live();
     x->o = (struct prefetch_options){ io, depth };
     if (!x->arch.tiles)
-        x->arch = *arch_preset(machine);
-    assert_int_equal(graph_new(&x->arch, &kernel_library, &x->g), EMU_OK);
-    assert_int_equal(prefetch_reserve(x->g, &x->o), EMU_OK);
-    loop = body(x, graph_arch(x->g)->tiles - io, rounds);
+        x->arch = *ss_arch_preset(machine);
+    assert_int_equal(ss_graph_new(&x->arch, &ss_kernel_library, &x->g), EMU_OK);
+    assert_int_equal(ss_prefetch_reserve(x->g, &x->o), EMU_OK);
+    loop = body(x, ss_graph_arch(x->g)->tiles - io, rounds);
     x->t[0] = (struct prefetch_transfer){ .at = x->in, .name = "in" };
     x->t[1] = (struct prefetch_transfer){ .at = x->out, .name = "out" };
     x->p.link = x->o;
     if (loop_of(x->g, &x->p, x->t, loop, &loop) != EMU_OK)
-        fail_msg("%s", emu_error());
-    graph_set_program(x->g, loop);
-    if (graph_compile(x->g, &co, &x->c) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_true(compiled_fits(x->c));
-    if (session_new(x->c, &so, &x->s) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
+    ss_graph_set_program(x->g, loop);
+    if (ss_graph_compile(x->g, &co, &x->c) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_true(ss_compiled_fits(x->c));
+    if (ss_session_new(x->c, &so, &x->s) != EMU_OK)
+        fail_msg("%s", ss_error());
 }
 
 static void prefetch_trial_free(struct prefetch_trial *x)
 {
-    session_free(x->s);
-    compiled_free(x->c);
-    graph_free(x->g);
+    ss_session_free(x->s);
+    ss_compiled_free(x->c);
+    ss_graph_free(x->g);
     assert_int_equal(alloc_live(), x->live);
 }
 
@@ -128,21 +132,21 @@ static void prefetch_trial_run(struct prefetch_trial *x, uint32_t n, uint32_t ro
 
     fill_control(x, n);
     if (!x->p.times && x->o.depth)
-        assert_int_equal(session_feed(x->s, x->p.begin, x->begin, 1), EMU_OK);
+        assert_int_equal(ss_session_feed(x->s, x->p.begin, x->begin, 1), EMU_OK);
     if (!x->p.times)
-        assert_int_equal(session_feed(x->s, x->p.control, x->control, n + !x->o.depth), EMU_OK);
-    assert_int_equal(session_feed(x->s, x->t[0].stream, x->data, n), EMU_OK);
-    if (session_run(x->s) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_int_equal(session_output(x->s, x->t[1].stream, &got, &transfers), EMU_OK);
+        assert_int_equal(ss_session_feed(x->s, x->p.control, x->control, n + !x->o.depth), EMU_OK);
+    assert_int_equal(ss_session_feed(x->s, x->t[0].stream, x->data, n), EMU_OK);
+    if (ss_session_run(x->s) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_int_equal(ss_session_output(x->s, x->t[1].stream, &got, &transfers), EMU_OK);
     assert_int_equal(transfers, x->done + n);
     for (uint32_t i = 0; i < n * ELEMENTS; i++) {
         if (((float *)got)[x->done * ELEMENTS + i] != x->data[i] + (float)rounds)
             fail_msg("element %u", i);
     }
     x->done += n;
-    emu_free(got);
-    report = run_report(session_run_image(x->s), "ok", NULL, 0, 0);
+    ss_free(got);
+    report = ss_run_report(ss_session_run_image(x->s), "ok", NULL, 0, 0);
     assert_int_equal(json_integer_value(json_object_get(report, "check_reports")), 0);
     json_decref(report);
 }
@@ -155,19 +159,19 @@ static void prefetch_trial_interpret(struct prefetch_trial *x, uint32_t n, uint3
     const float *got;
 
     fill_control(x, n);
-    assert_int_equal(interpreter_new(x->g, &p), EMU_OK);
+    assert_int_equal(ss_interpreter_new(x->g, &p), EMU_OK);
     if (!x->p.times && x->o.depth)
-        assert_int_equal(interpreter_feed(p, x->p.begin, x->begin, 1), EMU_OK);
+        assert_int_equal(ss_interpreter_feed(p, x->p.begin, x->begin, 1), EMU_OK);
     if (!x->p.times)
-        assert_int_equal(interpreter_feed(p, x->p.control, x->control, n + 1), EMU_OK);
-    assert_int_equal(interpreter_feed(p, x->t[0].stream, x->data, n), EMU_OK);
-    if (interpreter_run(p, 1000000) != EMU_OK)
-        fail_msg("%s", emu_error());
-    got = interpreter_output(p, x->t[1].stream, &transfers);
+        assert_int_equal(ss_interpreter_feed(p, x->p.control, x->control, n + 1), EMU_OK);
+    assert_int_equal(ss_interpreter_feed(p, x->t[0].stream, x->data, n), EMU_OK);
+    if (ss_interpreter_run(p, 1000000) != EMU_OK)
+        fail_msg("%s", ss_error());
+    got = ss_interpreter_output(p, x->t[1].stream, &transfers);
     assert_int_equal(transfers, n);
     for (uint32_t i = 0; i < n * ELEMENTS; i++)
         assert_true(got[i] == x->data[i] + (float)rounds);
-    interpreter_free(p);
+    ss_interpreter_free(p);
 }
 
 static void any_depth_and_number_of_batches(void **state)
@@ -218,12 +222,12 @@ static uint64_t period(uint32_t depth, uint32_t rounds, uint32_t mbytes_per_s)
     uint64_t cycles[2];
 
     for (uint32_t k = 0; k < 2; k++) {
-        struct prefetch_trial x = { .arch = *arch_preset("toy16") };
+        struct prefetch_trial x = { .arch = *ss_arch_preset("toy16") };
 
         x.arch.number[ARCH_NUMBER_host_link_mbytes_per_s] = mbytes_per_s;
         prefetch_trial_new(&x, NULL, IO_TILES, depth, rounds);
         prefetch_trial_run(&x, 4 + 3 * k, rounds);
-        cycles[k] = session_cycles(x.s);
+        cycles[k] = ss_session_cycles(x.s);
         prefetch_trial_free(&x);
     }
     return (cycles[1] - cycles[0]) / 3;
@@ -232,7 +236,7 @@ static uint64_t period(uint32_t depth, uint32_t rounds, uint32_t mbytes_per_s)
 /* Cycles that the bytes of a batch, and the control words that go with it, have the link. */
 static uint64_t transfer(uint32_t mbytes_per_s)
 {
-    return (ELEMENTS * 4 + 8) * (uint64_t)arch_preset("toy16")->clock_mhz / mbytes_per_s;
+    return (ELEMENTS * 4 + 8) * (uint64_t)ss_arch_preset("toy16")->clock_mhz / mbytes_per_s;
 }
 
 /* With three batches under way the period is the longer of computing and fetching, without any it
@@ -241,8 +245,8 @@ static void the_period_is_the_longer_of_both(void **state)
 {
     enum { SLOW = 20, FAST = 2000, SHORT = 1, LONG = 40 };
     uint64_t compute = period(3, LONG, FAST), fetch = period(3, SHORT, SLOW);
-    uint64_t latency =
-        2 * arch_cycles_from_ns(arch_preset("toy16"), arch_host_latency_ns(arch_preset("toy16")));
+    uint64_t latency = 2 * ss_arch_cycles_from_ns(ss_arch_preset("toy16"),
+                                                  arch_host_latency_ns(ss_arch_preset("toy16")));
 
     (void)state;
     assert_in_range(fetch, transfer(SLOW), transfer(SLOW) + transfer(SLOW) / 50);
@@ -322,12 +326,12 @@ static void calls_answer_transfers(void **state)
 
         prefetch_trial_new(&x, "toy16", IO_TILES, 3, 3);
         fill_control(&x, BATCHES);
-        assert_int_equal(session_connect(x.s, x.p.begin, &begin), EMU_OK);
-        assert_int_equal(session_connect(x.s, x.p.control, &say), EMU_OK);
-        assert_int_equal(session_connect(x.s, x.t[0].stream, &in), EMU_OK);
-        assert_int_equal(session_connect(x.s, x.t[0].stream, &in), EMU_USAGE);
-        assert_int_equal(session_connect(x.s, x.t[1].stream, &out), EMU_OK);
-        assert_int_equal(session_run(x.s), fail_at ? EMU_FAULT : EMU_OK);
+        assert_int_equal(ss_session_connect(x.s, x.p.begin, &begin), EMU_OK);
+        assert_int_equal(ss_session_connect(x.s, x.p.control, &say), EMU_OK);
+        assert_int_equal(ss_session_connect(x.s, x.t[0].stream, &in), EMU_OK);
+        assert_int_equal(ss_session_connect(x.s, x.t[0].stream, &in), EMU_USAGE);
+        assert_int_equal(ss_session_connect(x.s, x.t[1].stream, &out), EMU_OK);
+        assert_int_equal(ss_session_run(x.s), fail_at ? EMU_FAULT : EMU_OK);
         assert_int_equal(c.sent, fail_at ? fail_at : BATCHES);
         assert_int_equal(c.arrived, c.sent);
         assert_true(fail_at ? c.taken < fail_at : c.taken == BATCHES);
@@ -346,19 +350,19 @@ static enum emu_status try_size(uint32_t io, uint32_t depth, uint32_t elements, 
     struct program loop;
     enum emu_status s;
 
-    assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
-    s = prefetch_reserve(g, &o);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy16"), &ss_kernel_library, &g), EMU_OK);
+    s = ss_prefetch_reserve(g, &o);
     if (s == EMU_OK) {
-        t = graph_variable(g, ELEM_U8, 1, &elements, "in");
-        r = graph_variable(g, ELEM_F32, 0, NULL, "out");
-        graph_map_linear(g, t, 4, 4, 0, 16 - io);
-        graph_map(g, r, 0);
+        t = ss_graph_variable(g, ELEM_U8, 1, &elements, "in");
+        r = ss_graph_variable(g, ELEM_F32, 0, NULL, "out");
+        ss_graph_map_linear(g, t, 4, 4, 0, 16 - io);
+        ss_graph_map(g, r, 0);
         x[0] = (struct prefetch_transfer){ .at = t, .name = "in" };
         x[1] = (struct prefetch_transfer){ .at = r, .name = "out" };
         *p = (struct prefetch){ .link = o };
-        s = loop_of(g, p, x, program_sequence(g), &loop);
+        s = loop_of(g, p, x, ss_program_sequence(g), &loop);
     }
-    graph_free(g);
+    ss_graph_free(g);
     return s;
 }
 
@@ -368,11 +372,11 @@ static void too_little_room_is_said(void **state)
 
     (void)state;
     assert_int_equal(try_size(2, 3, 1000, &p), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "expected at least 3"));
+    assert_non_null(strstr(ss_error(), "expected at least 3"));
     assert_int_equal(try_size(16, 3, 1000, &p), EMU_USAGE);
     assert_int_equal(try_size(4, 9, 1000, &p), EMU_USAGE);
     assert_int_equal(try_size(3, 3, 100000, &p), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "6 IO tiles are needed"));
+    assert_non_null(strstr(ss_error(), "6 IO tiles are needed"));
     assert_int_equal(p.needed_tiles, 6);
     assert_int_equal(try_size(6, 3, 100000, &p), EMU_OK);
     assert_int_equal(p.buffer_tiles, 2);
@@ -437,17 +441,17 @@ static void run_trial_new(struct prefetch_trial *x, struct run_trial *t)
     struct program loop;
     struct tensor given, got;
 
-    x->arch = *arch_preset("toy16");
-    assert_int_equal(graph_new(&x->arch, &kernel_library, &x->g), EMU_OK);
-    assert_int_equal(prefetch_reserve(x->g, &t->r.link), EMU_OK);
-    t->r.before = program_sequence(x->g);
-    t->r.after = program_sequence(x->g);
+    x->arch = *ss_arch_preset("toy16");
+    assert_int_equal(ss_graph_new(&x->arch, &ss_kernel_library, &x->g), EMU_OK);
+    assert_int_equal(ss_prefetch_reserve(x->g, &t->r.link), EMU_OK);
+    t->r.before = ss_program_sequence(x->g);
+    t->r.after = ss_program_sequence(x->g);
     t->r.body = body(x, tiles, 3);
-    given = graph_variable(x->g, ELEM_U8, 1, &small, "given");
-    got = graph_variable(x->g, ELEM_U8, 1, &small, "got");
-    graph_map(x->g, given, 1);
-    graph_map(x->g, got, 2);
-    program_add(x->g, t->r.body, program_copy(x->g, given, got));
+    given = ss_graph_variable(x->g, ELEM_U8, 1, &small, "given");
+    got = ss_graph_variable(x->g, ELEM_U8, 1, &small, "got");
+    ss_graph_map(x->g, given, 1);
+    ss_graph_map(x->g, got, 2);
+    ss_program_add(x->g, t->r.body, ss_program_copy(x->g, given, got));
     t->in[0] = (struct prefetch_transfer){ .at = x->in, .name = "large" };
     t->in[1] = (struct prefetch_transfer){ .at = given, .name = "small" };
     t->out[0] = (struct prefetch_transfer){ .at = x->out, .name = "large" };
@@ -455,18 +459,18 @@ static void run_trial_new(struct prefetch_trial *x, struct run_trial *t)
     t->r.in = t->in;
     t->r.out = t->out;
     t->r.ins = t->r.outs = 2;
-    if (op_prefetch(x->g, &t->r, &loop) != EMU_OK)
-        fail_msg("%s", emu_error());
-    graph_set_program(x->g, loop);
-    if (graph_compile(x->g, &co, &x->c) != EMU_OK || session_new(x->c, &so, &x->s) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (ss_op_prefetch(x->g, &t->r, &loop) != EMU_OK)
+        fail_msg("%s", ss_error());
+    ss_graph_set_program(x->g, loop);
+    if (ss_graph_compile(x->g, &co, &x->c) != EMU_OK || ss_session_new(x->c, &so, &x->s) != EMU_OK)
+        fail_msg("%s", ss_error());
 }
 
 static void run_trial_free(struct prefetch_trial *x)
 {
-    session_free(x->s);
-    compiled_free(x->c);
-    graph_free(x->g);
+    ss_session_free(x->s);
+    ss_compiled_free(x->c);
+    ss_graph_free(x->g);
 }
 
 /* Buffers are full from run to run: of the first the host writes them. */
@@ -482,16 +486,16 @@ static void runs_begin_with_what_is_there(void **state)
         const struct session_calls in = { &t, k ? send_small : send_large, NULL };
         const struct session_calls out = { &t, k ? take_small : take_large, NULL };
 
-        assert_int_equal(session_connect(x.s, t.in[k].stream, &in), EMU_OK);
-        assert_int_equal(session_connect(x.s, t.out[k].stream, &out), EMU_OK);
+        assert_int_equal(ss_session_connect(x.s, t.in[k].stream, &in), EMU_OK);
+        assert_int_equal(ss_session_connect(x.s, t.out[k].stream, &out), EMU_OK);
     }
     for (uint32_t i = 0; i < ELEMENTS; i++)
         t.large[i] = of_batch(0, i);
-    assert_int_equal(session_write(x.s, t.in[0].buffer[0], t.large), EMU_OK);
-    assert_int_equal(session_write(x.s, t.in[1].buffer[0], zeros), EMU_OK);
+    assert_int_equal(ss_session_write(x.s, t.in[0].buffer[0], t.large), EMU_OK);
+    assert_int_equal(ss_session_write(x.s, t.in[1].buffer[0], zeros), EMU_OK);
     for (unsigned k = 1; k <= RUNS; k++) {
-        if (session_run(x.s) != EMU_OK)
-            fail_msg("%s", emu_error());
+        if (ss_session_run(x.s) != EMU_OK)
+            fail_msg("%s", ss_error());
         for (unsigned i = 0; i < 2; i++) {
             assert_int_equal(t.asked[i], k * t.r.times);
             assert_int_equal(t.told[i], k * t.r.times);
@@ -520,24 +524,25 @@ static void several_tensors_through_an_open_loop(void **state)
         for (uint32_t i = 0; i < BATCHES * fed; i++)
             small[i] = (uint8_t)(3 * i);
         if (link[k].depth)
-            assert_int_equal(session_feed(x.s, t.r.begin, x.begin, 1), EMU_OK);
-        assert_int_equal(session_feed(x.s, t.r.control, x.control, BATCHES + !link[k].depth),
+            assert_int_equal(ss_session_feed(x.s, t.r.begin, x.begin, 1), EMU_OK);
+        assert_int_equal(ss_session_feed(x.s, t.r.control, x.control, BATCHES + !link[k].depth),
                          EMU_OK);
-        assert_int_equal(session_feed(x.s, t.in[0].stream, x.data, BATCHES), EMU_OK);
-        assert_int_equal(session_feed(x.s, t.in[1].stream, small, BATCHES), EMU_OK);
-        if (session_run(x.s) != EMU_OK)
-            fail_msg("%s", emu_error());
-        assert_int_equal(session_output(x.s, t.out[0].stream, (void **)&got, &transfers), EMU_OK);
+        assert_int_equal(ss_session_feed(x.s, t.in[0].stream, x.data, BATCHES), EMU_OK);
+        assert_int_equal(ss_session_feed(x.s, t.in[1].stream, small, BATCHES), EMU_OK);
+        if (ss_session_run(x.s) != EMU_OK)
+            fail_msg("%s", ss_error());
+        assert_int_equal(ss_session_output(x.s, t.out[0].stream, (void **)&got, &transfers),
+                         EMU_OK);
         assert_int_equal(transfers, BATCHES);
-        assert_int_equal(session_output(x.s, t.out[1].stream, (void **)&got_small, &transfers),
+        assert_int_equal(ss_session_output(x.s, t.out[1].stream, (void **)&got_small, &transfers),
                          EMU_OK);
         assert_int_equal(transfers, BATCHES);
         for (uint32_t b = 0; b < BATCHES; b++) {
             assert_true(got[b * ELEMENTS + b] == x.data[b * ELEMENTS + b] + 3);
             assert_memory_equal(&got_small[b * SMALL], &small[b * fed], SMALL);
         }
-        emu_free(got);
-        emu_free(got_small);
+        ss_free(got);
+        ss_free(got_small);
         run_trial_free(&x);
     }
 }
@@ -550,11 +555,11 @@ static void a_fixed_number_is_held_once(void **state)
     struct graph *g;
 
     (void)state;
-    assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
-    assert_int_equal(prefetch_reserve(g, &p.link), EMU_OK);
-    assert_int_equal(op_prefetch(g, &p, &loop), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "a prefetch depth of 2 for 3 batches a run"));
-    graph_free(g);
+    assert_int_equal(ss_graph_new(ss_arch_preset("toy16"), &ss_kernel_library, &g), EMU_OK);
+    assert_int_equal(ss_prefetch_reserve(g, &p.link), EMU_OK);
+    assert_int_equal(ss_op_prefetch(g, &p, &loop), EMU_USAGE);
+    assert_non_null(strstr(ss_error(), "a prefetch depth of 2 for 3 batches a run"));
+    ss_graph_free(g);
 }
 
 /* A batch of 90,000 bytes, with IO tiles that have room for 60 KiB each. */
@@ -576,20 +581,20 @@ static void too_little_room_for_a_run(void **state)
         struct program loop;
         enum emu_status s;
 
-        assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
-        assert_int_equal(prefetch_reserve(g, &r.link), EMU_OK);
-        in.at = graph_variable(g, ELEM_U8, 1, &n, "in");
-        out.at = graph_variable(g, ELEM_F32, 1, &one, "out");
-        graph_map_linear(g, in.at, 4, 4, 0, 14);
-        graph_map(g, out.at, 0);
-        r.before = program_sequence(g);
-        r.body = program_sequence(g);
-        r.after = program_sequence(g);
-        s = op_prefetch(g, &r, &loop);
+        assert_int_equal(ss_graph_new(ss_arch_preset("toy16"), &ss_kernel_library, &g), EMU_OK);
+        assert_int_equal(ss_prefetch_reserve(g, &r.link), EMU_OK);
+        in.at = ss_graph_variable(g, ELEM_U8, 1, &n, "in");
+        out.at = ss_graph_variable(g, ELEM_F32, 1, &one, "out");
+        ss_graph_map_linear(g, in.at, 4, 4, 0, 14);
+        ss_graph_map(g, out.at, 0);
+        r.before = ss_program_sequence(g);
+        r.body = ss_program_sequence(g);
+        r.after = ss_program_sequence(g);
+        s = ss_op_prefetch(g, &r, &loop);
         assert_int_equal(s, trial[k].fits ? EMU_OK : EMU_USAGE);
         if (!trial[k].fits)
-            assert_non_null(strstr(emu_error(), "2 IO tiles are needed"));
-        graph_free(g);
+            assert_non_null(strstr(ss_error(), "2 IO tiles are needed"));
+        ss_graph_free(g);
     }
 }
 

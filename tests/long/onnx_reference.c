@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 
     if (argc != 4 || compare(argv, &good) != EMU_OK) {
         fprintf(stderr, "onnx_reference: %s\n",
-                argc == 4 ? emu_error() : "FILE.onnx INPUT.pb OUTPUT.pb");
+                argc == 4 ? ss_error() : "FILE.onnx INPUT.pb OUTPUT.pb");
         return 2;
     }
     return !good;

@@ -70,8 +70,8 @@ struct answer {
 
 static void answer_free(struct answer *a)
 {
-    emu_free(a->input);
-    emu_free(a->logits);
+    ss_free(a->input);
+    ss_free(a->logits);
 }
 
 static enum emu_status read_tensors(const struct safetensors *f, const char *path, struct answer *a)
@@ -111,7 +111,7 @@ static enum emu_status answer_read(const char *path, struct answer *a)
         s = read_tensors(&t, path, a);
         safetensors_free(&t);
     }
-    emu_free(data);
+    ss_free(data);
     return s;
 }
 
@@ -193,7 +193,7 @@ static enum emu_status compare_file(struct net *n, const struct weights *w, cons
     op_tensor_free(&input);
     op_tensor_free(&out[0]);
     op_tensor_free(&out[1]);
-    emu_free(got);
+    ss_free(got);
     return EMU_OK;
 }
 
@@ -246,6 +246,6 @@ int main(int argc, char **argv)
     else
         return 2;
     if (s != EMU_OK)
-        fprintf(stderr, "pictures: %s\n", emu_error());
+        fprintf(stderr, "pictures: %s\n", ss_error());
     return s != EMU_OK ? 2 : sum.good != sum.pictures;
 }

@@ -63,7 +63,7 @@ static enum emu_status write_reference(const struct dump *d, const struct op_ten
             t[k].shape[i] = shape->dim[i];
     }
     s = safetensors_write(t, d->outs, path);
-    emu_free(picture);
+    ss_free(picture);
     return s;
 }
 
@@ -77,7 +77,7 @@ static enum emu_status draw(const struct net *n, struct op_tensor *out)
     synthetic_pictures(n->resolution, 99, n->batch, picture);
     for (uint64_t i = 0; i < op_shape_count(&out->shape); i++)
         out->f[i] = (double)picture[i];
-    emu_free(picture);
+    ss_free(picture);
     return EMU_OK;
 }
 
@@ -120,6 +120,6 @@ int main(int argc, char **argv)
     o.resolution = (uint32_t)atoi(argv[4]);
     if (dump(argv[1], &o, argv[5]) == EMU_OK)
         return 0;
-    fprintf(stderr, "torch_dump: %s\n", emu_error());
+    fprintf(stderr, "torch_dump: %s\n", ss_error());
     return 1;
 }

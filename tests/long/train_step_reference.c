@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 {
     if (argc != 4 || run(argv) != EMU_OK) {
         fprintf(stderr, "train_step_reference: %s\n",
-                argc == 4 ? emu_error() : "FILE.onnx DATA GRADIENTS");
+                argc == 4 ? ss_error() : "FILE.onnx DATA GRADIENTS");
         return 2;
     }
     return 0;

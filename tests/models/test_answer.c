@@ -126,9 +126,9 @@ static void test_head(void **state)
     const json_t *o = *state;
     double cycles = (double)number(o, "cycles"), seconds = real(o, "seconds");
     double macs = (double)number(o, "macs_per_picture");
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
-    assert_int_equal(arch_set(&a, "tiles=256"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=256"), EMU_OK);
     assert_string_equal(text(o, "network"), "efficientnet-b0");
     assert_string_equal(text(o, "machine"), "mk2");
     assert_string_equal(text(o, "engine"), "values");

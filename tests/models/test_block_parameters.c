@@ -160,25 +160,25 @@ static uint64_t run(enum elem real, enum lower_sharing share, uint32_t calls, ui
     struct session *s;
     uint64_t cycles;
 
-    if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (op_program_new(ss_arch_preset("toy64"), g, &o, &p) != EMU_OK)
+        fail_msg("%s", ss_error());
     assert_int_equal(p.network->calls, calls);
     assert_int_equal(p.network->functions, functions);
-    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    assert_int_equal(ss_session_new(p.compiled, &so, &s), EMU_OK);
     assert_int_equal(op_tensor_new(&g->value[g->input[0]].shape, &in), EMU_OK);
     for (uint64_t i = 0; i < op_shape_count(&in.shape); i++)
         in.f[i] = drawn(i);
     assert_int_equal(op_program_write(&p, s, 0, &in), EMU_OK);
-    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(ss_session_run(s), EMU_OK);
     assert_in_range(g->outputs, 1, OUTPUTS);
     assert_int_equal(op_graph_run(g, &in, 0, want), EMU_OK);
     for (uint32_t k = 0; k < g->outputs; k++) {
         compare(&p, s, k, &want[k]);
         op_tensor_free(&want[k]);
     }
-    cycles = session_cycles(s);
+    cycles = ss_session_cycles(s);
     op_tensor_free(&in);
-    session_free(s);
+    ss_session_free(s);
     op_program_free(&p);
     return cycles;
 }

@@ -49,7 +49,7 @@ static struct seeded_net seeded_net_new(const char *name, uint32_t side, uint32_
     struct op_graph *g;
 
     if (net_new(name, &o, &r.n) != EMU_OK || weights_new(r.n, &r.w) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     weights_seed(r.w, r.n, 1);
     weights_attach(r.w, r.n);
     g = r.n->graph;
@@ -58,7 +58,7 @@ static struct seeded_net seeded_net_new(const char *name, uint32_t side, uint32_
     synthetic_pictures(side, 21, batch, picture);
     for (uint64_t i = 0; i < op_shape_count(&r.input.shape); i++)
         r.input.f[i] = (double)picture[i];
-    emu_free(picture);
+    ss_free(picture);
     return r;
 }
 
@@ -79,7 +79,7 @@ static struct results run(const struct seeded_net *r)
     struct results y;
 
     if (op_graph_run(r->n->graph, &r->input, 0, y.out) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return y;
 }
 
@@ -149,13 +149,13 @@ static void read_unlike(struct seeded_net *r)
         struct picture p;
 
         if (unlike_picture(i, side, &p) != EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
         picture_normalise(&p, &recipe, picture);
         for (size_t k = 0; k < each; k++)
             r->input.f[i * each + k] = (double)picture[k];
         picture_free(&p);
     }
-    emu_free(picture);
+    ss_free(picture);
 }
 
 static double deviation(const double *x, unsigned n)
@@ -296,8 +296,8 @@ static void pictures(void **state)
     }
     assert_true(fabs(sum / (8 * ALL)) < 0.5);
     assert_true(fabs(sqrt(squares / (8 * ALL)) - 1) < 0.3);
-    emu_free(a);
-    emu_free(b);
+    ss_free(a);
+    ss_free(b);
 }
 
 static void out_of_memory(void **state)

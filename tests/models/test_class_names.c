@@ -46,8 +46,8 @@ static void refuse(const char *text, size_t bytes, uint32_t classes, const char 
 
     assert_int_equal(class_names_take(text, bytes, "x.txt", classes, &c), EMU_BAD_FILE);
     assert_null(c.text);
-    if (!strstr(emu_error(), message))
-        fail_msg("\"%s\" does not say \"%s\"", emu_error(), message);
+    if (!strstr(ss_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", ss_error(), message);
 }
 #define REFUSED(text, classes, message) refuse(text, sizeof(text) - 1, classes, message)
 

@@ -56,10 +56,10 @@ static struct group_comparison compare(enum elem real, uint32_t changed)
     struct session *s;
 
     assert_int_equal(op_graph_check(g), EMU_OK);
-    if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_true(compiled_fits(p.compiled));
-    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    if (op_program_new(ss_arch_preset("toy64"), g, &o, &p) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_true(ss_compiled_fits(p.compiled));
+    assert_int_equal(ss_session_new(p.compiled, &so, &s), EMU_OK);
     for (uint32_t k = 0; k < g->inputs; k++) {
         assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in), EMU_OK);
         for (uint64_t i = 0; i < op_shape_count(&in.shape); i++)
@@ -67,13 +67,13 @@ static struct group_comparison compare(enum elem real, uint32_t changed)
         assert_int_equal(op_program_write(&p, s, k, &in), EMU_OK);
         op_tensor_free(&in);
     }
-    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(ss_session_run(s), EMU_OK);
     if (changed != OP_NONE)
         ((float *)(uintptr_t)g->value[changed].data)[0] += 0.5f;
     o.lower.keep_end = p.network->groups.count;
     if (compare_groups(&p, s, &o.lower, &sum) != EMU_OK)
-        fail_msg("%s", emu_error());
-    session_free(s);
+        fail_msg("%s", ss_error());
+    ss_session_free(s);
     op_program_free(&p);
     json_decref(sum.rows);
     sum.rows = NULL;

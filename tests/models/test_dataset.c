@@ -64,8 +64,8 @@ static void refused(const char *what)
 
     assert_int_not_equal(dataset_open(dir, DATASET_TRAIN, &d), EMU_OK);
     assert_null(d);
-    if (!strstr(emu_error(), what))
-        fail_msg("'%s' does not say '%s'", emu_error(), what);
+    if (!strstr(ss_error(), what))
+        fail_msg("'%s' does not say '%s'", ss_error(), what);
 }
 
 /* ---- IDX ---- */
@@ -266,7 +266,7 @@ static void take(struct batches *b, struct taken *t)
     assert_int_equal(op_tensor_new(&data, &t->data), EMU_OK);
     assert_int_equal(op_tensor_new(&targets, &t->targets), EMU_OK);
     if (batches_next(b, &t->data, &t->targets, t->label, &t->count) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 static void taken_free(struct taken *t)

@@ -264,19 +264,20 @@ static void execute(const struct network *n, struct op_tensor *out, int *warned)
     assert_int_equal(op_lower_check(net), EMU_OK);
     if (net->problems)
         fail_msg("%s: %s", net->problem[0].op, net->problem[0].why);
-    if (op_program_new(arch_preset("toy16"), net, &o, &p) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    if (op_program_new(ss_arch_preset("toy16"), net, &o, &p) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_int_equal(ss_session_new(p.compiled, &so, &s), EMU_OK);
     for (uint32_t k = 0; k < net->inputs; k++) {
         not_finite_numbers(&found, "input", "x", &n->in[k]);
         assert_int_equal(op_program_write(&p, s, k, &n->in[k]), EMU_OK);
     }
-    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(ss_session_run(s), EMU_OK);
     assert_int_equal(op_program_read(&p, s, 0, out), EMU_OK);
-    not_finite_add(&found, "layer", "", session_not_finite(s).nan, session_not_finite(s).infinite);
+    not_finite_add(&found, "layer", "", ss_session_not_finite(s).nan,
+                   ss_session_not_finite(s).infinite);
     not_finite_numbers(&found, "output", "y", out);
-    *warned = found.rows || session_overflow(s).tiles;
-    session_free(s);
+    *warned = found.rows || ss_session_overflow(s).tiles;
+    ss_session_free(s);
     op_program_free(&p);
 }
 

@@ -82,8 +82,8 @@ static void expect_nothing(const char *path, const char *why)
 
     assert_int_equal(feed_next(f, rgb, &name, &index, &more), EMU_BAD_FILE);
     assert_int_equal(more, 0);
-    if (!strstr(emu_error(), why))
-        fail_msg("'%s' does not say '%s'", emu_error(), why);
+    if (!strstr(ss_error(), why))
+        fail_msg("'%s' does not say '%s'", ss_error(), why);
     expect_end(f);
     feed_close(f);
 }
@@ -500,7 +500,7 @@ static void test_bad_in_turns(void **state)
     }
     expect_number(b, BAD_FILES_HELD + 189);
     bad_files_free(b);
-    emu_free(b);
+    ss_free(b);
     assert_int_equal(alloc_live(), live);
 }
 
@@ -552,10 +552,10 @@ static void test_nothing(void **state)
     assert_int_equal(feed_open(paths, 0, &plain, &f), EMU_USAGE);
     assert_null(f);
     assert_int_equal(feed_open(paths, 2, &plain, &f), EMU_IO);
-    assert_non_null(strstr(emu_error(), "/nowhere/list"));
+    assert_non_null(strstr(ss_error(), "/nowhere/list"));
     paths[1] = "@/tmp";
     assert_int_equal(feed_open(paths, 2, &plain, &f), EMU_IO);
-    assert_non_null(strstr(emu_error(), "a directory, not a list"));
+    assert_non_null(strstr(ss_error(), "a directory, not a list"));
     assert_int_equal(alloc_live(), live);
     folder_remove(&d);
 }

@@ -44,7 +44,7 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
 static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t seconds)
 {
     struct request q = { .use = f->use ? f->use : THING_NETWORK };
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
     struct fit_findings found;
     int fits;
     struct fit_subject s = {
@@ -56,7 +56,7 @@ static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t
     q.value[OPTION_FLAG_quiet].flag = 1;
     q.value[OPTION_NUMBER_batch].number = batch;
     q.value[OPTION_WORD_precision].word = f->f16 != 0;
-    assert_int_equal(arch_set(&a, "sram=640K"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "sram=640K"), EMU_OK);
     assert_int_equal(need_of(f, &q, &a, &fits, &s.need_bytes), EMU_OK);
     assert_false(fits);
     f->asked = 0;

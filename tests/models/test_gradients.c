@@ -146,7 +146,7 @@ static void of_one_float_only(void **state)
     assert_int_equal(op_graph_new("two", &graph), EMU_OK);
     assert_int_equal(op_value_new(graph, "x", OP_INPUT, &two, &x), EMU_OK);
     assert_int_equal(op_gradients(graph, x, OP_NONE, &x, 1, &gradient), EMU_BAD_FILE);
-    assert_non_null(strstr(emu_error(), "x is no single float"));
+    assert_non_null(strstr(ss_error(), "x is no single float"));
     op_graph_free(graph);
 }
 
@@ -202,11 +202,11 @@ static void place_end(struct place *p)
     for (uint32_t k = 0; k < p->r->g->inputs; k++) {
         op_tensor_free(&p->at[k]);
         op_tensor_free(&p->near[k]);
-        emu_free(p->direction[k]);
+        ss_free(p->direction[k]);
     }
-    emu_free(p->at);
-    emu_free(p->near);
-    emu_free(p->direction);
+    ss_free(p->at);
+    ss_free(p->near);
+    ss_free(p->direction);
     random_operators_free(p->r);
 }
 
@@ -245,7 +245,7 @@ static double loss_at(struct place *p, const struct op_tensor *in, double *slope
         op_tensor_free(&out[n++]);
     }
     op_tensor_free(&out[0]);
-    emu_free(out);
+    ss_free(out);
     return loss;
 }
 

@@ -48,7 +48,7 @@ struct compiled_net {
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 /* A stem, one block with squeeze and excitation and a residual, a head. */
@@ -101,7 +101,7 @@ static struct op_tensor picture_of(const struct op_graph *g)
     synthetic_pictures(SIDE, 5, 1, picture);
     for (unsigned i = 0; i < 3 * SIDE * SIDE; i++)
         t.f[i] = (double)picture[i];
-    emu_free(picture);
+    ss_free(picture);
     return t;
 }
 
@@ -110,9 +110,9 @@ static void run(struct compiled_net *r)
     struct session_options o = { .record = 1 };
     struct op_tensor input = picture_of(r->net->graph), scores;
 
-    must(session_new(r->p.compiled, &o, &r->session));
+    must(ss_session_new(r->p.compiled, &o, &r->session));
     must(op_program_write(&r->p, r->session, 0, &input));
-    must(session_run(r->session));
+    must(ss_session_run(r->session));
     must(op_program_read(&r->p, r->session, 0, &scores));
     for (unsigned i = 0; i < CLASSES; i++)
         r->scores[i] = (float)scores.f[i];
@@ -135,11 +135,11 @@ static void compiled_net_new(const struct arch *a, struct compiled_net *r)
     weights_attach(r->weights, r->net);
     must(pass_all(r->net->graph));
     must(op_program_new(&r->arch, r->net->graph, &o, &r->p));
-    assert_true(compiled_fits(r->p.compiled));
+    assert_true(ss_compiled_fits(r->p.compiled));
     must(op_program_describe(&r->p));
     note = net_image_note(r->net, &recipe);
     assert_non_null(note);
-    must(compiled_add_note(r->p.compiled, NET_IMAGE_NOTE, note));
+    must(ss_compiled_add_note(r->p.compiled, NET_IMAGE_NOTE, note));
     free(note);
     must(op_bill_init(r->p.network, r->p.compiled, &r->arch, &r->layers));
     r->memory.compiled = r->p.compiled;
@@ -148,7 +148,7 @@ static void compiled_net_new(const struct arch *a, struct compiled_net *r)
 static void compiled_net_free(struct compiled_net *r)
 {
     layer_cycles_free(&r->layers);
-    session_free(r->session);
+    ss_session_free(r->session);
     op_program_free(&r->p);
     weights_free(r->weights);
     net_free(r->net);
@@ -158,12 +158,12 @@ static int setup(void **state)
 {
     static struct compiled_net r; /* of all tests: compiling takes most of the time */
 
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
-    must(arch_set(&a, "tiles=64"));
+    must(ss_arch_set(&a, "tiles=64"));
     compiled_net_new(&a, &r);
     run(&r);
-    must(layer_cycles_bill(&r.layers, session_run_image(r.session)));
+    must(layer_cycles_bill(&r.layers, ss_session_run_image(r.session)));
     *state = &r;
     return 0;
 }
@@ -201,7 +201,7 @@ static void test_cycles_add_up(void **state)
         sum += b->cycles;
         macs += b->macs;
     }
-    assert_true(sum == session_cycles(r->session));
+    assert_true(sum == ss_session_cycles(r->session));
     assert_true(r->layers.total.cycles == sum && macs == op_graph_macs(r->net->graph));
     for (size_t i = 0; i < EMU_COUNT_OF(own); i++) {
         const struct layer_bill *b = bill_of(r, own[i]);
@@ -222,11 +222,11 @@ static json_t *steps_of_image(const struct image *im)
     struct run *r;
     json_t *steps;
 
-    must(run_new(im, &o, &r));
-    must(run_execute(r));
-    steps = bill_steps_json(r->record, im, tiles, EMU_COUNT_OF(tiles));
+    must(ss_run_new(im, &o, &r));
+    must(ss_run_execute(r));
+    steps = ss_bill_steps_json(r->record, im, tiles, EMU_COUNT_OF(tiles));
     assert_non_null(steps);
-    run_free(r);
+    ss_run_free(r);
     return steps;
 }
 
@@ -262,7 +262,7 @@ static unsigned check_tile_steps(const json_t *step)
 static void test_steps_of_an_image(void **state)
 {
     struct compiled_net *r = *state;
-    json_t *steps = steps_of_image(compiled_image(r->p.compiled)), *step;
+    json_t *steps = steps_of_image(ss_compiled_image(r->p.compiled)), *step;
     uint64_t end = 0;
     unsigned waited = 0;
     size_t i;
@@ -278,18 +278,18 @@ static void test_steps_of_an_image(void **state)
     assert_true(waited > 0); /* some skipped whole supersteps */
     assert_string_equal(json_string_value(json_object_get(json_array_get(steps, 1), "scope")),
                         "stem");
-    assert_int_equal(end, session_cycles(r->session));
+    assert_int_equal(end, ss_session_cycles(r->session));
     json_decref(steps);
 }
 
 static void test_bill_adds_up(void **state)
 {
     struct compiled_net *r = *state;
-    const struct record *record = session_run_image(r->session)->record;
-    struct bill b = bill_of_group(record, 0);
+    const struct record *record = ss_session_run_image(r->session)->record;
+    struct bill b = ss_bill_of_group(record, 0);
     char text[200];
 
-    if (!bill_check(record, session_cycles(r->session), text, sizeof(text)))
+    if (!bill_check(record, ss_session_cycles(r->session), text, sizeof(text)))
         fail_msg("%s", text);
     assert_int_equal(b.compute, r->layers.total.compute);
     assert_int_equal(b.exchange, r->layers.total.exchange);
@@ -343,7 +343,7 @@ static struct model_answer answer_of(struct compiled_net *r, const struct reques
                                   .weights = "seed 3",
                                   .file = picture,
                                   .files = 1,
-                                  .run = session_run_image(r->session),
+                                  .run = ss_session_run_image(r->session),
                                   .scores = r->scores };
 }
 
@@ -513,7 +513,7 @@ static char *image_file_of(const struct arch *a, const uint8_t *data, size_t byt
 
     close(mkstemp(path));
     must(net_entry_read(data, bytes, a, 0, &e));
-    must(image_write(e.image, path));
+    must(ss_image_write(e.image, path));
     net_entry_free(&e);
     f = fopen(path, "rb");
     assert_true(f && !fseek(f, 0, SEEK_END));
@@ -548,7 +548,7 @@ static void damage_entry(struct compiled_net *r, const struct model_answer *m, u
         if (net_entry_read_object(object, text, &r->arch, &e) == EMU_OK) {
             other.memory = &e.memory;
             other.layers = &e.layers;
-            if (layer_cycles_bill(&e.layers, session_run_image(r->session)) == EMU_OK)
+            if (layer_cycles_bill(&e.layers, ss_session_run_image(r->session)) == EMU_OK)
                 free(all_text(&other));
         }
         net_entry_free(&e);
@@ -575,18 +575,18 @@ static void test_entry(void **state)
     char *a, *b;
 
     asked.value[OPTION_FLAG_plan].flag = 1;
-    must(arch_set(&fast, "clock_mhz=2000"));
+    must(ss_arch_set(&fast, "clock_mhz=2000"));
     must(net_entry_read(data, bytes, &fast, 0, &e));
     assert_string_equal(e.names, "timm");
-    assert_true(arch_equal(image_arch(e.image), &fast));
+    assert_true(ss_arch_equal(ss_image_arch(e.image), &fast));
     must(image_set_arch(e.image, &r->arch));
-    must(session_new_image(e.image, &o, &session));
+    must(ss_session_new_image(e.image, &o, &session));
     must(op_pixels_pack(&picture_numbers, &input, &input_bytes));
     assert_int_equal(input_bytes, 8 * SIDE * SIDE);
-    must(run_input_write(session_run_image(session), NET_IMAGE_INPUT, input, input_bytes));
-    must(session_run(session));
-    must(layer_cycles_bill(&e.layers, session_run_image(session)));
-    other.run = session_run_image(session);
+    must(ss_run_input_write(ss_session_run_image(session), NET_IMAGE_INPUT, input, input_bytes));
+    must(ss_session_run(session));
+    must(layer_cycles_bill(&e.layers, ss_session_run_image(session)));
+    other.run = ss_session_run_image(session);
     other.layers = &e.layers;
     other.memory = &e.memory;
     a = all_text(&m);
@@ -595,31 +595,32 @@ static void test_entry(void **state)
     damage_entry(r, &m, data, bytes);
     free(a);
     free(b);
-    session_free(session);
+    ss_session_free(session);
     net_entry_free(&e);
     op_tensor_free(&picture_numbers);
-    emu_free(input);
-    emu_free(data);
+    ss_free(input);
+    ss_free(data);
 }
 
 /* Another value for a field, 0 when there is none that is possible. */
 static int vary(struct arch *a, size_t field)
 {
-    const struct arch_field *d = arch_field_at(field);
-    const uint64_t now = arch_field_number(a, field);
+    const struct arch_field *d = ss_arch_field_at(field);
+    const uint64_t now = ss_arch_field_number(a, field);
     const uint64_t value[] = { now + 4, now + 1, now / 2, now * 2 };
     char text[100];
 
     if (d->type == ARCH_TYPE_text || d->type == ARCH_TYPE_rails) {
         snprintf(text, sizeof(text), "%s=%s", d->name,
                  d->type == ARCH_TYPE_text ? "other" : "mesh");
-        return arch_set(a, text) == EMU_OK;
+        return ss_arch_set(a, text) == EMU_OK;
     }
     for (size_t i = 0; i < EMU_COUNT_OF(value); i++) {
         struct arch other = *a;
 
         snprintf(text, sizeof(text), "%s=%llu", d->name, (unsigned long long)value[i]);
-        if (value[i] != now && arch_set(&other, text) == EMU_OK && arch_check(&other) == EMU_OK) {
+        if (value[i] != now && ss_arch_set(&other, text) == EMU_OK &&
+            ss_arch_check(&other) == EMU_OK) {
             *a = other;
             return 1;
         }
@@ -639,14 +640,14 @@ static void test_what_if(void **state)
     uint64_t text;
 
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
-        if (arch_field_at(i)->stage == ARCH_STAGE_C)
+        if (ss_arch_field_at(i)->stage == ARCH_STAGE_C)
             continue;
         if (!vary(&a, i))
-            fail_msg("no other value for %s", arch_field_at(i)->name);
-        assert_true(arch_compiles_equal(&r->arch, &a));
+            fail_msg("no other value for %s", ss_arch_field_at(i)->name);
+        assert_true(ss_arch_compiles_equal(&r->arch, &a));
         varied++;
     }
-    assert_true(varied > 20 && !arch_equal(&r->arch, &a));
+    assert_true(varied > 20 && !ss_arch_equal(&r->arch, &a));
     compiled_net_new(&a, &other);
     data[0] = entry_of(r, &bytes[0]);
     data[1] = entry_of(&other, &bytes[1]);
@@ -657,8 +658,8 @@ static void test_what_if(void **state)
     assert_int_equal(image_bytes[0], image_bytes[1]);
     assert_memory_equal(image[0], image[1], image_bytes[0]);
     for (int i = 0; i < 2; i++) {
-        emu_free(data[i]);
-        emu_free(image[i]);
+        ss_free(data[i]);
+        ss_free(image[i]);
     }
     compiled_net_free(&other);
 }
@@ -672,9 +673,9 @@ static void test_stages(void **state)
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
         struct arch a = r->arch;
 
-        if (arch_field_at(i)->stage != ARCH_STAGE_C || !vary(&a, i))
+        if (ss_arch_field_at(i)->stage != ARCH_STAGE_C || !vary(&a, i))
             continue;
-        assert_false(arch_compiles_equal(&r->arch, &a));
+        assert_false(ss_arch_compiles_equal(&r->arch, &a));
         read++;
     }
     assert_true(read > 20);
@@ -688,11 +689,11 @@ static void test_entry_of_other_machine(void **state)
     struct net_entry e;
     struct image *im;
 
-    must(arch_set(&slow, "sync_chip_cycles=100"));
+    must(ss_arch_set(&slow, "sync_chip_cycles=100"));
     must(image_new(&r->arch, &im));
     assert_int_equal(image_set_arch(im, &slow), EMU_BAD_IMAGE);
-    assert_true(arch_equal(image_arch(im), &r->arch));
-    image_free(im);
+    assert_true(ss_arch_equal(ss_image_arch(im), &r->arch));
+    ss_image_free(im);
     memset(&e, 0, sizeof(e));
     net_entry_free(&e); /* takes what is all zero */
 }

@@ -25,7 +25,7 @@ struct cached_weights {
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 /* Finds the only file of the cache. */

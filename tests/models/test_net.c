@@ -32,7 +32,7 @@ static struct net *make(const char *name, struct net_options o)
     struct net *n;
 
     if (net_new(name, &o, &n) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return n;
 }
 
@@ -333,8 +333,8 @@ static void refused(void **state)
     (void)state;
     assert_int_equal(net_new("efficientnet-b8", NULL, &n), EMU_USAGE);
     assert_null(n);
-    assert_non_null(strstr(emu_error(), "did you mean 'efficientnet-b"));
-    assert_non_null(strstr(emu_error(), "superstep models lists them"));
+    assert_non_null(strstr(ss_error(), "did you mean 'efficientnet-b"));
+    assert_non_null(strstr(ss_error(), "superstep models lists them"));
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         assert_int_equal(net_new("efficientnet-b0", &bad[i], &n), EMU_USAGE);
         assert_null(n);

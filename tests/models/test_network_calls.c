@@ -53,7 +53,7 @@ static struct ss_network *open_network(const char *what, const char *const *word
     struct ss_network *n;
 
     if (ss_network_open(what, words, count, NULL, &n) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return n;
 }
 
@@ -73,7 +73,7 @@ static void answers_are_those_of_the_command(void **state)
         assert_int_equal(ss_network_run(n), EMU_OK);
         assert_int_equal(ss_network_json(n, &text), EMU_OK);
         assert_string_equal(text, want);
-        emu_free(text);
+        ss_free(text);
     }
     assert_string_equal(ss_network_engine(n), "values");
     free(want);
@@ -118,7 +118,7 @@ static void words_are_refused_as_by_the_command(void **state)
         typed_complaint(wrong[k], said, sizeof(said));
         assert_int_not_equal(ss_network_open(cnn, &wrong[k], 1, NULL, &n), EMU_OK);
         assert_null(n);
-        snprintf(want, sizeof(want), "superstep run: %.900s\n", emu_error());
+        snprintf(want, sizeof(want), "superstep run: %.900s\n", ss_error());
         assert_string_equal(said, want);
     }
 }
@@ -133,16 +133,16 @@ static void what_prints_or_writes_is_refused(void **state)
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(wrong); k++) {
         assert_int_equal(ss_network_open(cnn, &wrong[k], 1, NULL, &n), EMU_USAGE);
-        assert_non_null(strstr(emu_error(), "does nothing here"));
+        assert_non_null(strstr(ss_error(), "does nothing here"));
     }
     assert_int_equal(ss_network_open("matmul", NULL, 0, NULL, &n), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "matmul is a program"));
+    assert_non_null(strstr(ss_error(), "matmul is a program"));
     assert_int_equal(
         ss_network_open(cnn,
                         WORDS_OF("-m", "toy4", "--set", "sram=32K", "--no-cache", "--batch", "16"),
                         NULL, &n),
         EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "does not fit"));
+    assert_non_null(strstr(ss_error(), "does not fit"));
 }
 
 /* ---- numbers ---- */
@@ -185,7 +185,7 @@ static void numbers_go_in_and_come_out(void **state)
 
     assert_int_equal(ss_network_write(n, "picture", picture, PICTURE - 1), EMU_USAGE);
     assert_int_equal(ss_network_write(n, "none", picture, PICTURE), EMU_USAGE);
-    assert_string_equal(emu_error(), "no input 'none', there are: picture");
+    assert_string_equal(ss_error(), "no input 'none', there are: picture");
     assert_int_equal(ss_network_read(n, "scores", scores, CLASSES + 1), EMU_USAGE);
     ss_network_close(n);
 }
@@ -211,7 +211,7 @@ static void pictures_are_prepared_as_by_the_command(void **state)
     assert_int_equal(ss_network_json(n, &text), EMU_OK);
     want = typed(cnn, words, 7, &stdout, &code);
     assert_string_equal(text, want);
-    emu_free(text);
+    ss_free(text);
     free(want);
     assert_int_equal(ss_network_write_pictures(n, "picture", (const char *const[]){ cnn, cnn }, 2),
                      EMU_USAGE);
@@ -351,7 +351,7 @@ static struct ss_training *open_training(const char *const *words, size_t count)
     struct ss_training *t;
 
     if (ss_training_open(cnn, words, count, NULL, &t) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return t;
 }
 
@@ -510,11 +510,11 @@ static void trainings_are_refused(void **state)
         assert_null(t);
     }
     assert_int_equal(ss_training_open(cnn, WORDS_OF("--momentum", "2"), NULL, &t), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "below 1"));
+    assert_non_null(strstr(ss_error(), "below 1"));
     assert_int_equal(
         ss_training_open(cnn, WORDS_OF("-m", "toy4", "--no-cache", "--batch", "64"), NULL, &t),
         EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "does not fit"));
+    assert_non_null(strstr(ss_error(), "does not fit"));
 }
 
 static int nothing_is_left(void **state)

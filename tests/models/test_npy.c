@@ -108,8 +108,8 @@ static void test_refused(void **state)
         size_t n = make(file, bad[k].header, "\0\0\0\0", 4);
 
         assert_int_equal(npy_read(file, n, "x.npy", &t), EMU_BAD_FILE);
-        if (!strstr(emu_error(), bad[k].why) || strncmp(emu_error(), "x.npy: ", 7))
-            fail_msg("'%s', expected '%s'", emu_error(), bad[k].why);
+        if (!strstr(ss_error(), bad[k].why) || strncmp(ss_error(), "x.npy: ", 7))
+            fail_msg("'%s', expected '%s'", ss_error(), bad[k].why);
     }
     assert_int_equal(npy_read("PK\3\4", 4, "x.npy", &t), EMU_BAD_FILE);
     assert_int_equal(npy_read("\x93NUMPY\4\0\0\0\0\0\0", 13, "x.npy", &t), EMU_BAD_FILE);

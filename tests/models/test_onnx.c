@@ -26,7 +26,7 @@ static struct onnx_model *open_model(struct proto *graph, const struct onnx_opti
 
     put_model(&file, 8, 13, graph);
     if (onnx_read_bytes(file.at, file.bytes, "f.onnx", o, &m) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return m;
 }
 
@@ -440,7 +440,7 @@ static void bare_tensor(void **state)
 
     put_tensor(&t, NULL, 8, "1", NULL, 0);
     assert_int_equal(onnx_tensor_read(t.at, t.bytes, "t.pb", &out), EMU_BAD_FILE);
-    assert_string_equal(emu_error(), "t.pb: texts cannot be computed with");
+    assert_string_equal(ss_error(), "t.pb: texts cannot be computed with");
     assert_null(out.any);
     proto_free(&t);
     assert_int_equal(alloc_live(), 0);
@@ -727,12 +727,12 @@ static void external_data(void **state)
             assert_true(s == EMU_BAD_FILE || s == EMU_IO);
             assert_null(m);
             snprintf(other, sizeof(other), "%s: initializer w: ", path);
-            if (strncmp(emu_error(), other, strlen(other)) || !strstr(emu_error(), row[k].why))
-                fail_msg("\"%s\" does not say \"%s\"", emu_error(), row[k].why);
+            if (strncmp(ss_error(), other, strlen(other)) || !strstr(ss_error(), row[k].why))
+                fail_msg("\"%s\" does not say \"%s\"", ss_error(), row[k].why);
             proto_free(&file);
         } else {
             if (s != EMU_OK)
-                fail_msg("%s", emu_error());
+                fail_msg("%s", ss_error());
             expect_numbers(m, "w", 2, (const double[]){ 3, 4 });
             close_model(m);
         }
@@ -750,7 +750,7 @@ static void no_file(void **state)
     assert_int_equal(onnx_read_file("/nowhere/m.onnx", NULL, &m), EMU_IO);
     assert_null(m);
     assert_int_equal(onnx_read_file("/", NULL, &m), EMU_IO);
-    assert_non_null(strstr(emu_error(), "/: no regular file"));
+    assert_non_null(strstr(ss_error(), "/: no regular file"));
     assert_int_equal(onnx_read_file("/dev/null", NULL, &m), EMU_IO);
     assert_int_equal(alloc_live(), 0);
 }

@@ -21,8 +21,8 @@ static void expect_refused(const void *data, size_t bytes, const struct onnx_opt
     if (s != status)
         fail_msg("status %d, not %d: %s", (int)s, (int)status, why);
     assert_null(m);
-    if (strncmp(emu_error(), "f.onnx: ", 8) || !strstr(emu_error(), why))
-        fail_msg("\"%s\" does not say \"%s\"", emu_error(), why);
+    if (strncmp(ss_error(), "f.onnx: ", 8) || !strstr(ss_error(), why))
+        fail_msg("\"%s\" does not say \"%s\"", ss_error(), why);
 }
 
 /* The model of the graph, and frees it. */
@@ -153,12 +153,12 @@ static void damaged(void **state)
 
         memcpy(part, m.at, k);
         expect_refused(part, k, NULL, EMU_BAD_FILE, "");
-        emu_free(part);
+        ss_free(part);
     }
     for (size_t k = 0; k < 8 * m.bytes; k++) {
         m.at[k / 8] ^= (uint8_t)(1u << k % 8);
         if (onnx_read_bytes(m.at, m.bytes, "f.onnx", NULL, &out) != EMU_OK)
-            assert_true(!out && !strncmp(emu_error(), "f.onnx: ", 8));
+            assert_true(!out && !strncmp(ss_error(), "f.onnx: ", 8));
         onnx_model_free(out);
         m.at[k / 8] ^= (uint8_t)(1u << k % 8);
     }

@@ -197,7 +197,7 @@ static void bf16_of_bits(struct op_tensor *t)
     op_tensor_free(t);
     s.type = OP_TYPE_BF16;
     assert_int_equal(op_tensor_unpack(&s, bits, t), EMU_OK);
-    emu_free(bits);
+    ss_free(bits);
 }
 
 /* What there is for an input or output of a type. 0: no tensor, or one of texts. */
@@ -298,7 +298,7 @@ static enum result run_graph(struct vector *v, const struct op_graph *g, const s
 
     assert_true(g->outputs <= MAX_TENSORS);
     if (op_graph_run(g, in, 1, out) != EMU_OK)
-        result = refused(v, "run: %s", emu_error());
+        result = refused(v, "run: %s", ss_error());
     for (unsigned k = 0; k < g->outputs; k++) {
         if (result == PASSED) {
             assert_true(read_tensor(v, "output", k, out[k].shape.type, &want));
@@ -321,13 +321,13 @@ static enum result run_session(struct vector *v, const struct op_program *p,
     enum result result = PASSED;
     struct session *s;
 
-    assert_int_equal(session_new(p->compiled, &so, &s), EMU_OK);
+    assert_int_equal(ss_session_new(p->compiled, &so, &s), EMU_OK);
     for (uint32_t k = 0; k < g->inputs && result == PASSED; k++) {
         if (op_program_write(p, s, k, &in[k]) != EMU_OK)
             result = refused(v, "numbers beyond f32");
     }
-    if (result == PASSED && session_run(s) != EMU_OK) {
-        snprintf(v->why, sizeof(v->why), "%s", emu_error());
+    if (result == PASSED && ss_session_run(s) != EMU_OK) {
+        snprintf(v->why, sizeof(v->why), "%s", ss_error());
         result = WRONG;
     }
     for (uint32_t k = 0; k < g->outputs && result == PASSED; k++) {
@@ -339,7 +339,7 @@ static enum result run_session(struct vector *v, const struct op_program *p,
         op_tensor_free(&got);
         op_tensor_free(&want);
     }
-    session_free(s);
+    ss_session_free(s);
     return result;
 }
 
@@ -373,11 +373,11 @@ static enum result run_on_chip(struct vector *v, struct op_graph *g, const struc
         return refused(v, "%s: %s", g->problem[0].op, g->problem[0].why);
     v->real = is_half(g) ? ELEM_F16 : ELEM_F32;
     o.lower.real = v->real;
-    if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK) {
-        snprintf(v->why, sizeof(v->why), "%s", emu_error());
+    if (op_program_new(ss_arch_preset("toy64"), g, &o, &p) != EMU_OK) {
+        snprintf(v->why, sizeof(v->why), "%s", ss_error());
         return WRONG;
     }
-    if (compiled_fits(p.compiled))
+    if (ss_compiled_fits(p.compiled))
         result = run_session(v, &p, in);
     else
         result = refused(v, "it does not fit 64 tiles");
@@ -398,7 +398,7 @@ static enum result run_written(struct vector *v, const struct op_graph *g,
     assert_non_null(f);
     if (onnx_write(g, f) != EMU_OK || fclose(f) ||
         onnx_read_bytes(file, bytes, "written", NULL, &m) != EMU_OK)
-        snprintf(v->why, sizeof(v->why), "written and read: %s", emu_error());
+        snprintf(v->why, sizeof(v->why), "written and read: %s", ss_error());
     else if (m->graph->problems)
         snprintf(v->why, sizeof(v->why), "written and read: %s", m->graph->problem[0].why);
     else
@@ -428,7 +428,7 @@ static enum result run_model(struct vector *v)
             given[n++] = v->in[k];
     }
     if (onnx_read_bytes(v->model.at, v->model.bytes, "model", &o, &m) != EMU_OK)
-        return refused(v, "%s", emu_error());
+        return refused(v, "%s", ss_error());
     if (m->graph->problems)
         result = refused(v, "%s: %s", m->graph->problem[0].op, m->graph->problem[0].why);
     else if (n != m->graph->inputs)

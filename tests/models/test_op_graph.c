@@ -112,13 +112,13 @@ static void refused_of_all(void **state)
 
     (void)state;
     assert_int_equal(op_graph_refused(&g, ""), EMU_BAD_FILE);
-    assert_string_equal(emu_error(), "3 of 5 nodes cannot run");
+    assert_string_equal(ss_error(), "3 of 5 nodes cannot run");
     g = (struct op_graph){ .nodes_read = 1, .nodes_wrong = 2, .nodes = 6 };
     assert_int_equal(op_graph_refused(&g, " here"), EMU_BAD_FILE);
-    assert_string_equal(emu_error(), "2 of 6 nodes cannot run here");
+    assert_string_equal(ss_error(), "2 of 6 nodes cannot run here");
     g = (struct op_graph){ .nodes_read = 1, .nodes_wrong = 2, .nodes_behind = 3, .nodes = 4 };
     assert_int_equal(op_graph_refused(&g, ""), EMU_BAD_FILE);
-    assert_string_equal(emu_error(), "5 of 5 nodes cannot run");
+    assert_string_equal(ss_error(), "5 of 5 nodes cannot run");
 }
 
 /* Version 1 of Squeeze has axes as an attribute, 13 as an input: the nodes are the same. */
@@ -298,7 +298,7 @@ static void the_check_finds(void **state)
     assert_int_equal(op_graph_check(g), EMU_OK);
     in[0] = b;
     assert_int_equal(op_graph_check(g), EMU_BAD_FILE);
-    assert_string_equal(emu_error(), "node a reads %1 before it is made");
+    assert_string_equal(ss_error(), "node a reads %1 before it is made");
     in[0] = 77;
     assert_int_equal(op_graph_check(g), EMU_BAD_FILE);
     in[0] = x;
@@ -330,7 +330,7 @@ static void names(void **state)
     assert_string_equal(g->value[op_value_find(g, "%1998")].name, "%1998");
     assert_int_equal(op_value_find(g, "nobody"), OP_NONE);
     assert_int_equal(op_value_new(g, "%4", OP_INPUT, &s, &v), EMU_BAD_FILE);
-    assert_string_equal(emu_error(), "two values are called %4");
+    assert_string_equal(ss_error(), "two values are called %4");
     op_graph_free(g);
 }
 
@@ -426,7 +426,7 @@ static void multiply_adds_of_cells(void **state)
         uint32_t out;
 
         if (op_node(g, &r, &out) != EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
         assert_int_equal(op_graph_macs(g), (uint64_t)STEPS * BATCH * c[k].directions * c[k].gates *
                                                HIDDEN * (INPUTS + HIDDEN));
         op_graph_free(g);

@@ -44,7 +44,7 @@ static uint32_t node(const char *op, const char *name, unsigned ins, const uint3
     uint32_t out;
 
     if (op_node(g, &r, &out) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return out;
 }
 

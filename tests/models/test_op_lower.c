@@ -63,10 +63,10 @@ static void run(const char *machine, enum elem real)
     assert_int_equal(op_graph_check(g), EMU_OK);
     assert_int_equal(op_lower_check(g), EMU_OK);
     assert_int_equal(g->problems, 0);
-    if (op_program_new(arch_preset(machine), g, &o, &p) != EMU_OK)
-        fail_msg("%s", emu_error());
-    assert_true(compiled_fits(p.compiled));
-    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    if (op_program_new(ss_arch_preset(machine), g, &o, &p) != EMU_OK)
+        fail_msg("%s", ss_error());
+    assert_true(ss_compiled_fits(p.compiled));
+    assert_int_equal(ss_session_new(p.compiled, &so, &s), EMU_OK);
     for (uint32_t k = 0; k < g->inputs; k++) {
         assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in[k]), EMU_OK);
         for (uint64_t i = 0; i < op_shape_count(&in[k].shape); i++) {
@@ -77,7 +77,7 @@ static void run(const char *machine, enum elem real)
         }
         assert_int_equal(op_program_write(&p, s, k, &in[k]), EMU_OK);
     }
-    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(ss_session_run(s), EMU_OK);
     assert_int_equal(op_graph_run(g, in, 0, want), EMU_OK);
     for (uint32_t k = 0; k < g->outputs; k++) {
         double largest = 1e-3;
@@ -95,7 +95,7 @@ static void run(const char *machine, enum elem real)
     }
     for (uint32_t k = 0; k < g->inputs; k++)
         op_tensor_free(&in[k]);
-    session_free(s);
+    ss_session_free(s);
     op_program_free(&p);
 }
 
@@ -384,7 +384,7 @@ static void test_scores(void **state)
 
     (void)state;
     output(NODE("Softmax", NODE("MatMul", NODE("Flatten", x), WEIGHTS(24, 40))));
-    assert_int_equal(op_program_new(arch_preset("toy64"), g, &o, &p), EMU_OK);
+    assert_int_equal(op_program_new(ss_arch_preset("toy64"), g, &o, &p), EMU_OK);
     assert_int_equal(p.network->out[0].elem, ELEM_F32);
     op_program_free(&p);
     run("toy64", ELEM_F16);
@@ -485,14 +485,14 @@ static void test_range(void **state)
 
     (void)state;
     output(NODE("Relu", INPUT(2)));
-    assert_int_equal(op_program_new(arch_preset("toy4"), g, &o, &p), EMU_OK);
-    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    assert_int_equal(op_program_new(ss_arch_preset("toy4"), g, &o, &p), EMU_OK);
+    assert_int_equal(ss_session_new(p.compiled, &so, &s), EMU_OK);
     assert_int_equal(op_tensor_new(&g->value[g->input[0]].shape, &t), EMU_OK);
     t.f[1] = 1e6;
     assert_int_equal(op_program_write(&p, s, 0, &t), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "beyond the range of f16"));
+    assert_non_null(strstr(ss_error(), "beyond the range of f16"));
     op_tensor_free(&t);
-    session_free(s);
+    ss_session_free(s);
     op_program_free(&p);
 }
 

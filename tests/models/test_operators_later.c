@@ -59,10 +59,10 @@ static void run_program(const struct operator_case *c, const struct operator_gra
     const struct session_options so = { .threads = 1 };
     struct session *s;
 
-    assert_int_equal(session_new(p->compiled, &so, &s), EMU_OK);
+    assert_int_equal(ss_session_new(p->compiled, &so, &s), EMU_OK);
     for (uint32_t k = 0; k < o->g->inputs; k++)
         assert_int_equal(op_program_write(p, s, k, &o->in[k]), EMU_OK);
-    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(ss_session_run(s), EMU_OK);
     for (uint32_t k = 0; k < o->g->outputs; k++) {
         struct op_tensor got;
 
@@ -70,7 +70,7 @@ static void run_program(const struct operator_case *c, const struct operator_gra
         compare(c, &got, &o->want[k], bound);
         op_tensor_free(&got);
     }
-    session_free(s);
+    ss_session_free(s);
 }
 
 /* Functions and products are as exact as f32 and f16 are. */
@@ -89,8 +89,8 @@ static void run_case(const struct operator_case *c, enum elem real)
     if (o.g->problems)
         fail_msg("%s %s on %s: %s of %s", c->op, c->attrs, c->in, o.g->problem[0].why,
                  o.g->problem[0].op);
-    if (op_program_new(arch_preset("toy16"), o.g, &po, &p) != EMU_OK)
-        fail_msg("%s %s on %s: %s", c->op, c->attrs, c->in, emu_error());
+    if (op_program_new(ss_arch_preset("toy16"), o.g, &po, &p) != EMU_OK)
+        fail_msg("%s %s on %s: %s", c->op, c->attrs, c->in, ss_error());
     run_program(c, &o, &p, real == ELEM_F32 ? 2e-5 : 4e-3);
     op_program_free(&p);
     operator_graph_free(&o);
@@ -124,7 +124,7 @@ static void run_written(const struct operator_case *c)
     assert_non_null(f);
     if (onnx_write(o.g, f) != EMU_OK || fclose(f) ||
         onnx_read_bytes(file, bytes, "written", NULL, &m) != EMU_OK)
-        fail_msg("%s %s: %s", c->op, c->attrs, emu_error());
+        fail_msg("%s %s: %s", c->op, c->attrs, ss_error());
     if (m->graph->problems)
         fail_msg("%s %s: %s", c->op, c->attrs, m->graph->problem[0].why);
     assert_int_equal(op_graph_run(m->graph, o.in, 0, got), EMU_OK);

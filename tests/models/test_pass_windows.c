@@ -211,7 +211,7 @@ static void compare(struct drawn *d)
     assert_true(has_windows(d->g));
     assert_int_equal(pass_widen(d->g, NULL), EMU_OK);
     if (pass_spell_windows(d->g) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_false(has_windows(d->g));
     assert_int_equal(op_graph_run(d->g, in, 0, &after), EMU_OK);
     assert_true(op_shape_equal(&before.shape, &after.shape));

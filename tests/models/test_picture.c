@@ -261,8 +261,8 @@ static void expect_bad(const void *data, size_t bytes)
     struct picture p;
 
     assert_int_equal(picture_read_bytes(data, bytes, "bad.file", &p), EMU_BAD_FILE);
-    assert_int_equal(strncmp(emu_error(), "bad.file: ", 10), 0);
-    assert_null(strchr(emu_error(), '\n'));
+    assert_int_equal(strncmp(ss_error(), "bad.file: ", 10), 0);
+    assert_null(strchr(ss_error(), '\n'));
     assert_null(p.rgb);
     assert_int_equal(alloc_live(), live);
 }
@@ -321,7 +321,7 @@ static void test_files(void **state)
     unlink(path);
     file_free(&f);
     assert_int_equal(picture_read(path, &p), EMU_IO);
-    assert_non_null(strstr(emu_error(), path));
+    assert_non_null(strstr(ss_error(), path));
     assert_int_equal(picture_read("/tmp", &p), EMU_IO);
 }
 
@@ -441,7 +441,7 @@ static void test_not_resized(void **state)
     assert_string_equal(picture_recipe_text(&r, text), "not resized, middle 3 x 3 (as chosen)");
     r.width = r.height = 8;
     assert_int_equal(picture_crop(&p, &r, &cut), EMU_BAD_FILE);
-    assert_non_null(strstr(emu_error(), "9 x 7 pixels"));
+    assert_non_null(strstr(ss_error(), "9 x 7 pixels"));
     picture_free(&p);
 }
 

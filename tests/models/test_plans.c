@@ -18,20 +18,20 @@ static void must(enum emu_status s)
 {
     if (s == EMU_OK)
         return;
-    fprintf(stderr, "%s\n", emu_error());
+    fprintf(stderr, "%s\n", ss_error());
     abort();
 }
 
 static struct arch machine(uint32_t tiles, uint32_t mem_bytes)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
     char set[64];
 
     snprintf(set, sizeof(set), "tiles=%u", tiles);
-    must(arch_set(&a, set));
+    must(ss_arch_set(&a, set));
     if (mem_bytes) {
         snprintf(set, sizeof(set), "mem_bytes=%u", mem_bytes);
-        must(arch_set(&a, set));
+        must(ss_arch_set(&a, set));
     }
     return a;
 }
@@ -69,12 +69,12 @@ static struct conv_plans plans_of(const struct arch *a, const struct ready *r,
     struct conv_plans p;
     struct graph *g;
 
-    must(graph_new(a, &kernel_library, &g));
+    must(ss_graph_new(a, &ss_kernel_library, &g));
     must(op_lower(g, r->n->graph, o, &l));
     p = l->plans;
     l->plans = (struct conv_plans){ .plan = NULL };
     op_lower_free(l);
-    graph_free(g);
+    ss_graph_free(g);
     return p;
 }
 
@@ -257,8 +257,8 @@ static void test_estimate(void **state)
 
     (void)state;
     must(op_program_new(&a, n.n->graph, &o, &p));
-    assert_true(compiled_fits(p.compiled));
-    need = compiled_need_bytes(p.compiled);
+    assert_true(ss_compiled_fits(p.compiled));
+    need = ss_compiled_need_bytes(p.compiled);
     assert_true(need <= p.network->plans.peak_bytes);
     assert_true(need >= p.network->plans.peak_bytes / 2);
     op_program_free(&p);
@@ -308,7 +308,7 @@ static void test_again(void **state)
     assert_non_null(again);
     assert_null(strstr(again + 1, "planned for less\n"));
     assert_non_null(strstr(text, "OUT OF MEMORY"));
-    assert_true(compiled_fits(p.compiled));
+    assert_true(ss_compiled_fits(p.compiled));
     op_program_free(&p);
     free(text);
     ready_free(&n);
@@ -326,11 +326,11 @@ static void test_nothing_fits(void **state)
     char set[32];
 
     (void)state;
-    must(arch_set(&a, "sram=224K"));
+    must(ss_arch_set(&a, "sram=224K"));
     must(op_program_new(&a, n.n->graph, &o, &p));
-    assert_false(compiled_fits(p.compiled) || compiled_given_up(p.compiled));
+    assert_false(ss_compiled_fits(p.compiled) || compiled_given_up(p.compiled));
     need = p.need_bytes;
-    assert_int_equal(need, compiled_need_bytes(p.compiled));
+    assert_int_equal(need, ss_compiled_need_bytes(p.compiled));
     op_program_free(&p);
     o.outlook = 1;
     must(op_program_new(&a, n.n->graph, &o, &p));
@@ -339,9 +339,9 @@ static void test_nothing_fits(void **state)
     assert_in_range(outlook, need - need / 20, need + need / 20);
     snprintf(set, sizeof(set), "sram=%uK", (unsigned)(need + need / 20) / 16384 * 16);
     assert_string_not_equal(set, "sram=224K");
-    must(arch_set(&a, set));
+    must(ss_arch_set(&a, set));
     must(op_program_new(&a, n.n->graph, &o, &p));
-    assert_true(compiled_fits(p.compiled));
+    assert_true(ss_compiled_fits(p.compiled));
     op_program_free(&p);
     ready_free(&n);
 }
@@ -352,10 +352,10 @@ static void test_machine(void **state)
     struct net *n = first_layer(32, 1, (struct build_kernels){ 16, 3, 1, 1 }); /* as VGG's */
 
     (void)state;
-    must(op_lower_check_machine(arch_preset("mk2"), n->graph));
-    must(op_lower_check_machine(arch_preset("toy4"), n->graph));
-    assert_int_equal(op_lower_check_machine(arch_preset("mk1"), n->graph), EMU_USAGE);
-    assert_string_equal(emu_error(),
+    must(op_lower_check_machine(ss_arch_preset("mk2"), n->graph));
+    must(op_lower_check_machine(ss_arch_preset("toy4"), n->graph));
+    assert_int_equal(op_lower_check_machine(ss_arch_preset("mk1"), n->graph), EMU_USAGE);
+    assert_string_equal(ss_error(),
                         "node first: kernel conv_window_f16: its instruction f16v4hihov4amp needs "
                         "the instruction set ipu2, and machine mk1 has ipu1");
     net_free(n);

@@ -30,7 +30,7 @@ static size_t file_bytes;
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 static int run_network(void **state)
@@ -577,9 +577,8 @@ static void refuse(const void *data, size_t bytes, const char *message)
 
     assert_int_equal(profile_read_bytes(data, bytes, "x.db", &p), EMU_BAD_FILE);
     assert_null(p);
-    if (strncmp(emu_error() + strcspn(emu_error(), "x"), "x.db", 4) ||
-        !strstr(emu_error(), message))
-        fail_msg("\"%s\" does not say \"%s\"", emu_error(), message);
+    if (strncmp(ss_error() + strcspn(ss_error(), "x"), "x.db", 4) || !strstr(ss_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", ss_error(), message);
 }
 
 /* A database after some SQL; sqlite3_free it. */

@@ -23,7 +23,7 @@ enum { ARGS_MAX = 32, TILES = 96, PAIRS_MAX = TILES * TILES };
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 /* The profile of a command, whose last option it becomes; code: of the command. */
@@ -159,7 +159,7 @@ static void pairs_add_up(struct profile *p)
                      NUMBER(p, "SELECT sum(words) FROM supersteps JOIN exchanges e ON e.exchange = "
                                "exchange_id"));
     assert_true(NUMBER(p, "SELECT sum(messages_out) FROM supersteps") > 100);
-    emu_free(r);
+    ss_free(r);
 }
 
 /* ---- the cache ---- */

@@ -138,18 +138,18 @@ static enum outcome run_passes(struct trial *t)
 
     assert_non_null(got);
     if (prepare(t) != EMU_OK)
-        o = differs(t, "passes: %s", emu_error());
+        o = differs(t, "passes: %s", ss_error());
     else if (g->problems)
         o = differs(t, "refused: %s of %s: %s", g->problem[0].op, g->problem[0].inputs,
                     g->problem[0].why);
     else if (op_graph_run(g, t->in, 0, got) != EMU_OK)
-        o = differs(t, "reference: %s", emu_error());
+        o = differs(t, "reference: %s", ss_error());
     for (uint32_t k = 0; k < g->outputs; k++) {
         if (o == SAME && !t->r->has_steps)
             o = compare_passed(t, k, &ro_output_value(t->r, k)->t, &got[k]);
         op_tensor_free(&got[k]);
     }
-    emu_free(got);
+    ss_free(got);
     return o;
 }
 
@@ -169,12 +169,12 @@ static int has_node(const struct op_graph *g, enum op_code op)
 static struct arch machine_of(const struct trial *t)
 {
     static const char *const toys[] = { "toy16", "toy64" };
-    const struct arch *toy = arch_preset(toys[t->seed / 2 % 2]);
+    const struct arch *toy = ss_arch_preset(toys[t->seed / 2 % 2]);
     struct arch a = *toy;
 
     if (has_node(t->r->g, OP_ConvWeightGradient)) {
-        a = *arch_preset("mk2");
-        assert_int_equal(arch_set(&a, toy->tiles == 16 ? "tiles=16" : "tiles=64"), EMU_OK);
+        a = *ss_arch_preset("mk2");
+        assert_int_equal(ss_arch_set(&a, toy->tiles == 16 ? "tiles=16" : "tiles=64"), EMU_OK);
     }
     return a;
 }
@@ -187,8 +187,8 @@ static enum outcome compile(struct trial *t, int keep, struct op_program *out)
     o.lower.partials = t->seed % 3 ? PARTIALS_F16 : PARTIALS_F32;
     o.lower.keep_end = keep ? UINT32_MAX : 0;
     if (op_program_new(&t->machine, t->r->g, &o, out) != EMU_OK)
-        return differs(t, "compiler: %s", emu_error());
-    return compiled_fits(out->compiled) ? SAME : DOES_NOT_FIT;
+        return differs(t, "compiler: %s", ss_error());
+    return ss_compiled_fits(out->compiled) ? SAME : DOES_NOT_FIT;
 }
 
 /* *out: the session after a run, owned; NULL if there is none. */
@@ -198,13 +198,13 @@ static enum outcome run(struct trial *t, const struct op_program *p, unsigned th
     const struct session_options so = { .threads = threads };
 
     *out = NULL;
-    if (session_new(p->compiled, &so, out) != EMU_OK)
-        return differs(t, "session: %s", emu_error());
+    if (ss_session_new(p->compiled, &so, out) != EMU_OK)
+        return differs(t, "session: %s", ss_error());
     for (uint32_t k = 0; k < t->r->g->inputs; k++) {
         if (op_program_write(p, *out, k, &t->in[k]) != EMU_OK)
-            return differs(t, "write: %s", emu_error());
+            return differs(t, "write: %s", ss_error());
     }
-    return session_run(*out) == EMU_OK ? SAME : differs(t, "machine: %s", emu_error());
+    return ss_session_run(*out) == EMU_OK ? SAME : differs(t, "machine: %s", ss_error());
 }
 
 static enum outcome compare_all_groups(struct trial *t, struct session *s, uint64_t *groups)
@@ -216,7 +216,7 @@ static enum outcome compare_all_groups(struct trial *t, struct session *s, uint6
     enum outcome result = SAME;
 
     if (compare_groups(&t->kept, s, &o, &sum) != EMU_OK)
-        result = differs(t, "compare: %s", emu_error());
+        result = differs(t, "compare: %s", ss_error());
     else if (sum.broken)
         result = differs(t, "bound: %s", sum.first);
     *groups += sum.compared;
@@ -229,7 +229,7 @@ static enum outcome read_outputs(struct trial *t, struct session *s)
 {
     for (uint32_t k = 0; k < t->r->g->outputs; k++) {
         if (op_program_read(&t->kept, s, k, &t->out[k]) != EMU_OK)
-            return differs(t, "read: %s", emu_error());
+            return differs(t, "read: %s", ss_error());
     }
     return SAME;
 }
@@ -244,14 +244,14 @@ static enum outcome run_kept(struct trial *t, uint64_t *groups)
 
         o = run(t, &t->kept, k + 1, &s);
         if (o == SAME)
-            digest[k] = machine_digest(session_run_image(s)->machine);
+            digest[k] = machine_digest(ss_session_run_image(s)->machine);
         if (o == SAME && k && !hash128_equal(digest[0], digest[k]))
             o = differs(t, "threads: %u leave other bits", k + 1);
         if (o == SAME && !k)
             o = read_outputs(t, s);
         if (o == SAME && !k)
             o = compare_all_groups(t, s, groups);
-        session_free(s);
+        ss_session_free(s);
     }
     return o;
 }
@@ -279,14 +279,14 @@ static enum outcome run_bare(struct trial *t)
         struct op_tensor got;
 
         if (op_program_read(&t->bare, s, k, &got) != EMU_OK) {
-            o = differs(t, "read: %s", emu_error());
+            o = differs(t, "read: %s", ss_error());
             break;
         }
         if (memcmp(got.any, t->out[k].any, op_shape_count(&got.shape) * sizeof(*got.f)) != 0)
             o = differs(t, "kept: output %u is another one when nothing is kept", k);
         op_tensor_free(&got);
     }
-    session_free(s);
+    ss_session_free(s);
     return o;
 }
 
@@ -343,8 +343,8 @@ static void try_seed(uint64_t seed, unsigned most, FILE *dump, struct report *ou
     memcpy(out->text, t.text, TEXT_BYTES);
     for (uint32_t k = 0; k < outputs; k++)
         op_tensor_free(&t.out[k]);
-    emu_free(t.in);
-    emu_free(t.out);
+    ss_free(t.in);
+    ss_free(t.out);
     op_program_free(&t.kept);
     op_program_free(&t.bare);
     random_operators_free(t.r);

@@ -31,7 +31,7 @@ static struct results *open_results(const char *path, int resume)
     struct results *r;
 
     if (results_open(path, &o, &r) != EMU_OK || results_begin(r) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return r;
 }
 
@@ -293,8 +293,8 @@ static void test_stdout(void **state)
 
 static void expect_error(const char *a, const char *b)
 {
-    if (!strstr(emu_error(), a) || !strstr(emu_error(), b))
-        fail_msg("'%s' does not say '%s' and '%s'", emu_error(), a, b);
+    if (!strstr(ss_error(), a) || !strstr(ss_error(), b))
+        fail_msg("'%s' does not say '%s' and '%s'", ss_error(), a, b);
 }
 
 static void test_full_device(void **state)
@@ -335,7 +335,7 @@ static uint64_t fill(const char *path, size_t bytes)
         n++;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &saved), 0);
     expect_error("File too large", " results are kept");
-    assert_null(strstr(emu_error(), "part of"));
+    assert_null(strstr(ss_error(), "part of"));
     assert_int_equal(results_kept(r), n);
     assert_int_equal(results_close(r), EMU_OK);
     size = read_file(path, &data);
@@ -488,7 +488,7 @@ static void test_lock(void **state)
     r = open_results(path_in(&d, "r.csv"), 0);
     assert_int_equal(results_open(path_in(&d, "r.csv"), &o, &other), EMU_USAGE);
     assert_null(other);
-    assert_non_null(strstr(emu_error(), "r.csv: another stream is writing it"));
+    assert_non_null(strstr(ss_error(), "r.csv: another stream is writing it"));
     assert_int_equal(results_close(r), EMU_OK);
     r = open_results(path_in(&d, "r.csv"), 1);
     assert_int_equal(results_close(r), EMU_OK);

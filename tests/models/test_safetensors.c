@@ -35,10 +35,10 @@ static void refuse(const char *header, size_t bytes, const char *expected)
 
     if (safetensors_open(file, n, "f.st", &f) != EMU_BAD_FILE)
         fail_msg("accepted: %s", header);
-    if (!strstr(emu_error(), "f.st: ") || !strstr(emu_error(), expected))
-        fail_msg("\"%s\" does not say \"%s\"", emu_error(), expected);
+    if (!strstr(ss_error(), "f.st: ") || !strstr(ss_error(), expected))
+        fail_msg("\"%s\" does not say \"%s\"", ss_error(), expected);
     assert_null(f.tensor);
-    emu_free(file);
+    ss_free(file);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -61,8 +61,8 @@ static void other_files(void **state)
 
         assert_int_equal(safetensors_open(row[k].bytes, strlen(row[k].bytes), "f.st", &f),
                          EMU_BAD_FILE);
-        if (!strstr(emu_error(), row[k].why))
-            fail_msg("\"%s\" does not say \"%s\"", emu_error(), row[k].why);
+        if (!strstr(ss_error(), row[k].why))
+            fail_msg("\"%s\" does not say \"%s\"", ss_error(), row[k].why);
     }
 }
 
@@ -135,7 +135,7 @@ static void cut_short(void **state)
 
         memcpy(part, file, k);
         assert_int_equal(safetensors_open(part, k, "f", &f), EMU_BAD_FILE);
-        emu_free(part);
+        ss_free(part);
     }
     for (unsigned i = 0; i < 8; i++) {
         uint8_t bad[200];

@@ -183,7 +183,7 @@ static void joins_are_told_from_consensuses(void **state)
     uint64_t now = 1000;
 
     (void)state;
-    stream_times_init(&t, arch_preset("toy16"), &o, &r);
+    stream_times_init(&t, ss_arch_preset("toy16"), &o, &r);
     for (uint64_t b = 0; b < 3; b++)
         assert_int_equal(stream_times_pictures(&t, b, 1), EMU_OK);
     superstep(&t, 0, 0, 0, now, 1); /* join of batch 0 */
@@ -202,7 +202,7 @@ static void joins_are_told_from_consensuses(void **state)
     r.batches = 3;
     stream_times_sum(&t);
     assert_true(r.period == 1000 && r.join == 60 && r.compute == 840 && r.wait == 100);
-    emu_free(r.row);
+    ss_free(r.row);
 }
 
 static void the_rule_names_the_longest(void **state)
@@ -218,7 +218,7 @@ static void the_rule_names_the_longest(void **state)
     (void)state;
     for (unsigned k = 0; k < EMU_COUNT_OF(cases); k++) {
         const struct prefetch_options o = { 4, 2 };
-        struct arch a = *arch_preset("toy16");
+        struct arch a = *ss_arch_preset("toy16");
         struct stream_batch row[2] = { { .joined = 100, .computing = 200 }, { .joined = 500000 } };
         struct stream_record r = { .batch_bytes = 10000, .row = row, .rows = 2, .batches = 2 };
         struct stream_times t;

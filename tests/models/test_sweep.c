@@ -37,7 +37,7 @@ static char path[sizeof(folder) + 16];
 static void must(enum emu_status s)
 {
     if (s != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 /* A request as `superstep sweep WHAT --NAME VALUE ..` makes it. option: pairs, ends with NULL. */
@@ -181,8 +181,8 @@ static void test_refused(void **state)
         struct sweep s;
 
         assert_true(sweep_of(bad[i].what, option, &q, &s) != EMU_OK);
-        if (strncmp(emu_error(), bad[i].message, strlen(bad[i].message)) != 0)
-            fail_msg("\n got  %s\n want %s", emu_error(), bad[i].message);
+        if (strncmp(ss_error(), bad[i].message, strlen(bad[i].message)) != 0)
+            fail_msg("\n got  %s\n want %s", ss_error(), bad[i].message);
         sweep_drop(q, &s);
     }
 }
@@ -220,8 +220,8 @@ static void test_points_file(void **state)
         assert_int_equal(st == EMU_OK, !file[i].message);
         if (st == EMU_OK)
             assert_string_equal(sweep_choice(&s.axes, 1, 1), "624K");
-        else if (!strstr(emu_error(), file[i].message))
-            fail_msg("\n got  %s\n want %s", emu_error(), file[i].message);
+        else if (!strstr(ss_error(), file[i].message))
+            fail_msg("\n got  %s\n want %s", ss_error(), file[i].message);
         sweep_drop(q, &s);
     }
     unlink(name);
@@ -278,7 +278,7 @@ static void test_file(void **state)
     add(&f, 1, 5000, 0);
     add(&f, 99, 5000, 0);
     assert_int_equal(sweep_file_open(&s, &g), EMU_USAGE); /* locked */
-    assert_non_null(strstr(emu_error(), "another sweep is writing it"));
+    assert_non_null(strstr(ss_error(), "another sweep is writing it"));
     sweep_file_close(&g);
     sweep_file_close(&f);
 
@@ -292,12 +292,12 @@ static void test_file(void **state)
 
     must(sweep_of("matmul", other, &p, &t));
     assert_int_equal(sweep_file_open(&t, &f), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "--vary tiles 4,8, not 4,16"));
+    assert_non_null(strstr(ss_error(), "--vary tiles 4,8, not 4,16"));
     sweep_file_close(&f);
     sweep_drop(p, &t);
     must(sweep_of("matmul", more, &p, &t));
     assert_int_equal(sweep_file_open(&t, &f), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "the parameter m 1024, not 5"));
+    assert_non_null(strstr(ss_error(), "the parameter m 1024, not 5"));
     sweep_file_close(&f);
     sweep_drop(p, &t);
     sweep_drop(q, &s);
@@ -393,7 +393,7 @@ static void test_report(void **state)
         profile_free(p);
         bytes[at] = was;
     }
-    emu_free(bytes);
+    ss_free(bytes);
     fclose(null);
     sweep_drop(q, &s);
 }

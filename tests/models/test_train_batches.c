@@ -27,7 +27,7 @@ static void step_in_parts(struct train_chip *chip, struct pair *of, uint32_t par
 
     parts_begin(&p, of, chip, end);
     if (train_chip_update(chip, &feed, 0.05, &whole) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_int_equal(whole, end == parts);
     assert_int_equal(p.told, end);
     assert_int_equal(chip->steps, steps + (end == parts));
@@ -80,7 +80,7 @@ static void micro_batches_add_up(const struct arch *a, void (*network)(void), co
 
         trial_draw(&whole);
         if (train_chip_step(&whole.chip, &whole.data, &whole.targets, 0.05, &want, NULL) != EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
         if (k % 2)
             step_in_parts(&part[1].chip, &whole, PARTS, 1, &loss[1]);
         for (unsigned i = 0; i < 2; i++)
@@ -100,21 +100,21 @@ static void micro_batches_add_up(const struct arch *a, void (*network)(void), co
 
 static void gradients_add_up(void **state)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    micro_batches_add_up(arch_preset("toy64"), relu_and_tanh, "lars", ELEM_F32, 1e-4);
-    micro_batches_add_up(arch_preset("toy64"), group_norms, "adamw", ELEM_F32, 1e-3);
+    micro_batches_add_up(ss_arch_preset("toy64"), relu_and_tanh, "lars", ELEM_F32, 1e-4);
+    micro_batches_add_up(ss_arch_preset("toy64"), group_norms, "adamw", ELEM_F32, 1e-3);
     /* Norms over other batches are other norms: only equal bits are asked for, of states and of
      * running statistics, whatever the threads and with a step that ended half-way. */
-    micro_batches_add_up(arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, INFINITY);
-    assert_int_equal(arch_set(&a, "tiles=32"), EMU_OK);
+    micro_batches_add_up(ss_arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, INFINITY);
+    assert_int_equal(ss_arch_set(&a, "tiles=32"), EMU_OK);
     micro_batches_add_up(&a, plain_convolutions, "sgd", ELEM_F16, 0.03);
     trial.share_blocks = 1;
     trial.again = "all";
-    micro_batches_add_up(arch_preset("toy64"), blocks, "sgd", ELEM_F16, 0.03);
+    micro_batches_add_up(ss_arch_preset("toy64"), blocks, "sgd", ELEM_F16, 0.03);
     trial.states = STATES_F16_NEAREST;
-    micro_batches_add_up(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
+    micro_batches_add_up(ss_arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
     trial.states = STATES_F32;
     trial.again = NULL;
     trial.share_blocks = 0;
@@ -157,7 +157,7 @@ static void check_bill(const struct train_chip *t, unsigned passes)
                      (unsigned long long)b.pass[k].cycles);
     }
     assert_int_equal(sum, b.cycles);
-    assert_int_equal(sum, session_cycles(t->system.session));
+    assert_int_equal(sum, ss_session_cycles(t->system.session));
 }
 
 static void one_timing(const struct arch *a, void (*network)(void), const char *method,
@@ -190,11 +190,12 @@ static void one_timing(const struct arch *a, void (*network)(void), const char *
             train_chip_step(&values.chip, &values.data, &values.targets, 0.05, &loss, NULL),
             EMU_OK);
     }
-    assert_int_equal(run_engine(session_run_image(values.chip.system.session), &why),
+    assert_int_equal(ss_run_engine(ss_session_run_image(values.chip.system.session), &why),
                      ENGINE_VALUES);
-    assert_int_equal(run_engine(session_run_image(times.chip.system.session), &why), ENGINE_TIMING);
-    same_record(session_record(values.chip.system.session),
-                session_record(times.chip.system.session));
+    assert_int_equal(ss_run_engine(ss_session_run_image(times.chip.system.session), &why),
+                     ENGINE_TIMING);
+    same_record(ss_session_record(values.chip.system.session),
+                ss_session_record(times.chip.system.session));
     check_bill(&values.chip, passes);
     check_bill(&times.chip, passes);
     trial_end(&times);
@@ -206,12 +207,12 @@ static void cycles_without_values(void **state)
 {
     const unsigned usual =
         1u << PASS_FORWARD | 1u << PASS_DATA | 1u << PASS_WEIGHTS | 1u << PASS_UPDATE;
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=32"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=32"), EMU_OK);
     one_timing(&a, residual_block, "sgd", 0, usual);
-    one_timing(arch_preset("toy64"), relu_and_tanh, "adamw", 3,
+    one_timing(ss_arch_preset("toy64"), relu_and_tanh, "adamw", 3,
                usual | 1u << PASS_ACCUMULATE | 1u << PASS_HOST);
     trial.share_blocks = 1;
     trial.again = "all";

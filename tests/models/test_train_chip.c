@@ -20,34 +20,34 @@ static void every_optimiser(void **state)
 
     (void)state;
     for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
-        steps_like_reference(arch_preset("toy64"), relu_and_tanh, method[k], ELEM_F32, 1e-3);
+        steps_like_reference(ss_arch_preset("toy64"), relu_and_tanh, method[k], ELEM_F32, 1e-3);
 }
 
 static void layers_in_f32(void **state)
 {
     (void)state;
-    steps_like_reference(arch_preset("toy64"), swish_and_gelu, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), batch_norms, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), group_norms, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), layer_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), swish_and_gelu, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), batch_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), group_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), layer_norms, "sgd", ELEM_F32, 1e-3);
 }
 
 static void layers_in_f16(void **state)
 {
     (void)state;
-    steps_like_reference(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.02);
-    steps_like_reference(arch_preset("toy64"), swish_and_gelu, "sgd", ELEM_F16, 0.02);
-    steps_like_reference(arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, 0.02);
-    steps_like_reference(arch_preset("toy64"), group_norms, "sgd", ELEM_F16, 0.02);
-    steps_like_reference(arch_preset("toy64"), layer_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(ss_arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(ss_arch_preset("toy64"), swish_and_gelu, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(ss_arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(ss_arch_preset("toy64"), group_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference(ss_arch_preset("toy64"), layer_norms, "sgd", ELEM_F16, 0.02);
 }
 
 static void convolutions(void **state)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=64"), EMU_OK);
     steps_like_reference(&a, plain_convolutions, "sgd", ELEM_F16, 0.03);
     steps_like_reference(&a, residual_block, "sgd", ELEM_F16, 0.03);
     steps_like_reference(&a, inverted_block, "sgd", ELEM_F16, 0.03);
@@ -59,18 +59,18 @@ static void convolutions(void **state)
 static void class_tokens(void **state)
 {
     (void)state;
-    steps_like_reference(arch_preset("toy64"), class_token, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), class_token, "adamw", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), class_token, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), class_token, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), class_token, "adamw", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), class_token, "sgd", ELEM_F16, 0.03);
 }
 
 /* What f16 would get wrong is in f32, and so are gradients of that. */
 static void numbers_beyond_f16(void **state)
 {
     (void)state;
-    steps_like_reference(arch_preset("toy64"), large_numbers, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), large_numbers, "sgd", ELEM_F16, 0.03);
-    steps_like_reference(arch_preset("toy64"), small_numbers, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), large_numbers, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), large_numbers, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), small_numbers, "sgd", ELEM_F16, 0.03);
 }
 
 /* ---- gradients ---- */
@@ -101,7 +101,7 @@ static void compare_gradient(struct pair *p, const struct lowered_value *v, cons
     struct op_tensor is;
 
     if (train_chip_gradient(&p->chip, v->value, &is) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_true(op_shape_equal(&is.shape, &p->g->value[v->value].shape));
     for (uint64_t k = 0; k < op_shape_count(&is.shape); k++) {
         double want = after[k] - momentum * before[k];
@@ -148,13 +148,13 @@ static void gradients_like_reference(const struct arch *a, void (*network)(void)
 
 static void gradients(void **state)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
-    gradients_like_reference(arch_preset("toy64"), relu_and_tanh, ELEM_F32, 1e-3);
-    gradients_like_reference(arch_preset("toy64"), class_token, ELEM_F32, 1e-3);
-    gradients_like_reference(arch_preset("toy64"), batch_norms, ELEM_F16, 0.03);
+    assert_int_equal(ss_arch_set(&a, "tiles=64"), EMU_OK);
+    gradients_like_reference(ss_arch_preset("toy64"), relu_and_tanh, ELEM_F32, 1e-3);
+    gradients_like_reference(ss_arch_preset("toy64"), class_token, ELEM_F32, 1e-3);
+    gradients_like_reference(ss_arch_preset("toy64"), batch_norms, ELEM_F16, 0.03);
     gradients_like_reference(&a, residual_block, ELEM_F16, 0.05);
     trial.states = STATES_F16_NEAREST;
     gradients_like_reference(&a, plain_convolutions, ELEM_F16, 0.05);
@@ -172,18 +172,18 @@ static void two_steps(const struct arch *a, struct pair *p, uint32_t calls, uint
     for (unsigned k = 0; k < 2; k++) {
         trial_draw(p);
         if (train_chip_step(&p->chip, &p->data, &p->targets, 0.05, &loss, NULL) != EMU_OK)
-            fail_msg("%s", emu_error());
+            fail_msg("%s", ss_error());
     }
 }
 
 /* A step whose equal blocks are functions, or whose blocks are computed again, is the same step. */
 static void blocks_are_functions(void **state)
 {
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
     struct pair p[3];
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=32"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=32"), EMU_OK);
     two_steps(&a, &p[0], 0, 0);
     trial.share_blocks = 1;
     two_steps(&a, &p[1], 8, 2);
@@ -211,7 +211,7 @@ static void wrong_blocks(void **state)
     assert_int_equal(train_optimiser_of("sgd", &opt), EMU_OK);
     assert_int_equal(train_step_make(graph, &opt, &step), EMU_OK);
     assert_int_equal(train_recompute(graph, "a,d", &blocks), EMU_USAGE);
-    assert_string_equal(emu_error(), "--recompute: the network has no block d");
+    assert_string_equal(ss_error(), "--recompute: the network has no block d");
     assert_int_equal(train_recompute(graph, "a,,b", &blocks), EMU_USAGE);
     op_graph_free(graph);
 }
@@ -222,18 +222,18 @@ static void states_in_f16(void **state)
 {
     /* adamw moves by the rate whatever the gradient: the sign of one that is rounding decides */
     static const char *const method[] = { "sgd", "rmsprop", "lars" };
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
 
     (void)state;
-    assert_int_equal(arch_set(&a, "tiles=64"), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, "tiles=64"), EMU_OK);
     trial.states = STATES_F16_STOCHASTIC;
     for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
-        steps_like_reference(arch_preset("toy64"), relu_and_tanh, method[k], ELEM_F16, 0.03);
-    steps_like_reference(arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, 0.03);
+        steps_like_reference(ss_arch_preset("toy64"), relu_and_tanh, method[k], ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), batch_norms, "sgd", ELEM_F16, 0.03);
     /* Norms of few positions make much of what the rounding of weights changes. */
     steps_like_reference(&a, residual_block, "sgd", ELEM_F16, 0.2);
     trial.states = STATES_F16_NEAREST;
-    steps_like_reference(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
     trial.states = STATES_F32;
 }
 
@@ -279,7 +279,7 @@ static void skip_with(enum lower_states kind)
     uint64_t n;
 
     trial.states = kind;
-    trial_begin(&p, arch_preset("toy64"), swish_and_gelu, "adamw", ELEM_F16);
+    trial_begin(&p, ss_arch_preset("toy64"), swish_and_gelu, "adamw", ELEM_F16);
     p.chip.loss_scale.dynamic = 1;
     trial_draw(&p);
     trial_step(&p);
@@ -326,14 +326,14 @@ static void the_layer_is_named(void **state)
     struct pair p;
 
     (void)state;
-    trial_begin(&p, arch_preset("toy64"), batch_norms, "sgd", ELEM_F16);
+    trial_begin(&p, ss_arch_preset("toy64"), batch_norms, "sgd", ELEM_F16);
     trial_draw(&p);
     trial_step(&p);
     p.data.f[5] = INFINITY;
     trial_step(&p);
     parts_begin(&parts, &p, &p.chip, 1);
-    if (train_watch(arch_preset("toy64"), &p.chip, &o, &so, &feed, 0.05, where) != EMU_OK)
-        fail_msg("%s", emu_error());
+    if (train_watch(ss_arch_preset("toy64"), &p.chip, &o, &so, &feed, 0.05, where) != EMU_OK)
+        fail_msg("%s", ss_error());
     assert_true(strstr(where, p.g->node[0].name) == where);
     parts_end(&parts);
     trial_end(&p);
@@ -343,10 +343,10 @@ static void masks(void **state)
 {
     (void)state;
     trial.drop = (struct train_dropout){ .dropout = 0.4, .drop_connect = 0.6 };
-    steps_like_reference(arch_preset("toy64"), blocks, "sgd", ELEM_F32, 1e-3);
-    steps_like_reference(arch_preset("toy64"), blocks, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), blocks, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference(ss_arch_preset("toy64"), blocks, "sgd", ELEM_F16, 0.03);
     trial.drop = (struct train_dropout){ .dropout = 0.25 };
-    steps_like_reference(arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
+    steps_like_reference(ss_arch_preset("toy64"), relu_and_tanh, "sgd", ELEM_F16, 0.03);
     trial.drop = (struct train_dropout){ 0 };
 }
 

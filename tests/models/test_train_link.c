@@ -60,7 +60,7 @@ static uint32_t node(const char *op, uint32_t ins, const uint32_t *in,
     uint32_t out;
 
     if (op_node(graph, &r, &out) != EMU_OK || graph->problems)
-        fail_msg("%s: %s", op, emu_error());
+        fail_msg("%s: %s", op, ss_error());
     return out;
 }
 #define NODE(op, ...)                                                                              \
@@ -134,20 +134,20 @@ static void linked_begin(struct linked *x, const struct link_case *c, uint32_t i
     struct train_chip_options o = train_chip_usual();
     struct train_optimiser opt;
     struct train_step step;
-    struct arch a = *arch_preset("mk2");
+    struct arch a = *ss_arch_preset("mk2");
     char tiles[32];
 
     seed = 3;
     *x = (struct linked){ .bytes = input == ELEM_U8, .end = UINT64_MAX };
     snprintf(tiles, sizeof(tiles), "tiles=%u", TILES + io_tiles);
-    assert_int_equal(arch_set(&a, tiles), EMU_OK);
+    assert_int_equal(ss_arch_set(&a, tiles), EMU_OK);
     assert_int_equal(op_graph_new("linked", &graph), EMU_OK);
     x->g = graph;
     c->network();
     assert_int_equal(train_optimiser_of("sgd", &opt), EMU_OK);
     opt.drop = c->drop;
     if (train_step_make(graph, &opt, &step) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     x->pixels = picture_pixels(mean, std, input);
     o.program.lower.real = c->real;
     o.program.lower.states = c->states;
@@ -156,7 +156,7 @@ static void linked_begin(struct linked *x, const struct link_case *c, uint32_t i
     o.batches = c->batches;
     if (train_chip_new(&a, graph, &step, &o, &x->chip) != EMU_OK ||
         train_chip_begin(&x->chip, &so) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_int_equal(op_tensor_new(&graph->value[step.data].shape, &x->data), EMU_OK);
     assert_int_equal(op_tensor_new(&graph->value[step.targets].shape, &x->targets), EMU_OK);
 }
@@ -213,7 +213,7 @@ static double linked_step(struct linked *x, int is_whole)
 
     x->loss = 0;
     if (train_chip_update(&x->chip, &feed, 0.05, &whole) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_int_equal(whole, is_whole);
     return x->loss;
 }
@@ -347,7 +347,7 @@ static void ran_by(const struct linked *l, enum run_engine engine)
 {
     const char *why;
 
-    assert_int_equal(run_engine(session_run_image(l->chip.system.session), &why), engine);
+    assert_int_equal(ss_run_engine(ss_session_run_image(l->chip.system.session), &why), engine);
 }
 
 /* The timing engine gives the cycles of a step exactly; passes add up to them; what crosses the
@@ -368,13 +368,13 @@ static void cycles(void **state)
     ran_by(&values, ENGINE_VALUES);
     ran_by(&times, ENGINE_TIMING);
     ran_by(&direct, ENGINE_TIMING);
-    same_record(session_record(values.chip.system.session),
-                session_record(times.chip.system.session));
+    same_record(ss_session_record(values.chip.system.session),
+                ss_session_record(times.chip.system.session));
     trial_bill(&values.chip, &b);
     trial_bill(&direct.chip, &d);
-    assert_int_equal(b.cycles, session_cycles(values.chip.system.session));
-    assert_int_equal(session_cycles(values.chip.system.session),
-                     session_cycles(times.chip.system.session));
+    assert_int_equal(b.cycles, ss_session_cycles(values.chip.system.session));
+    assert_int_equal(ss_session_cycles(values.chip.system.session),
+                     ss_session_cycles(times.chip.system.session));
     assert_true(b.pass[PASS_HOST].cycles > 0);
     if (b.pass[PASS_HOST].cycles * 3 > d.pass[PASS_HOST].cycles)
         fail_msg("host: %llu cycles, %llu without IO tiles",
@@ -388,7 +388,7 @@ static void cycles(void **state)
 /* No tile is left to compute. */
 static void refused(void **state)
 {
-    const struct arch *a = arch_preset("toy16");
+    const struct arch *a = ss_arch_preset("toy16");
     struct op_program_options o = { .lower = { .real = ELEM_F16, .loop.link = { 16, 1 } } };
     struct train_optimiser opt;
     struct train_step step;
@@ -401,7 +401,7 @@ static void refused(void **state)
     assert_int_equal(train_optimiser_of("sgd", &opt), EMU_OK);
     assert_int_equal(train_step_make(graph, &opt, &step), EMU_OK);
     assert_int_equal(op_program_new(a, graph, &o, &p), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "16 IO tiles"));
+    assert_non_null(strstr(ss_error(), "16 IO tiles"));
     op_graph_free(graph);
 }
 

@@ -124,7 +124,7 @@ static void made(const char *method, struct train_step *step)
     assert_int_equal(train_optimiser_of(method, &o), EMU_OK);
     o.eta *= 200; /* small parameters move little at the usual one */
     if (train_step_make(graph, &o, step) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 static uint32_t count_states(const char *part)
@@ -325,7 +325,7 @@ static void dropouts_of_files(void **state)
             continue;
         if (op_node(graph, &r, &out) == EMU_OK)
             assert_int_equal(graph->problems, 1);
-        assert_non_null(strstr(emu_error(), "training mode drops at random"));
+        assert_non_null(strstr(ss_error(), "training mode drops at random"));
         break;
     }
     op_graph_free(graph);
@@ -391,7 +391,7 @@ static void refused(void **state)
     assert_int_equal(op_graph_input(graph, x), EMU_OK);
     assert_int_equal(op_graph_output(graph, NODE("Relu", x)), EMU_OK);
     assert_int_equal(train_step_make(graph, &o, &t), EMU_USAGE);
-    assert_non_null(strstr(emu_error(), "expected [4][classes]"));
+    assert_non_null(strstr(ss_error(), "expected [4][classes]"));
     op_graph_free(graph);
 }
 

@@ -311,11 +311,11 @@ static void goes_on_to_the_same_bits(void **state)
     assert_int_equal(
         TRAIN("--epochs", "3", "--seed", "9", "--checkpoint", in_dir("ckpt"), "--resume"),
         EXIT_BAD);
-    assert_non_null(strstr(emu_error(), "--seed was 1, is 9: a training goes on"));
+    assert_non_null(strstr(ss_error(), "--seed was 1, is 9: a training goes on"));
     assert_int_equal(
         TRAIN("--rate", "0.05", "--batch", "8", "--checkpoint", in_dir("ckpt"), "--resume"),
         EXIT_BAD);
-    assert_non_null(strstr(emu_error(), "--rate was 0.1, is 0.05: a training goes on"));
+    assert_non_null(strstr(ss_error(), "--rate was 0.1, is 0.05: a training goes on"));
     /* More epochs go on. */
     assert_int_equal(TRAIN("--epochs", "4", "--checkpoint", in_dir("ckpt"), "--resume", "--curve",
                            in_dir("more.csv")),
@@ -391,7 +391,7 @@ static void parameters_are_evaluated_and_trained_on(void **state)
     assert_int_equal(EVALUATE("--mean", "0.5,0.5"), EXIT_BAD);
     assert_int_equal(EVALUATE("-w", in_dir("net.onnx")), EXIT_BAD);
     assert_int_equal(EVALUATE("--batch", "16"), EXIT_BAD); /* the file says 8 */
-    assert_non_null(strstr(emu_error(), "--batch 16: the file fixes the batch"));
+    assert_non_null(strstr(ss_error(), "--batch 16: the file fixes the batch"));
     assert_int_equal(TRAIN("--batch", "16"), EXIT_BAD);
 }
 
@@ -554,7 +554,7 @@ static void read_weights(const char *name, struct weights_file *out)
     n = fread(out->data, 1, 1 << 16, f);
     fclose(f);
     if (safetensors_open(out->data, n, name, &out->tensors) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
 }
 
 static void weights_file_free(struct weights_file *f)
@@ -655,7 +655,7 @@ static void the_image_of_a_step(void **state)
                      EXIT_RAN);
     assert_int_equal(look_at("dis", "io.img", "--tile", "15"), EXIT_RAN);
     assert_int_equal(TRAIN("--engine", "timing", "-o", in_dir("trained")), EXIT_BAD);
-    assert_non_null(strstr(emu_error(), "parameters need values, and --engine timing has none"));
+    assert_non_null(strstr(ss_error(), "parameters need values, and --engine timing has none"));
 }
 
 /* Entries of the cache of a kind. */

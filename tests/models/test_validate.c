@@ -89,7 +89,7 @@ static void test_names(void **state)
 static void test_host_cost(void **state)
 {
     struct model_facts f = { .batch = 1, .input_bytes = 2 * 3 * 380 * 380, .output_bytes = 2000 };
-    struct host_cost c = host_cost_of(arch_preset("mk2"), &f);
+    struct host_cost c = host_cost_of(ss_arch_preset("mk2"), &f);
 
     (void)state;
     assert_int_equal(c.input_bytes, 866400);

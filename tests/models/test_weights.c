@@ -22,7 +22,7 @@ static struct net *make(const char *name, const char *norm)
     struct net *n;
 
     if (net_new(name, &o, &n) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     return n;
 }
 
@@ -31,7 +31,7 @@ static struct weights *seeded(const struct net *n, uint64_t seed)
     struct weights *w;
 
     if (weights_new(n, &w) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     weights_seed(w, n, seed);
     return w;
 }
@@ -271,8 +271,8 @@ static enum emu_status read_with(enum name_scheme scheme, enum damage damage, ch
     s = weights_read(to, n, path, f);
     fclose(f);
     unlink(path);
-    emu_free(t);
-    emu_free(name);
+    ss_free(t);
+    ss_free(name);
     weights_free(w);
     return s;
 }
@@ -305,7 +305,7 @@ static void faults_are_listed(void **state)
         memset(list, 0, sizeof(list));
         assert_int_equal(read_with(NAMES_TORCHVISION, want[i].damage, list, w, n), EMU_BAD_FILE);
         assert_string_equal(list, want[i].list);
-        assert_non_null(strstr(emu_error(), want[i].message));
+        assert_non_null(strstr(ss_error(), want[i].message));
         assert_memory_equal(w->data, same->data, 4096);
     }
     weights_free(w);
@@ -328,8 +328,8 @@ static void others_are_named(void **state)
     assert_int_equal(weights_read(w, n, path, f), EMU_BAD_FILE);
     fclose(f);
     unlink(path);
-    assert_non_null(strstr(emu_error(), "these are weights of efficientnet-b0, not of "
-                                        "efficientnet-b1"));
+    assert_non_null(strstr(ss_error(), "these are weights of efficientnet-b0, not of "
+                                       "efficientnet-b1"));
     for (const char *at = list; (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, WEIGHTS_LISTED + 1);

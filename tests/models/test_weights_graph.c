@@ -37,7 +37,7 @@ static struct network network_new(const char *name, const struct net_options *o)
     for (size_t k = 0; k < op_shape_count(&w.picture.shape); k++)
         w.picture.f[k] = (double)x[k];
     assert_int_equal(op_graph_run(w.net->graph, &w.picture, 0, &w.scores), EMU_OK);
-    emu_free(x);
+    ss_free(x);
     return w;
 }
 
@@ -97,7 +97,7 @@ static void compare_written(const struct network *w, uint32_t swishes, uint32_t 
     assert_int_equal(onnx_write(g, f), EMU_OK);
     assert_int_equal(fclose(f), 0);
     if (onnx_read_bytes(file, bytes, "network", NULL, &m) != EMU_OK)
-        fail_msg("%s", emu_error());
+        fail_msg("%s", ss_error());
     assert_int_equal(m->graph->nodes_wrong, 0);
     assert_int_equal(m->graph->nodes, g->nodes);
     compare(w, m->graph, 1e-9);
@@ -117,7 +117,7 @@ static void same(const char *name, const struct net_options *o)
 
     names(&w, g);
     if (pass_spell(g) != EMU_OK)
-        fail_msg("%s: %s", name, emu_error());
+        fail_msg("%s: %s", name, ss_error());
     assert_int_equal(count_of(g, OP_Swish) + count_of(g, OP_GroupNormalization), 0);
     compare(&w, g, 1e-9);
     compare_written(&w, swishes, group_norms);

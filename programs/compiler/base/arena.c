@@ -54,7 +54,7 @@ void prog_arena_free(struct prog_arena *a)
         struct prog_arena_slab *s = a->last;
 
         a->last = s->before;
-        emu_free(s);
+        ss_free(s);
     }
 }
 
@@ -82,7 +82,7 @@ static enum emu_status grow_slots(struct strings *s)
     s->slots = slots;
     for (uint32_t i = 0; i < s->count; i++)
         *slot_of(s, s->text[i]) = i + 1;
-    emu_free(old);
+    ss_free(old);
     return EMU_OK;
 }
 
@@ -119,7 +119,7 @@ const char *strings_text(const struct strings *s, uint32_t id)
 void strings_free(struct strings *s)
 {
     prog_arena_free(&s->arena);
-    emu_free(s->text);
-    emu_free(s->slot);
+    ss_free(s->text);
+    ss_free(s->slot);
     memset(s, 0, sizeof(*s));
 }

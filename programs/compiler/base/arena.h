@@ -42,6 +42,6 @@ void strings_free(struct strings *s);
                            : emu_grow((void **)&(v)->at, (v)->count, &(v)->cap, sizeof(*(v)->at)))
 #define VEC_PUSH(v, ...)                                                                           \
     (VEC_ROOM(v) == EMU_OK ? ((v)->at[(v)->count++] = (__VA_ARGS__), EMU_OK) : EMU_NO_MEMORY)
-#define VEC_FREE(v) (emu_free((v)->at), (v)->at = NULL, (v)->count = (v)->cap = 0)
+#define VEC_FREE(v) (ss_free((v)->at), (v)->at = NULL, (v)->count = (v)->cap = 0)
 
 #endif

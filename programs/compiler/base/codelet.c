@@ -188,8 +188,8 @@ enum emu_status codelet_code_link(struct asm_unit *u, const struct codelet *cons
 void codelet_code_free(struct codelet_code *c)
 {
     asm_unit_free(c->unit);
-    emu_free((void *)c->code);
-    emu_free(c->entry);
-    emu_free(c->stack);
+    ss_free((void *)c->code);
+    ss_free(c->entry);
+    ss_free(c->stack);
     memset(c, 0, sizeof(*c));
 }

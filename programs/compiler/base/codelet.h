@@ -52,7 +52,7 @@ struct codelet {
      * `call`) to the first cycle after `sync` LOCAL or the return. Not TIME_FIXED: an upper bound.
      * Data of args may be NULL; elements and values count. NULL: only a run can tell. */
     uint64_t (*cycles)(const struct codelet_call *call);
-    /* Not of the library, but of graph_add_codelet(): where its code is. */
+    /* Not of the library, but of ss_graph_add_codelet(): where its code is. */
     const struct codelet_file *const *file;
     unsigned files;
     uint32_t stack_bytes; /* that its user knows it needs; 0: what its code says */
@@ -69,11 +69,11 @@ int field_is_written(enum field_kind k);
 
 /* ---- vertices ---- */
 
-/* graph_vertex() with the codelet itself, which is borrowed. */
+/* ss_graph_vertex() with the codelet itself, which is borrowed. */
 uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
                          uint32_t tile);
-/* vertex_connect(), vertex_set_... with the number of the field in its codelet; a float field is
- * f32 or f16. */
+/* ss_vertex_connect(), ss_vertex_set_... with the number of the field in its codelet; a float field
+ * is f32 or f16. */
 void vertex_connect_field(struct graph *g, uint32_t vertex, unsigned field, struct tensor t);
 void vertex_set_field_u32(struct graph *g, uint32_t vertex, unsigned field, uint32_t value);
 void vertex_set_field_float(struct graph *g, uint32_t vertex, unsigned field, float value);
@@ -107,7 +107,7 @@ void codelet_code_free(struct codelet_code *c);
 /* Codelets that copy are numbered by the log2 of the bytes that both edges are aligned to. */
 enum { COPY_WIDTHS = 4 };
 
-/* What the compiler asks of a library of kernels; graph_new() is told which one it is. */
+/* What the compiler asks of a library of kernels; ss_graph_new() is told which one it is. */
 struct codelet_library {
     /* The codelet of a name, for callers that use names; NULL: there is none. */
     const struct codelet *(*find)(const char *name);

@@ -146,6 +146,6 @@ enum emu_status key_sort(void *at, size_t count, size_t size, size_t key, unsign
     if (!spare)
         return FAIL(NO_MEMORY, "sorting %zu records", count);
     sort_many(&s, spare);
-    emu_free(spare);
+    ss_free(spare);
     return EMU_OK;
 }

@@ -24,7 +24,7 @@ static void note_failure(struct failure *f, uint32_t i, enum emu_status s)
     if (f->status == EMU_OK || i < f->i) {
         f->i = i;
         f->status = s;
-        snprintf(f->text, sizeof(f->text), "%s", emu_error());
+        snprintf(f->text, sizeof(f->text), "%s", ss_error());
     }
 }
 
@@ -39,5 +39,5 @@ enum emu_status parallel_each(uint32_t n, unsigned threads, parallel_work *work,
         if (s != EMU_OK)
             note_failure(&f, i, s);
     }
-    return f.status == EMU_OK ? EMU_OK : emu_fail(f.status, "%s", f.text);
+    return f.status == EMU_OK ? EMU_OK : ss_fail(f.status, "%s", f.text);
 }

@@ -14,7 +14,7 @@ unsigned parallel_threads(unsigned threads);
 /* Does number i. thread: below parallel_threads(), for scratch memory. */
 typedef enum emu_status parallel_work(void *ctx, uint32_t i, unsigned thread);
 
-/* Does all numbers below n, also after a failure. emu_error() is as the work has set it. */
+/* Does all numbers below n, also after a failure. ss_error() is as the work has set it. */
 enum emu_status parallel_each(uint32_t n, unsigned threads, parallel_work *work,
                               void *ctx) EMU_MUST_CHECK;
 

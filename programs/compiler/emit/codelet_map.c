@@ -108,7 +108,7 @@ static enum emu_status add_lines(const struct codelet_code *c, struct image *im,
     line[lines++] = (struct image_line){ .addr = c->addr + c->bytes };
     if (s == EMU_OK)
         s = image_lines(im, line, lines, &m->lines);
-    emu_free(line);
+    ss_free(line);
     return s;
 }
 
@@ -127,7 +127,7 @@ enum emu_status codelet_map_init(const struct codelet_code *c, struct image *im,
 
 void codelet_map_free(struct codelet_map *m)
 {
-    emu_free(m->range);
-    emu_free(m->symbol);
+    ss_free(m->range);
+    ss_free(m->symbol);
     memset(m, 0, sizeof(*m));
 }

@@ -528,7 +528,7 @@ static void put_start_state(struct walk *w)
     enum { FP_ICTL_NANOO = 1 << 20 };
     static const uint8_t zero[] = { CSR_S_INCOMING_BASE, CSR_S_INCOMING_DELTA,
                                     CSR_S_INCOMING_FORMAT, CSR_S_OUTGOING_BASE, CSR_S_FP_ICTL };
-    int nan = graph_has_nan_on_overflow(w->l->graph);
+    int nan = ss_graph_has_nan_on_overflow(w->l->graph);
 
     writer_sync(&w->out, SYNC_LOCAL);
     if (nan) {
@@ -763,9 +763,9 @@ enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum con
         emit_tile(&w);
     else
         out->status = FAIL(NO_MEMORY, "%zu functions", functions);
-    emu_free(w.has_part);
-    emu_free(w.needed);
-    emu_free(w.label);
+    ss_free(w.has_part);
+    ss_free(w.needed);
+    ss_free(w.label);
     VEC_FREE(&w.stack_owner);
     VEC_FREE(&w.header);
     return out->status;

@@ -21,14 +21,14 @@ enum { BATCH_TILES = 16, CODE_ALIGN = 8 };
 static uint32_t code_base(const struct emit_index *p)
 {
     const struct codelet_code *c = p->in->codelets;
-    uint32_t end = c->bytes ? c->addr + c->bytes : arch_loader_base(p->arch);
+    uint32_t end = c->bytes ? c->addr + c->bytes : ss_arch_loader_base(p->arch);
 
     return (end + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
 }
 
 static uint32_t code_bytes(const struct emit_index *p, const struct code_buffer *b)
 {
-    return code_base(p) - arch_loader_base(p->arch) + ISA_WORD_BYTES * (uint32_t)b->word.count;
+    return code_base(p) - ss_arch_loader_base(p->arch) + ISA_WORD_BYTES * (uint32_t)b->word.count;
 }
 
 /* ---- measuring ---- */
@@ -58,7 +58,7 @@ static enum emu_status measure_tiles(const struct emit_index *p, unsigned thread
 
     for (unsigned i = 0; m.code && i < threads; i++)
         code_buffer_free(&m.code[i]);
-    emu_free(m.code);
+    ss_free(m.code);
     return s;
 }
 
@@ -184,13 +184,13 @@ static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct
 
 static void emission_free(struct emission *e)
 {
-    image_free(e->im);
+    ss_image_free(e->im);
     codelet_map_free(&e->codelets);
-    emu_free(e->text);
-    emu_free(e->form);
-    emu_free(e->range);
-    emu_free(e->symbol);
-    emu_free(e->segment);
+    ss_free(e->text);
+    ss_free(e->form);
+    ss_free(e->range);
+    ss_free(e->symbol);
+    ss_free(e->segment);
 }
 
 static enum emu_status make_room(void *list, size_t *room, size_t count, size_t size)
@@ -350,7 +350,7 @@ static enum emu_status add_tiles(struct emission *e, unsigned threads)
         tile_image_free(&make->tile[i]);
         tile_image_free(&add->tile[i]);
     }
-    emu_free(b);
+    ss_free(b);
     return s;
 }
 
@@ -428,7 +428,7 @@ static enum emu_status add_order(struct emission *e, uint32_t stream, uint32_t *
         order[i].bytes = r->bytes;
     }
     s = image_orders(e->im, order, x->runs, id);
-    emu_free(order);
+    ss_free(order);
     return s;
 }
 
@@ -438,11 +438,11 @@ static enum emu_status describe_transfer(struct emission *e, uint32_t stream,
 {
     const struct stream *s = &e->p->l->graph->stream.at[stream];
 
-    out->elem_bytes = elem_bytes(s->elem);
+    out->elem_bytes = ss_elem_bytes(s->elem);
     if (s->elements > UINT32_MAX / out->elem_bytes)
         return FAIL(BAD_PROGRAM, "stream %s: a transfer of 4 GiB or more", s->name);
     out->elements = (uint32_t)s->elements;
-    TRY(image_string(e->im, elem_name(s->elem), &out->type));
+    TRY(image_string(e->im, ss_elem_name(s->elem), &out->type));
     return add_order(e, stream, &out->order);
 }
 
@@ -475,10 +475,10 @@ static enum emu_status add_scopes(struct emission *e)
     uint32_t most = 0;
     enum emu_status s = EMU_OK;
 
-    for (uint32_t i = 1; i < graph_scopes(l->graph); i++) {
-        struct image_scope x = { .parent = graph_scope_parent(l->graph, i) };
+    for (uint32_t i = 1; i < ss_graph_scopes(l->graph); i++) {
+        struct image_scope x = { .parent = ss_graph_scope_parent(l->graph, i) };
 
-        TRY(image_string(e->im, graph_scope_path(l->graph, i), &x.path));
+        TRY(image_string(e->im, ss_graph_scope_path(l->graph, i), &x.path));
         TRY(image_add_scope(e->im, &x));
     }
     for (uint32_t i = 0; i < l->strings.count; i++)
@@ -492,7 +492,7 @@ static enum emu_status add_scopes(struct emission *e)
         if (scope_of[i])
             s = image_add_owner(e->im, &(struct image_owner){ i, scope_of[i] });
     }
-    emu_free(scope_of);
+    ss_free(scope_of);
     return s;
 }
 

@@ -1,7 +1,7 @@
 /* emit.h - control code, exchange code and contents of every tile; the image.
  *
- * Code of a tile, from arch_loader_base() on: the codelets of the program (equal addresses on all
- * tiles), then the functions of the program, each step in turn, exchange code in line after its
+ * Code of a tile, from ss_arch_loader_base() on: the codelets of the program (equal addresses on
+ * all tiles), then the functions of the program, each step in turn, exchange code in line after its
  * sync, then headers of host transfers, the stack of called codelets and the words of the stack.
  * All of it counts as code bytes.
  * Supervisor registers: $m0 .. $m5 are free for launches and codelets, $m6 .. $m9 count the four

@@ -289,7 +289,7 @@ static enum emu_status need_numbers(struct traffic_scratch *r, size_t n)
 {
     if (n <= r->numbers)
         return EMU_OK;
-    emu_free(r->number);
+    ss_free(r->number);
     r->number = emu_alloc(n, sizeof(*r->number));
     r->numbers = r->number ? n : 0;
     return r->number ? EMU_OK : FAIL(NO_MEMORY, "%zu numbers of an exchange", n);
@@ -360,8 +360,8 @@ static void scratch_free(struct traffic_scratch *r)
     VEC_FREE(&r->pointer);
     VEC_FREE(&r->tile);
     VEC_FREE(&r->pair);
-    emu_free(r->messages);
-    emu_free(r->number);
+    ss_free(r->messages);
+    ss_free(r->number);
 }
 
 static enum emu_status read_all(struct traffic *x, unsigned threads, struct image *im)
@@ -384,7 +384,7 @@ static enum emu_status read_all(struct traffic *x, unsigned threads, struct imag
 
 enum emu_status emit_traffic(const struct emit_input *in, unsigned threads, struct image *im)
 {
-    const struct arch *a = image_arch(im);
+    const struct arch *a = ss_image_arch(im);
     size_t steps = in->lowered->step.count;
     unsigned n = parallel_threads(threads);
     struct traffic x = { .in = in,
@@ -397,11 +397,11 @@ enum emu_status emit_traffic(const struct emit_input *in, unsigned threads, stru
     for (unsigned i = 0; x.scratch && i < n; i++)
         scratch_free(&x.scratch[i]);
     for (size_t i = 0; x.step && i < steps; i++) {
-        emu_free((void *)x.step[i].list);
-        emu_free((void *)x.step[i].messages);
+        ss_free((void *)x.step[i].list);
+        ss_free((void *)x.step[i].messages);
     }
-    emu_free(x.end);
-    emu_free(x.scratch);
-    emu_free(x.step);
+    ss_free(x.end);
+    ss_free(x.scratch);
+    ss_free(x.step);
     return s;
 }

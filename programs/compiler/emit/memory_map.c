@@ -292,8 +292,8 @@ enum emu_status tile_memory_init(const struct emit_index *p, uint32_t tile,
 
     out->range.count = out->symbol.count = out->contents.count = 0;
     s = describe(p, tile, b, base, peak_step, &c, out);
-    emu_free(c.claim);
-    emu_free(c.heap);
+    ss_free(c.claim);
+    ss_free(c.heap);
     return s;
 }
 
@@ -302,7 +302,7 @@ void tile_memory_free(struct tile_memory *m)
     VEC_FREE(&m->range);
     VEC_FREE(&m->symbol);
     VEC_FREE(&m->contents);
-    emu_free(m->buffer);
+    ss_free(m->buffer);
     m->buffer = NULL;
     m->room = 0;
 }

@@ -26,7 +26,7 @@ static void print_field(FILE *f, const struct codelet *c, uint32_t field, uint32
 {
     const struct codelet_field *x = &c->field[field];
     char use = use_of(x->kind);
-    uint32_t bytes = x->kind == FIELD_WORDS ? 4 : elem_bytes(x->elem);
+    uint32_t bytes = x->kind == FIELD_WORDS ? 4 : ss_elem_bytes(x->elem);
 
     if (!use || !length)
         return;

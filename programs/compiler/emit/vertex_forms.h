@@ -9,7 +9,7 @@
 
 #include "programs/compiler/lower/lowered.h"
 
-/* The image's string of each form of a program, in *out; free it with emu_free. Errors:
+/* The image's string of each form of a program, in *out; free it with ss_free. Errors:
  * EMU_NO_MEMORY, EMU_BAD_IMAGE. */
 enum emu_status vertex_forms(const struct lowered *l, struct image *im,
                              uint32_t **out) EMU_MUST_CHECK;

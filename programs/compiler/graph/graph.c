@@ -8,7 +8,7 @@
 
 enum { MAX_GROUPS = 64 }; /* sets of groups are one word (struct step) */
 
-unsigned elem_bytes(enum elem e)
+unsigned ss_elem_bytes(enum elem e)
 {
     static const uint8_t bytes[ELEM_COUNT] = {
         [ELEM_U8] = 1, [ELEM_F16] = 2, [ELEM_F32] = 4, [ELEM_I32] = 4, [ELEM_U32] = 4
@@ -18,7 +18,7 @@ unsigned elem_bytes(enum elem e)
     return bytes[e];
 }
 
-const char *elem_name(enum elem e)
+const char *ss_elem_name(enum elem e)
 {
     static const char *const names[ELEM_COUNT] = { [ELEM_U8] = "u8",
                                                    [ELEM_F16] = "f16",
@@ -31,7 +31,7 @@ const char *elem_name(enum elem e)
 
 /* ---- errors ---- */
 
-void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...)
+void ss_graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...)
 {
     char why[1024];
     va_list ap;
@@ -43,7 +43,7 @@ void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(why, sizeof(why), fmt, ap);
     va_end(ap);
-    g->status = emu_fail(s, "%s", why);
+    g->status = ss_fail(s, "%s", why);
     g->error = emu_strdup(why);
 }
 
@@ -51,17 +51,17 @@ void graph_fail_memory(struct graph *g, const char *what)
 {
     if (!g)
         return;
-    graph_fail(g, EMU_NO_MEMORY, "a graph of %zu variables, %zu views, %zu vertices: %s",
-               g->variable.count, g->view.count, g->vertex.count, what);
+    ss_graph_fail(g, EMU_NO_MEMORY, "a graph of %zu variables, %zu views, %zu vertices: %s",
+                  g->variable.count, g->view.count, g->vertex.count, what);
 }
 
-enum emu_status graph_status(const struct graph *g)
+enum emu_status ss_graph_status(const struct graph *g)
 {
     if (!g)
-        return FAIL(BAD_PROGRAM, "there is no graph: graph_new() or graph_read() has failed");
+        return FAIL(BAD_PROGRAM, "there is no graph: ss_graph_new() or ss_graph_read() has failed");
     if (g->status == EMU_OK)
         return EMU_OK;
-    return emu_fail(g->status, "%s", g->error ? g->error : emu_status_text(g->status));
+    return ss_fail(g->status, "%s", g->error ? g->error : ss_status_text(g->status));
 }
 
 /* ---- the graph ---- */
@@ -72,15 +72,16 @@ static enum emu_status scope_add(struct graph *g, const char *path, uint32_t par
                 : EMU_NO_MEMORY;
 }
 
-enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
-                          struct graph **out)
+enum emu_status ss_graph_new(const struct arch *arch, const struct codelet_library *library,
+                             struct graph **out)
 {
     struct graph *g;
 
     *out = NULL;
     if (!arch)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     if (!library)
         return FAIL(BAD_PROGRAM, "a graph without a library of codelets: library is NULL");
     g = emu_alloc(1, sizeof(*g));
@@ -91,14 +92,14 @@ enum emu_status graph_new(const struct arch *arch, const struct codelet_library 
     g->program = GRAPH_NONE;
     g->group = emu_alloc(arch->tiles, sizeof(*g->group));
     if (!g->group || scope_add(g, "", 0) != EMU_OK) {
-        graph_free(g);
+        ss_graph_free(g);
         return FAIL(NO_MEMORY, "a graph for %u tiles", arch->tiles);
     }
     *out = g;
     return EMU_OK;
 }
 
-void graph_free(struct graph *g)
+void ss_graph_free(struct graph *g)
 {
     if (!g)
         return;
@@ -109,12 +110,12 @@ void graph_free(struct graph *g)
     for (size_t i = 0; i < g->node.count; i++)
         VEC_FREE(&g->node.at[i].child);
     for (size_t i = 0; i < g->own_file.count; i++)
-        emu_free((void *)g->own_file.at[i]->data);
+        ss_free((void *)g->own_file.at[i]->data);
     VEC_FREE(&g->own_file);
     VEC_FREE(&g->own);
     VEC_FREE(&g->variable);
     VEC_FREE(&g->view);
-    emu_free(g->layouts.slot);
+    ss_free(g->layouts.slot);
     VEC_FREE(&g->compute_set);
     VEC_FREE(&g->vertex);
     VEC_FREE(&g->field);
@@ -125,19 +126,19 @@ void graph_free(struct graph *g)
     VEC_FREE(&g->stream);
     VEC_FREE(&g->scope);
     prog_arena_free(&g->arena);
-    emu_free(g->error);
-    emu_free(g->group);
-    emu_free(g);
+    ss_free(g->error);
+    ss_free(g->group);
+    ss_free(g);
 }
 
-const struct arch *graph_arch(const struct graph *g)
+const struct arch *ss_graph_arch(const struct graph *g)
 {
     return g ? &g->arch : NULL;
 }
 
 /* ---- scopes ---- */
 
-uint32_t graph_push(struct graph *g, const char *name)
+uint32_t ss_graph_push(struct graph *g, const char *name)
 {
     const char *path = graph_works(g) ? graph_path(g, name) : NULL;
     uint32_t id;
@@ -160,7 +161,7 @@ uint32_t graph_push(struct graph *g, const char *name)
     return id;
 }
 
-void graph_pop(struct graph *g)
+void ss_graph_pop(struct graph *g)
 {
     if (!graph_works(g))
         return;
@@ -169,22 +170,22 @@ void graph_pop(struct graph *g)
     else if (g->open_scope)
         g->open_scope = g->scope.at[g->open_scope].parent;
     else
-        GRAPH_FAIL(g, "graph_pop without graph_push");
+        GRAPH_FAIL(g, "ss_graph_pop without ss_graph_push");
 }
 
-uint32_t graph_scopes(const struct graph *g)
+uint32_t ss_graph_scopes(const struct graph *g)
 {
     return g ? (uint32_t)g->scope.count : 0;
 }
 
-uint32_t graph_scope_parent(const struct graph *g, uint32_t scope)
+uint32_t ss_graph_scope_parent(const struct graph *g, uint32_t scope)
 {
-    return scope < graph_scopes(g) ? g->scope.at[scope].parent : 0;
+    return scope < ss_graph_scopes(g) ? g->scope.at[scope].parent : 0;
 }
 
-const char *graph_scope_path(const struct graph *g, uint32_t scope)
+const char *ss_graph_scope_path(const struct graph *g, uint32_t scope)
 {
-    return scope < graph_scopes(g) ? g->scope.at[scope].path : "";
+    return scope < ss_graph_scopes(g) ? g->scope.at[scope].path : "";
 }
 
 /* The name that the open scope has within its parent. */
@@ -213,38 +214,38 @@ const char *graph_path(struct graph *g, const char *name)
     return s;
 }
 
-void graph_set_nan_on_overflow(struct graph *g)
+void ss_graph_set_nan_on_overflow(struct graph *g)
 {
     if (graph_works(g))
         g->nan_on_overflow = 1;
 }
 
-int graph_has_nan_on_overflow(const struct graph *g)
+int ss_graph_has_nan_on_overflow(const struct graph *g)
 {
     return g && g->nan_on_overflow;
 }
 
-void graph_take_turns(struct graph *g)
+void ss_graph_take_turns(struct graph *g)
 {
     if (graph_works(g))
         g->takes_turns = 1;
 }
 
-int graph_takes_turns(const struct graph *g)
+int ss_graph_takes_turns(const struct graph *g)
 {
     return g && g->takes_turns;
 }
 
-uint32_t graph_first_tile(struct graph *g, uint32_t count)
+uint32_t ss_graph_first_tile(struct graph *g, uint32_t count)
 {
     uint32_t first = g ? g->turn : 0;
 
-    if (graph_takes_turns(g))
-        g->turn = (uint32_t)(((uint64_t)g->turn + count) % graph_compute_tiles(g));
+    if (ss_graph_takes_turns(g))
+        g->turn = (uint32_t)(((uint64_t)g->turn + count) % ss_graph_compute_tiles(g));
     return first;
 }
 
-void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group)
+void ss_graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group)
 {
     if (!graph_works(g))
         return;
@@ -257,7 +258,7 @@ void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned g
         memset(g->group + first, (int)group, tiles);
 }
 
-uint32_t graph_compute_tiles(const struct graph *g)
+uint32_t ss_graph_compute_tiles(const struct graph *g)
 {
     uint32_t tiles = 0;
 
@@ -320,8 +321,8 @@ static struct variable *variable_add(struct graph *g, enum elem e, unsigned rank
     return graph_works(g) ? &g->variable.at[var] : NULL;
 }
 
-struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
-                             const char *name)
+struct tensor ss_graph_variable(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
+                                const char *name)
 {
     struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
 
@@ -330,17 +331,17 @@ struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const 
 
 void variable_set_contents(struct graph *g, struct variable *v, const void *data, uint64_t elements)
 {
-    uint64_t bytes = elements * elem_bytes(v->elem);
+    uint64_t bytes = elements * ss_elem_bytes(v->elem);
 
     v->initial_elements = elements;
     v->initial = prog_memdup(&g->arena, data, bytes);
     if (!v->initial)
-        graph_fail(g, EMU_NO_MEMORY, "contents of %s: %llu bytes", v->name,
-                   (unsigned long long)bytes);
+        ss_graph_fail(g, EMU_NO_MEMORY, "contents of %s: %llu bytes", v->name,
+                      (unsigned long long)bytes);
 }
 
-struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
-                             const void *data, const char *name)
+struct tensor ss_graph_constant(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
+                                const void *data, const char *name)
 {
     struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
 
@@ -351,8 +352,8 @@ struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const 
     return v->whole;
 }
 
-struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
-                                      const uint32_t *shape, const void *data, const char *name)
+struct tensor ss_graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
+                                         const uint32_t *shape, const void *data, const char *name)
 {
     struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
 
@@ -371,12 +372,12 @@ const void *variable_contents(const struct variable *v, uint64_t begin, uint64_t
 
     if (n > v->initial_elements - at)
         return NULL;
-    return (const uint8_t *)v->initial + at * elem_bytes(v->elem);
+    return (const uint8_t *)v->initial + at * ss_elem_bytes(v->elem);
 }
 
 void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n, void *to)
 {
-    unsigned unit = elem_bytes(v->elem);
+    unsigned unit = ss_elem_bytes(v->elem);
     uint8_t *out = to;
 
     while (n) {
@@ -400,10 +401,10 @@ static enum emu_status store_run(void *ctx, const struct view_run *run)
 {
     struct contents *c = ctx;
     struct variable *v = &c->g->variable.at[run->var];
-    size_t unit = elem_bytes(v->elem);
+    size_t unit = ss_elem_bytes(v->elem);
 
     if (v->constant)
-        return FAIL(BAD_PROGRAM, "graph_set_initial: %s is a constant", v->name);
+        return FAIL(BAD_PROGRAM, "ss_graph_set_initial: %s is a constant", v->name);
     if (!v->initial) {
         v->initial = prog_alloc(&c->g->arena, v->elements, unit);
         v->initial_elements = v->elements;
@@ -415,16 +416,16 @@ static enum emu_status store_run(void *ctx, const struct view_run *run)
     return EMU_OK;
 }
 
-void graph_set_initial(struct graph *g, struct tensor t, const void *data)
+void ss_graph_set_initial(struct graph *g, struct tensor t, const void *data)
 {
     struct contents c = { g, data };
     enum emu_status s;
 
-    if (!graph_has_view(g, t, "graph_set_initial"))
+    if (!graph_has_view(g, t, "ss_graph_set_initial"))
         return;
-    s = view_runs(g, t.view, 0, tensor_elements(g, t), store_run, &c);
+    s = view_runs(g, t.view, 0, ss_tensor_elements(g, t), store_run, &c);
     if (s != EMU_OK)
-        graph_fail(g, s, "%s", emu_error());
+        ss_graph_fail(g, s, "%s", ss_error());
 }
 
 static void keep_var(void *ctx, uint32_t var)
@@ -434,9 +435,9 @@ static void keep_var(void *ctx, uint32_t var)
     g->variable.at[var].kept = 1;
 }
 
-void graph_keep(struct graph *g, struct tensor t)
+void ss_graph_keep(struct graph *g, struct tensor t)
 {
-    if (graph_has_view(g, t, "graph_keep"))
+    if (graph_has_view(g, t, "ss_graph_keep"))
         view_vars(g, t.view, keep_var, g);
 }
 
@@ -447,16 +448,16 @@ static void input_var(void *ctx, uint32_t var)
     g->variable.at[var].input = 1;
 }
 
-void graph_input(struct graph *g, struct tensor t)
+void ss_graph_input(struct graph *g, struct tensor t)
 {
-    if (graph_has_view(g, t, "graph_input"))
+    if (graph_has_view(g, t, "ss_graph_input"))
         view_vars(g, t.view, input_var, g);
 }
 
 /* ---- streams ---- */
 
-uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,
-                      uint32_t depth, const char *name)
+uint32_t ss_graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,
+                         uint32_t depth, const char *name)
 {
     struct stream s = { .way = way, .elem = e, .elements = elements, .depth = depth };
 
@@ -529,7 +530,7 @@ struct graph_text vertex_text(const struct graph *g, uint32_t vertex)
 struct graph_text element_text(struct graph *g, uint32_t var, uint64_t element)
 {
     const struct variable *v = &g->variable.at[var];
-    uint32_t index[TENSOR_MAX_RANK], tile = graph_tile_of(g, v->whole, element);
+    uint32_t index[TENSOR_MAX_RANK], tile = ss_graph_tile_of(g, v->whole, element);
     struct graph_text t, place = { "no tile" };
     uint64_t rest = element;
 

@@ -103,7 +103,7 @@ struct vertex {
     uint32_t field; /* first of its codelet->fields entries in graph.field */
 };
 
-/* A name between graph_push() and graph_pop(). */
+/* A name between ss_graph_push() and ss_graph_pop(). */
 struct scope {
     const char *path; /* with the names of its parents; "" of the graph's own */
     uint32_t parent;
@@ -155,14 +155,14 @@ struct stream {
 };
 
 struct graph {
-    int nan_on_overflow; /* graph_set_nan_on_overflow() */
-    int takes_turns;     /* graph_take_turns() */
+    int nan_on_overflow; /* ss_graph_set_nan_on_overflow() */
+    int takes_turns;     /* ss_graph_take_turns() */
     uint32_t turn;       /* the tile at which the next small operation begins */
     struct arch arch;
     const struct codelet_library *library; /* borrowed */
     struct prog_arena arena;
     enum emu_status status;
-    char *error;             /* emu_error() of the first failure, owned */
+    char *error;             /* ss_error() of the first failure, owned */
     VEC(struct scope) scope; /* the first one is that of the graph; parents come first */
     uint32_t open_scope;     /* what is made belongs to it */
     VEC(struct variable) variable;
@@ -201,7 +201,7 @@ struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i);
 enum emu_status variable_map(struct graph *g, uint32_t var, const struct map_run **run,
                              size_t *runs) EMU_MUST_CHECK;
 
-/* graph_check() by so many threads; 0: all cores. */
+/* ss_graph_check() by so many threads; 0: all cores. */
 enum emu_status graph_check_by(struct graph *g, unsigned threads) EMU_MUST_CHECK;
 
 #endif

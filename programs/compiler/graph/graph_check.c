@@ -33,9 +33,9 @@ struct access_check {
 static void check_free(struct access_check *c)
 {
     VEC_FREE(&c->access);
-    emu_free(c->spare);
-    emu_free(c->stamp);
-    emu_free(c->base);
+    ss_free(c->spare);
+    ss_free(c->stamp);
+    ss_free(c->base);
 }
 
 static enum emu_status check_begin(struct access_check *c, struct graph *g)
@@ -97,7 +97,7 @@ static enum emu_status sort_accesses(struct access_check *c)
     if (sorted >= n)
         return EMU_OK;
     if (c->spares < n) {
-        emu_free(c->spare);
+        ss_free(c->spare);
         c->spares = c->access.cap; /* as large as what it changes places with */
         c->spare = emu_alloc(c->spares, sizeof(*c->spare));
         if (!c->spare) {
@@ -455,16 +455,16 @@ enum emu_status graph_check_by(struct graph *g, unsigned threads)
     struct access_check *c;
     enum emu_status s;
 
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     c = emu_alloc(n, sizeof(*c));
     s = c ? check_all(g, c, n) : FAIL(NO_MEMORY, "the check of a graph by %u threads", n);
     for (unsigned t = 0; c && t < n; t++)
         check_free(&c[t]);
-    emu_free(c);
+    ss_free(c);
     return s;
 }
 
-enum emu_status graph_check(struct graph *g)
+enum emu_status ss_graph_check(struct graph *g)
 {
     return graph_check_by(g, 1);
 }

@@ -93,7 +93,7 @@ static const struct codelet_field *copy_fields(struct graph *g, const struct own
             .name = prog_strdup(&g->arena, f->name),
             .elem = f->elem,
             .align = f->align                ? f->align
-                     : has_elements(f->kind) ? elem_bytes(f->elem)
+                     : has_elements(f->kind) ? ss_elem_bytes(f->elem)
                                              : sizeof(uint32_t),
             .region = ANY,
             .other = f->other ? prog_strdup(&g->arena, f->other) : NULL,
@@ -120,7 +120,7 @@ static enum emu_status assemble(const struct graph *g, const char *path, char **
         s = asm_unit_object(u, &object, bytes);
     asm_unit_free(u);
     TRY(s);
-    emu_free(*data);
+    ss_free(*data);
     *data = (char *)object;
     return EMU_OK;
 }
@@ -161,8 +161,8 @@ static const struct codelet_file *add_file(struct graph *g, const char *path)
     }
     s = read_object(g, path, &data, &f->bytes);
     if (s != EMU_OK) {
-        graph_fail(g, s, "%s", emu_error());
-        emu_free(data);
+        ss_graph_fail(g, s, "%s", ss_error());
+        ss_free(data);
         return NULL;
     }
     f->data = data;
@@ -170,7 +170,7 @@ static const struct codelet_file *add_file(struct graph *g, const char *path)
     return f;
 }
 
-void graph_add_codelet(struct graph *g, const struct own_codelet *c)
+void ss_graph_add_codelet(struct graph *g, const struct own_codelet *c)
 {
     const struct codelet_file **file;
     struct codelet *out;

@@ -161,7 +161,7 @@ static void dump_map(const struct graph *g, uint32_t var, FILE *f)
 
     /* The order of the runs is no property that anybody sees: it may change in a const graph. */
     if (variable_map((struct graph *)g, var, &run, &runs) != EMU_OK) {
-        fprintf(f, "    %s\n", emu_error());
+        fprintf(f, "    %s\n", ss_error());
         return;
     }
     for (size_t k = 0; k < runs; k += n) {
@@ -181,7 +181,7 @@ static void dump_numbers(const struct variable *v, FILE *f)
 {
     const uint8_t *at = v->initial;
 
-    for (uint64_t k = 0; k < v->initial_elements; k++, at += elem_bytes(v->elem)) {
+    for (uint64_t k = 0; k < v->initial_elements; k++, at += ss_elem_bytes(v->elem)) {
         fprintf(f, k % NUMBERS_A_LINE ? " " : "    = ");
         write_element(v->elem, at, f);
         if (k % NUMBERS_A_LINE == NUMBERS_A_LINE - 1 || k + 1 == v->initial_elements)
@@ -198,7 +198,7 @@ static void dump_variable(struct dump *d, uint32_t var)
         fprintf(f, "constant %u ", var), dump_name(d, v->name);
     else
         dump_title(d, NAME_VARIABLE, var);
-    fprintf(f, " %s %s", elem_name(v->elem), shape_text(v->rank, v->shape).text);
+    fprintf(f, " %s %s", ss_elem_name(v->elem), shape_text(v->rank, v->shape).text);
     if (v->kept)
         fprintf(f, " kept");
     if (v->input)
@@ -206,7 +206,8 @@ static void dump_variable(struct dump *d, uint32_t var)
     if (v->initial)
         fprintf(f, " contents");
     if (v->initial && !d->contents)
-        fprintf(f, " %016" PRIx64, hash64(v->initial, v->initial_elements * elem_bytes(v->elem)));
+        fprintf(f, " %016" PRIx64,
+                hash64(v->initial, v->initial_elements * ss_elem_bytes(v->elem)));
     if (v->initial_elements < v->elements && v->initial_elements)
         fprintf(f, " %" PRIu64 " times", v->elements / v->initial_elements);
     dump_scope_of(d, v->name, v->scope);
@@ -237,7 +238,7 @@ static void dump_codelet(struct dump *d, const struct codelet *c)
         fprintf(d->f, "    %s ", field_words[x->kind]);
         dump_name(d, x->name);
         if (field_is_edge(x->kind) || field_is_list(x->kind))
-            fprintf(d->f, " %s align %u", elem_name(x->elem), x->align);
+            fprintf(d->f, " %s align %u", ss_elem_name(x->elem), x->align);
         if (x->kind == FIELD_LENGTH || x->kind == FIELD_APART) {
             fprintf(d->f, x->kind == FIELD_LENGTH ? " of " : " from ");
             dump_name(d, x->other);
@@ -421,7 +422,7 @@ static void dump_stream(struct dump *d, uint32_t stream)
 
     dump_title(d, NAME_STREAM, stream);
     fprintf(d->f, " %s %s [%" PRIu64 "] depth %u", s->way == STREAM_IN ? "in" : "out",
-            elem_name(s->elem), s->elements, s->depth);
+            ss_elem_name(s->elem), s->elements, s->depth);
     dump_scope_of(d, s->name, s->scope);
     fprintf(d->f, "\n");
 }
@@ -454,7 +455,7 @@ static void dump_things(struct dump *d)
 static enum emu_status dump_all(struct dump *d)
 {
     const struct graph *g = d->g;
-    enum emu_status s = graph_status(g);
+    enum emu_status s = ss_graph_status(g);
 
     for (int kind = 0; kind < NAME_KINDS; kind++) {
         for (uint32_t k = 0; s == EMU_OK && k < name_count(g, (enum name_kind)kind); k++)
@@ -469,13 +470,13 @@ static enum emu_status dump_all(struct dump *d)
     if (s == EMU_OK)
         dump_things(d);
     else /* the thing that failed may be half made */
-        fprintf(d->f, "error %s\n", emu_error());
+        fprintf(d->f, "error %s\n", ss_error());
     for (int kind = 0; kind < NAME_KINDS; kind++)
         names_free(&d->names[kind]);
     return s;
 }
 
-void graph_dump(const struct graph *g, FILE *f)
+void ss_graph_dump(const struct graph *g, FILE *f)
 {
     struct dump d = { .g = g, .f = f };
 
@@ -484,11 +485,11 @@ void graph_dump(const struct graph *g, FILE *f)
     (void)dump_all(&d); /* an error is in the text */
 }
 
-enum emu_status graph_write(const struct graph *g, FILE *f)
+enum emu_status ss_graph_write(const struct graph *g, FILE *f)
 {
     struct dump d = { .g = g, .f = f, .contents = 1 };
 
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     fprintf(f, "%s %d\n", GRAPH_FILE_WORD, GRAPH_FILE_VERSION);
     TRY(dump_all(&d));
     return ferror(f) ? FAIL(IO, "a graph file could not be written") : EMU_OK;

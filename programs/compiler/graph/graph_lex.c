@@ -257,7 +257,7 @@ enum emu_status token_element(struct graph_lexer *x, enum elem e, uint32_t *bits
 enum emu_status token_elem(struct graph_lexer *x, enum elem *out)
 {
     for (int e = 0; e < ELEM_COUNT; e++) {
-        if (token_take(x, elem_name((enum elem)e))) {
+        if (token_take(x, ss_elem_name((enum elem)e))) {
             *out = (enum elem)e;
             return EMU_OK;
         }

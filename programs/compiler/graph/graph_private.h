@@ -12,7 +12,7 @@
 /* More elements than any chip holds; positions, offsets and their products stay far from 2^63. */
 #define TENSOR_MAX_ELEMENTS (UINT64_C(1) << 48)
 
-#define GRAPH_FAIL(g, ...) graph_fail(g, EMU_BAD_PROGRAM, __VA_ARGS__)
+#define GRAPH_FAIL(g, ...) ss_graph_fail(g, EMU_BAD_PROGRAM, __VA_ARGS__)
 
 static inline int graph_works(const struct graph *g)
 {
@@ -83,7 +83,7 @@ enum emu_status variable_map_run(struct variable *v, const struct map_run *run) 
 /* The codelet of a name: one of the graph's own, or one of its library. NULL: there is none. */
 const struct codelet *graph_codelet(const struct graph *g, const char *name);
 
-/* Scratch of graph_check(), for the check of views that are written. */
+/* Scratch of ss_graph_check(), for the check of views that are written. */
 struct access_check;
 
 /* Whether the elements of a view may be written: none belongs to a constant, and none comes twice.
@@ -91,7 +91,7 @@ struct access_check;
 enum emu_status view_check_written(struct access_check *c, uint32_t view,
                                    const char *who) EMU_MUST_CHECK;
 
-/* The part of graph_check() that looks at the program tree. */
+/* The part of ss_graph_check() that looks at the program tree. */
 enum emu_status graph_check_program(struct graph *g, struct access_check *c) EMU_MUST_CHECK;
 
 #endif

@@ -19,8 +19,8 @@ enum emu_status reader_status(const struct graph_reader *r)
 
     if (g->status == EMU_OK)
         return EMU_OK;
-    return emu_fail(g->status == EMU_BAD_PROGRAM ? EMU_BAD_FILE : g->status, "%s:%u: %s",
-                    r->lex.file, r->lex.line, g->error ? g->error : emu_status_text(g->status));
+    return ss_fail(g->status == EMU_BAD_PROGRAM ? EMU_BAD_FILE : g->status, "%s:%u: %s",
+                   r->lex.file, r->lex.line, g->error ? g->error : ss_status_text(g->status));
 }
 
 enum emu_status reader_enter(struct graph_reader *r)
@@ -148,7 +148,7 @@ static enum emu_status read_group(struct graph_reader *r)
     TRY(token_u32(&r->lex, "a group", &group));
     TRY(read_tiles(r, &first, &last));
     TRY(token_end(&r->lex));
-    graph_set_group(r->g, first, last - first + 1, group);
+    ss_graph_set_group(r->g, first, last - first + 1, group);
     TRY(reader_status(r));
     token_line(&r->lex);
     return EMU_OK;
@@ -159,7 +159,7 @@ static enum emu_status read_nan(struct graph_reader *r)
     TRY(token_need(&r->lex, "on"));
     TRY(token_need(&r->lex, "overflow"));
     TRY(token_end(&r->lex));
-    graph_set_nan_on_overflow(r->g);
+    ss_graph_set_nan_on_overflow(r->g);
     token_line(&r->lex);
     return EMU_OK;
 }
@@ -208,7 +208,7 @@ static enum emu_status read_map(struct graph_reader *r, uint32_t var)
 /* Behind "=": numbers up to the end of the line. */
 static enum emu_status read_numbers(struct graph_reader *r, enum elem e, struct contents_read *c)
 {
-    unsigned unit = elem_bytes(e);
+    unsigned unit = ss_elem_bytes(e);
 
     if (!c->elements)
         return token_wrong(&r->lex, "numbers of a variable whose line does not say 'contents'");
@@ -257,13 +257,13 @@ static enum emu_status read_npy(struct graph_reader *r, enum elem e, struct cont
         s = FAIL(BAD_FILE, "%s: expected %llu numbers in C order", path,
                  (unsigned long long)c->elements);
     if (s == EMU_OK) {
-        room = emu_alloc(a.elements + 1, elem_bytes(e));
+        room = emu_alloc(a.elements + 1, ss_elem_bytes(e));
         s = room ? elements_of_npy(&a, e, path, room) : FAIL(NO_MEMORY, "%s", path);
         c->data.at = room;
-        c->data.count = c->data.cap = a.elements * elem_bytes(e);
+        c->data.count = c->data.cap = a.elements * ss_elem_bytes(e);
     }
-    emu_free(file);
-    return s == EMU_OK ? EMU_OK : emu_fail(s, "%s:%u: %s", r->lex.file, r->lex.line, emu_error());
+    ss_free(file);
+    return s == EMU_OK ? EMU_OK : ss_fail(s, "%s:%u: %s", r->lex.file, r->lex.line, ss_error());
 }
 
 /* Behind "contents": "4 times", "from x.npy" */
@@ -311,12 +311,12 @@ static enum emu_status read_variable_body(struct graph_reader *r, uint32_t var,
     if (v->constant && !c->elements && v->elements)
         return token_wrong(&r->lex, "expected 'contents' of a constant");
     TRY(read_variable_lines(r, var, c));
-    bytes = c->elements * elem_bytes(v->elem);
+    bytes = c->elements * ss_elem_bytes(v->elem);
     if (c->data.count != bytes) {
         token_return(&r->lex, place);
         return token_wrong(&r->lex, "expected %llu numbers below %s, found %zu",
                            (unsigned long long)c->elements, v->name,
-                           c->data.count / elem_bytes(v->elem));
+                           c->data.count / ss_elem_bytes(v->elem));
     }
     if (c->elements || v->constant)
         variable_set_contents(r->g, v, c->data.at, c->elements);
@@ -339,7 +339,7 @@ static enum emu_status read_variable_of(struct graph_reader *r, int constant)
         return FAIL(NO_MEMORY, "a variable");
     TRY(token_elem(&r->lex, &e));
     TRY(token_shape(&r->lex, &rank, shape));
-    (void)graph_variable(r->g, e, rank, shape, copy);
+    (void)ss_graph_variable(r->g, e, rank, shape, copy);
     TRY(reader_status(r));
     TRY(names_add(&r->names[NAME_VARIABLE], copy, var));
     r->g->variable.at[var].constant = (uint8_t)constant;
@@ -377,7 +377,7 @@ static enum emu_status read_stream(struct graph_reader *r)
     TRY(token_need(&r->lex, "]"));
     TRY(token_need(&r->lex, "depth"));
     TRY(token_u32(&r->lex, "transfers", &depth));
-    stream = graph_stream(r->g, out ? STREAM_OUT : STREAM_IN, e, elements, depth, name);
+    stream = ss_graph_stream(r->g, out ? STREAM_OUT : STREAM_IN, e, elements, depth, name);
     TRY(reader_status(r));
     TRY(read_scope_end(r, usual, &scope));
     r->g->stream.at[stream].scope = scope;
@@ -450,7 +450,7 @@ static enum emu_status read_codelet(struct graph_reader *r)
         TRY(read_codelet_field(r, &c));
     c.codelet.file = c.file;
     c.codelet.field = c.field;
-    graph_add_codelet(r->g, &c.codelet);
+    ss_graph_add_codelet(r->g, &c.codelet);
     if (r->g->status != EMU_OK)
         token_return(&r->lex, place);
     return reader_status(r);
@@ -492,7 +492,7 @@ static enum emu_status head_machine(struct graph_lexer *x, struct arch *out)
     uint64_t tiles;
 
     TRY(read_head(x, &name, &tiles));
-    a = arch_preset(name);
+    a = ss_arch_preset(name);
     if (!a)
         return token_wrong(x, "machine %.100s is not built in: --machine says which file has it",
                            name);
@@ -500,12 +500,12 @@ static enum emu_status head_machine(struct graph_lexer *x, struct arch *out)
     if (!tiles || tiles == a->tiles)
         return EMU_OK;
     snprintf(set, sizeof(set), "tiles=%llu", (unsigned long long)tiles);
-    if (arch_set(out, set) == EMU_OK && arch_check(out) == EMU_OK)
+    if (ss_arch_set(out, set) == EMU_OK && ss_arch_check(out) == EMU_OK)
         return EMU_OK;
-    return emu_fail(EMU_BAD_MACHINE, "%s:%u: %s", x->file, x->line, emu_error());
+    return ss_fail(EMU_BAD_MACHINE, "%s:%u: %s", x->file, x->line, ss_error());
 }
 
-enum emu_status graph_read_machine(const struct graph_source *source, struct arch *out)
+enum emu_status ss_graph_read_machine(const struct graph_source *source, struct arch *out)
 {
     struct graph_lexer x = lexer_of(source);
     enum emu_status s = head_machine(&x, out);
@@ -550,7 +550,7 @@ static enum emu_status read_all(struct graph_reader *r, const struct arch *arch,
         TRY(read_head(&r->lex, &name, &tiles));
     else
         TRY(head_machine(&r->lex, &own));
-    TRY(graph_new(arch ? arch : &own, library, &r->g));
+    TRY(ss_graph_new(arch ? arch : &own, library, &r->g));
     TRY(names_add(&r->names[NAME_SCOPE], "", 0));
     token_line(&r->lex);
     while (!r->lex.done)
@@ -558,8 +558,8 @@ static enum emu_status read_all(struct graph_reader *r, const struct arch *arch,
     return read_vertices(r);
 }
 
-enum emu_status graph_read(const struct graph_source *source, const struct arch *arch,
-                           const struct codelet_library *library, struct graph **out)
+enum emu_status ss_graph_read(const struct graph_source *source, const struct arch *arch,
+                              const struct codelet_library *library, struct graph **out)
 {
     struct graph_reader r = { .lex = lexer_of(source), .source = source };
     enum emu_status s = read_all(&r, arch, library);
@@ -569,7 +569,7 @@ enum emu_status graph_read(const struct graph_source *source, const struct arch 
     VEC_FREE(&r.vertex);
     VEC_FREE(&r.lex.name);
     if (s != EMU_OK) {
-        graph_free(r.g);
+        ss_graph_free(r.g);
         r.g = NULL;
     }
     *out = r.g;
@@ -578,7 +578,7 @@ enum emu_status graph_read(const struct graph_source *source, const struct arch 
 
 /* ---- what goes in and out ---- */
 
-int graph_port(const struct graph *g, size_t n, struct graph_port *out)
+int ss_graph_port(const struct graph *g, size_t n, struct graph_port *out)
 {
     *out = (struct graph_port){ .stream = GRAPH_NONE, .tensor = { GRAPH_NONE } };
     if (!g)

@@ -30,7 +30,7 @@ enum emu_status read_compute_set(struct graph_reader *r)
 
     TRY(token_need(&r->lex, "set"));
     TRY(read_title(r, NAME_SET, &name));
-    set = graph_compute_set(r->g, name);
+    set = ss_graph_compute_set(r->g, name);
     TRY(read_scope_end(r, names_scope(&r->names[NAME_SCOPE], name), &scope));
     TRY(reader_status(r));
     r->g->compute_set.at[set].scope = scope;
@@ -163,7 +163,7 @@ static enum emu_status read_vertex(struct graph_reader *r, const struct seen_ver
     TRY(token_need(&r->lex, "tile"));
     TRY(token_u32(&r->lex, "a tile", &tile));
     TRY(token_end(&r->lex));
-    (void)graph_vertex(r->g, seen->set, name, tile);
+    (void)ss_graph_vertex(r->g, seen->set, name, tile);
     TRY(reader_status(r));
     for (token_line(&r->lex); !r->lex.done && r->lex.indent > indent; token_line(&r->lex))
         TRY(read_field(r, id));
@@ -231,13 +231,13 @@ static enum emu_status read_sequence(struct graph_reader *r, unsigned indent, ui
     unsigned own = r->lex.indent;
     struct program child;
 
-    *out = program_sequence(r->g);
+    *out = ss_program_sequence(r->g);
     while (is_below(r, indent)) {
         if (r->lex.indent != own)
             return token_expected(&r->lex, "%u spaces before this line, as before those above it",
                                   own);
         TRY(read_node(r, scope, &child));
-        program_add(r->g, *out, child);
+        ss_program_add(r->g, *out, child);
     }
     return EMU_OK;
 }
@@ -249,9 +249,9 @@ static enum emu_status read_test(struct graph_reader *r, enum node_kind kind, st
 
     TRY(read_branch(r, indent, kind == NODE_WHILE ? "condition" : "then", scope, &first));
     TRY(read_branch(r, indent, kind == NODE_WHILE ? "body" : "else", scope, &second));
-    *out = kind == NODE_WHILE ? program_while(r->g, first, t, second)
-           : kind == NODE_IF  ? program_if(r->g, t, first, second)
-                              : program_if_rare(r->g, t, first, second);
+    *out = kind == NODE_WHILE ? ss_program_while(r->g, first, t, second)
+           : kind == NODE_IF  ? ss_program_if(r->g, t, first, second)
+                              : ss_program_if_rare(r->g, t, first, second);
     return EMU_OK;
 }
 
@@ -283,7 +283,7 @@ static enum emu_status read_together(struct graph_reader *r, unsigned indent, ui
     if (s == EMU_OK && !group.count)
         s = token_wrong(&r->lex, "expected 'group', indented, before this line");
     if (s == EMU_OK)
-        *out = program_together(r->g, group.at, part.at, (unsigned)group.count);
+        *out = ss_program_together(r->g, group.at, part.at, (unsigned)group.count);
     VEC_FREE(&group);
     VEC_FREE(&part);
     return s;
@@ -353,25 +353,25 @@ static enum emu_status read_below(struct graph_reader *r, enum node_kind kind,
         return read_test(r, kind, o->a, indent, scope, out);
     case NODE_REPEAT:
         TRY(read_only(r, indent, scope, &body));
-        *out = program_repeat(g, o->number, body);
+        *out = ss_program_repeat(g, o->number, body);
         return EMU_OK;
     case NODE_EXECUTE:
-        *out = program_execute(g, o->number);
+        *out = ss_program_execute(g, o->number);
         break;
     case NODE_COPY:
-        *out = program_copy(g, o->a, o->b);
+        *out = ss_program_copy(g, o->a, o->b);
         break;
     case NODE_CALL:
-        *out = program_call(g, o->number);
+        *out = ss_program_call(g, o->number);
         break;
     case NODE_STREAM:
-        *out = program_stream(g, o->number, o->a);
+        *out = ss_program_stream(g, o->number, o->a);
         break;
     case NODE_STREAM_BEGIN:
-        *out = program_stream_begin(g, o->number, o->a);
+        *out = ss_program_stream_begin(g, o->number, o->a);
         break;
     case NODE_STREAM_END:
-        *out = program_stream_end(g, o->number, o->a);
+        *out = ss_program_stream_end(g, o->number, o->a);
         break;
     }
     return is_below(r, indent) ? token_expected(&r->lex, "nothing below the line before") : EMU_OK;
@@ -418,7 +418,7 @@ enum emu_status read_function(struct graph_reader *r)
         return FAIL(NO_MEMORY, "a function");
     token_line(&r->lex);
     TRY(read_only(r, 0, names_scope(&r->names[NAME_SCOPE], copy), &body));
-    number = graph_function(r->g, body, copy);
+    number = ss_graph_function(r->g, body, copy);
     TRY(reader_status(r));
     return names_add(&r->names[NAME_FUNCTION], copy, number);
 }
@@ -434,6 +434,6 @@ enum emu_status read_program(struct graph_reader *r)
     if (!is_below(r, 0))
         return EMU_OK;
     TRY(read_only(r, 0, 0, &p));
-    graph_set_program(r->g, p);
+    ss_graph_set_program(r->g, p);
     return reader_status(r);
 }

@@ -121,7 +121,7 @@ static enum emu_status read_concat(struct graph_reader *r, struct tensor *out)
             s = VEC_PUSH(&part, t);
     } while (s == EMU_OK && token_take(&r->lex, ","));
     if (s == EMU_OK)
-        *out = tensor_concat(r->g, part.at, (unsigned)part.count, dim);
+        *out = ss_tensor_concat(r->g, part.at, (unsigned)part.count, dim);
     VEC_FREE(&part);
     return s;
 }
@@ -135,7 +135,7 @@ static enum emu_status read_reshape(struct graph_reader *r, struct tensor *out)
     TRY(token_shape(&r->lex, &rank, shape));
     TRY(token_need(&r->lex, ":"));
     TRY(read_view(r, &t));
-    *out = tensor_reshape(r->g, t, rank, shape);
+    *out = ss_tensor_reshape(r->g, t, rank, shape);
     return EMU_OK;
 }
 
@@ -151,7 +151,7 @@ static enum emu_status read_slice(struct graph_reader *r, struct tensor *out)
     TRY(token_u32(&r->lex, "where the slice ends", &end));
     TRY(token_need(&r->lex, ":"));
     TRY(read_view(r, &t));
-    *out = tensor_slice(r->g, t, dim, begin, end);
+    *out = ss_tensor_slice(r->g, t, dim, begin, end);
     return EMU_OK;
 }
 
@@ -167,10 +167,10 @@ static enum emu_status read_transpose(struct graph_reader *r, struct tensor *out
     } while (token_take(&r->lex, ","));
     TRY(token_need(&r->lex, ":"));
     TRY(read_view(r, &t));
-    if (n != tensor_rank(r->g, t))
+    if (n != ss_tensor_rank(r->g, t))
         return token_wrong(&r->lex, "transpose of %s names %u dimensions",
                            view_text(r->g, t.view).text, n);
-    *out = tensor_transpose(r->g, t, order);
+    *out = ss_tensor_transpose(r->g, t, order);
     return EMU_OK;
 }
 
@@ -185,7 +185,7 @@ static enum emu_status read_broadcast(struct graph_reader *r, struct tensor *out
     TRY(token_need(&r->lex, "times"));
     TRY(token_need(&r->lex, ":"));
     TRY(read_view(r, &t));
-    *out = tensor_broadcast(r->g, t, dim, times);
+    *out = ss_tensor_broadcast(r->g, t, dim, times);
     return EMU_OK;
 }
 

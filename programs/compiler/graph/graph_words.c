@@ -110,7 +110,7 @@ uint32_t names_scope(struct graph_names *scopes, const char *path)
         if (slash)
             *slash = 0;
     }
-    emu_free(part);
+    ss_free(part);
     return count ? found : 0;
 }
 
@@ -139,7 +139,7 @@ static uint32_t bits_of(enum elem e, const void *data)
 {
     uint32_t bits = 0;
 
-    memcpy(&bits, data, elem_bytes(e)); /* little endian */
+    memcpy(&bits, data, ss_elem_bytes(e)); /* little endian */
     return bits;
 }
 
@@ -202,7 +202,7 @@ const char *npy_type_of(enum elem e)
 
 enum emu_status elements_of_npy(const struct npy_array *a, enum elem e, const char *file, void *out)
 {
-    unsigned unit = elem_bytes(e);
+    unsigned unit = ss_elem_bytes(e);
     uint8_t *at = out;
 
     if (!strcmp(a->type, npy_type_of(e))) {
@@ -235,7 +235,7 @@ const char *read_element(enum elem e, const char *text, uint32_t *bits)
     }
     errno = 0;
     n = strtoull(text, &end, 16);
-    if (*end || end == text + 2 || errno || n >> (8 * elem_bytes(e) - 1) > 1)
+    if (*end || end == text + 2 || errno || n >> (8 * ss_elem_bytes(e) - 1) > 1)
         return "the bits of an element after 0x";
     *bits = (uint32_t)n;
     return NULL;

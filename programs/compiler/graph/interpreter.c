@@ -11,7 +11,7 @@
 
 enum { EDGE_ALIGN = 16 };
 
-/* Transfers that one interpreter_feed() brought. */
+/* Transfers that one ss_interpreter_feed() brought. */
 struct feed {
     const uint8_t *data; /* borrowed */
     uint64_t transfers;
@@ -38,7 +38,7 @@ struct interpreter {
 
 static size_t variable_bytes(const struct variable *v)
 {
-    return (size_t)v->elements * elem_bytes(v->elem);
+    return (size_t)v->elements * ss_elem_bytes(v->elem);
 }
 
 static enum emu_status init_variables(struct interpreter *p)
@@ -61,40 +61,40 @@ static enum emu_status init_variables(struct interpreter *p)
     return EMU_OK;
 }
 
-enum emu_status interpreter_new(struct graph *g, struct interpreter **out)
+enum emu_status ss_interpreter_new(struct graph *g, struct interpreter **out)
 {
     struct interpreter *p;
     enum emu_status s;
 
     *out = NULL;
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     p = emu_alloc(1, sizeof(*p));
     if (!p)
         return FAIL(NO_MEMORY, "an interpreter");
     p->g = g;
     s = init_variables(p);
     if (s != EMU_OK) {
-        interpreter_free(p);
+        ss_interpreter_free(p);
         return s;
     }
     *out = p;
     return EMU_OK;
 }
 
-void interpreter_free(struct interpreter *p)
+void ss_interpreter_free(struct interpreter *p)
 {
     if (!p)
         return;
     for (size_t i = 0; p->data && i < p->g->variable.count; i++)
-        emu_free(p->data[i]);
+        ss_free(p->data[i]);
     for (size_t i = 0; p->stream && i < p->g->stream.count; i++) {
         VEC_FREE(&p->stream[i].feed);
-        emu_free(p->stream[i].out);
+        ss_free(p->stream[i].out);
     }
     prog_arena_free(&p->scratch);
-    emu_free(p->data);
-    emu_free(p->stream);
-    emu_free(p);
+    ss_free(p->data);
+    ss_free(p->stream);
+    ss_free(p);
 }
 
 /* ---- views ---- */
@@ -107,7 +107,7 @@ struct mover {
 
 static uint8_t *run_bytes(const struct mover *m, const struct view_run *run, size_t *bytes)
 {
-    unsigned size = elem_bytes(m->p->g->variable.at[run->var].elem);
+    unsigned size = ss_elem_bytes(m->p->g->variable.at[run->var].elem);
 
     *bytes = (size_t)run->elements * size;
     return m->p->data[run->var] + (size_t)run->offset * size;
@@ -153,7 +153,7 @@ static enum emu_status scatter(struct interpreter *p, uint32_t view, const void 
 static enum emu_status view_room(struct interpreter *p, uint32_t view, void **out)
 {
     const struct view *v = &p->g->view.at[view];
-    size_t bytes = (size_t)v->elements * elem_bytes(v->elem);
+    size_t bytes = (size_t)v->elements * ss_elem_bytes(v->elem);
 
     *out = prog_alloc(&p->scratch, bytes / EDGE_ALIGN + 1, EDGE_ALIGN);
     return *out ? EMU_OK : FAIL(NO_MEMORY, "%zu bytes of a view", bytes);
@@ -294,7 +294,7 @@ static enum emu_status run_copy(struct interpreter *p, uint32_t from, uint32_t t
 
 static size_t transfer_bytes(const struct stream *s)
 {
-    return (size_t)s->elements * elem_bytes(s->elem);
+    return (size_t)s->elements * ss_elem_bytes(s->elem);
 }
 
 static enum emu_status stream_in(struct interpreter *p, const struct stream *s,
@@ -346,7 +346,7 @@ static enum emu_status run_stream(struct interpreter *p, uint32_t stream, uint32
 static enum emu_status read_predicate(struct interpreter *p, uint32_t view, uint32_t *value)
 {
     *value = 0;
-    EMU_ASSERT(p->g->view.at[view].elements == 1 && elem_bytes(p->g->view.at[view].elem) == 4);
+    EMU_ASSERT(p->g->view.at[view].elements == 1 && ss_elem_bytes(p->g->view.at[view].elem) == 4);
     return gather(p, view, value);
 }
 
@@ -420,10 +420,10 @@ static enum emu_status run_node(struct interpreter *p, uint32_t number)
     return EMU_OK;
 }
 
-enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps)
+enum emu_status ss_interpreter_run(struct interpreter *p, uint64_t max_steps)
 {
     if (!p)
-        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no interpreter: ss_interpreter_new() has failed");
     p->steps = 0;
     p->max_steps = max_steps;
     return p->g->program == GRAPH_NONE ? EMU_OK : run_node(p, p->g->program);
@@ -431,29 +431,29 @@ enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps)
 
 /* ---- the host's side ---- */
 
-enum emu_status interpreter_write(struct interpreter *p, struct tensor t, const void *data)
+enum emu_status ss_interpreter_write(struct interpreter *p, struct tensor t, const void *data)
 {
     if (!p)
-        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no interpreter: ss_interpreter_new() has failed");
     TRY(graph_host_view(p->g, t, 1));
     return scatter(p, t.view, data);
 }
 
-enum emu_status interpreter_read(struct interpreter *p, struct tensor t, void *data)
+enum emu_status ss_interpreter_read(struct interpreter *p, struct tensor t, void *data)
 {
     if (!p)
-        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no interpreter: ss_interpreter_new() has failed");
     TRY(graph_host_view(p->g, t, 0));
     return gather(p, t.view, data);
 }
 
-enum emu_status interpreter_feed(struct interpreter *p, uint32_t stream, const void *data,
-                                 uint64_t transfers)
+enum emu_status ss_interpreter_feed(struct interpreter *p, uint32_t stream, const void *data,
+                                    uint64_t transfers)
 {
     struct feed f = { data, transfers };
 
     if (!p)
-        return FAIL(BAD_PROGRAM, "there is no interpreter: interpreter_new() has failed");
+        return FAIL(BAD_PROGRAM, "there is no interpreter: ss_interpreter_new() has failed");
     if (stream >= p->g->stream.count || p->g->stream.at[stream].way != STREAM_IN)
         return FAIL(USAGE, "stream %" PRIu32 " takes no data", stream);
     if (VEC_PUSH(&p->stream[stream].feed, f) != EMU_OK)
@@ -461,7 +461,7 @@ enum emu_status interpreter_feed(struct interpreter *p, uint32_t stream, const v
     return EMU_OK;
 }
 
-const void *interpreter_output(struct interpreter *p, uint32_t stream, uint64_t *transfers)
+const void *ss_interpreter_output(struct interpreter *p, uint32_t stream, uint64_t *transfers)
 {
     if (!p || stream >= p->g->stream.count || p->g->stream.at[stream].way != STREAM_OUT) {
         *transfers = 0;

@@ -1,6 +1,6 @@
 /* mapping.c - which tile holds which element.
  *
- * graph_map... only appends runs to the mapping of a variable. variable_map() brings them into
+ * ss_graph_map... only appends runs to the mapping of a variable. variable_map() brings them into
  * order when they are read: the run that was appended last wins, by a sweep over the beginnings
  * with a heap of the runs in force.
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* graph_tile_of() looks through so many new runs before it has them sorted. */
+/* ss_graph_tile_of() looks through so many new runs before it has them sorted. */
 enum { UNSORTED_SCAN = 64 };
 
 /* ---- normalisation ---- */
@@ -145,8 +145,8 @@ static enum emu_status normalise(struct variable *v)
     s.out.at = NULL;
 out:
     VEC_FREE(&s.out);
-    emu_free(s.heap);
-    emu_free(item);
+    ss_free(s.heap);
+    ss_free(item);
     return status;
 }
 
@@ -203,15 +203,15 @@ static void map_range(struct graph *g, struct tensor t, uint64_t begin, uint64_t
         graph_fail_memory(g, "a mapping");
 }
 
-void graph_map(struct graph *g, struct tensor t, uint32_t tile)
+void ss_graph_map(struct graph *g, struct tensor t, uint32_t tile)
 {
-    if (!graph_has_view(g, t, "graph_map"))
+    if (!graph_has_view(g, t, "ss_graph_map"))
         return;
     if (tile >= g->arch.tiles)
-        GRAPH_FAIL(g, "graph_map of %s: tile %u, expected less than %u", view_text(g, t.view).text,
-                   tile, g->arch.tiles);
+        GRAPH_FAIL(g, "ss_graph_map of %s: tile %u, expected less than %u",
+                   view_text(g, t.view).text, tile, g->arch.tiles);
     else
-        map_range(g, t, 0, tensor_elements(g, t), tile);
+        map_range(g, t, 0, ss_tensor_elements(g, t), tile);
 }
 
 static uint64_t round_up(uint64_t n, uint64_t multiple)
@@ -219,60 +219,60 @@ static uint64_t round_up(uint64_t n, uint64_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t least,
-                      uint32_t first, uint32_t tiles)
+void ss_graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t least,
+                         uint32_t first, uint32_t tiles)
 {
     uint64_t elements, size, used;
     uint32_t at = 0;
 
-    if (!graph_has_view(g, t, "graph_map_linear"))
+    if (!graph_has_view(g, t, "ss_graph_map_linear"))
         return;
     if (!grain || !tiles || first > g->arch.tiles || tiles > g->arch.tiles - first) {
         GRAPH_FAIL(g,
-                   "graph_map_linear of %s: grain %u, tiles [%u, %llu): expected a grain of at "
+                   "ss_graph_map_linear of %s: grain %u, tiles [%u, %llu): expected a grain of at "
                    "least 1 and at least one of %u tiles",
                    view_text(g, t.view).text, grain, first, (unsigned long long)first + tiles,
                    g->arch.tiles);
         return;
     }
-    elements = tensor_elements(g, t);
+    elements = ss_tensor_elements(g, t);
     size = round_up((elements + tiles - 1) / tiles, grain);
     if (size < least)
         size = round_up(least, grain);
     used = (elements + size - 1) / size;
-    if (!first && tiles == graph_compute_tiles(g) && used < tiles)
-        at = graph_first_tile(g, (uint32_t)used);
+    if (!first && tiles == ss_graph_compute_tiles(g) && used < tiles)
+        at = ss_graph_first_tile(g, (uint32_t)used);
     for (uint64_t begin = 0; begin < elements; begin += size, at = (at + 1) % tiles)
         map_range(g, t, begin, elements - begin < size ? elements : begin + size, first + at);
 }
 
-void graph_map_like(struct graph *g, struct tensor t, struct tensor like)
+void ss_graph_map_like(struct graph *g, struct tensor t, struct tensor like)
 {
     struct tile_run *run = NULL;
     size_t runs = 0;
     enum emu_status status;
 
-    if (!graph_has_view(g, t, "graph_map_like") || !graph_has_view(g, like, "graph_map_like"))
+    if (!graph_has_view(g, t, "ss_graph_map_like") || !graph_has_view(g, like, "ss_graph_map_like"))
         return;
-    if (tensor_elements(g, t) != tensor_elements(g, like)) {
-        GRAPH_FAIL(g, "graph_map_like: %s has %llu elements, expected %llu like %s",
-                   view_text(g, t.view).text, (unsigned long long)tensor_elements(g, t),
-                   (unsigned long long)tensor_elements(g, like), view_text(g, like.view).text);
+    if (ss_tensor_elements(g, t) != ss_tensor_elements(g, like)) {
+        GRAPH_FAIL(g, "ss_graph_map_like: %s has %llu elements, expected %llu like %s",
+                   view_text(g, t.view).text, (unsigned long long)ss_tensor_elements(g, t),
+                   (unsigned long long)ss_tensor_elements(g, like), view_text(g, like.view).text);
         return;
     }
-    status = graph_tile_runs(g, like, &run, &runs);
+    status = ss_graph_tile_runs(g, like, &run, &runs);
     if (status != EMU_OK)
-        graph_fail(g, status, "%s", emu_error());
+        ss_graph_fail(g, status, "%s", ss_error());
     for (size_t k = 0; k < runs && graph_works(g); k++) {
         struct view_run at = view_at(g, like.view, run[k].begin);
 
         if (run[k].tile == GRAPH_NONE)
-            GRAPH_FAIL(g, "graph_map_like: %s is on no tile",
+            GRAPH_FAIL(g, "ss_graph_map_like: %s is on no tile",
                        element_text(g, at.var, at.offset).text);
         else
             map_range(g, t, run[k].begin, run[k].end, run[k].tile);
     }
-    emu_free(run);
+    ss_free(run);
 }
 
 /* ---- looking up ---- */
@@ -293,13 +293,13 @@ static size_t map_find(const struct map_run *run, size_t runs, uint64_t element)
     return low;
 }
 
-uint32_t graph_tile_of(const struct graph *g, struct tensor t, uint64_t element)
+uint32_t ss_graph_tile_of(const struct graph *g, struct tensor t, uint64_t element)
 {
     struct view_run r;
     struct variable *v;
     size_t sorted;
 
-    if (!graph_works(g) || t.view >= g->view.count || element >= tensor_elements(g, t))
+    if (!graph_works(g) || t.view >= g->view.count || element >= ss_tensor_elements(g, t))
         return GRAPH_NONE;
     r = view_at(g, t.view, element);
     v = &g->variable.at[r.var];

@@ -43,27 +43,27 @@ static void node_add_child(struct graph *g, struct program parent, struct progra
         graph_fail_memory(g, "a program");
 }
 
-struct program program_sequence(struct graph *g)
+struct program ss_program_sequence(struct graph *g)
 {
     return node_add(g, NODE_SEQUENCE, 0, 0);
 }
 
-void program_add(struct graph *g, struct program sequence, struct program p)
+void ss_program_add(struct graph *g, struct program sequence, struct program p)
 {
     if (!graph_works(g))
         return;
     if (sequence.node >= g->node.count || g->node.at[sequence.node].kind != NODE_SEQUENCE)
-        GRAPH_FAIL(g, "program_add: program node %u is not a sequence", sequence.node);
+        GRAPH_FAIL(g, "ss_program_add: program node %u is not a sequence", sequence.node);
     else if (sequence.node == p.node)
-        GRAPH_FAIL(g, "program_add: sequence %u into itself", p.node);
+        GRAPH_FAIL(g, "ss_program_add: sequence %u into itself", p.node);
     else
-        node_add_child(g, sequence, p, "program_add");
+        node_add_child(g, sequence, p, "ss_program_add");
 }
 
-struct program program_execute(struct graph *g, uint32_t compute_set)
+struct program ss_program_execute(struct graph *g, uint32_t compute_set)
 {
     if (graph_works(g) && compute_set >= g->compute_set.count)
-        GRAPH_FAIL(g, "program_execute: there is no compute set %u", compute_set);
+        GRAPH_FAIL(g, "ss_program_execute: there is no compute set %u", compute_set);
     return node_add(g, NODE_EXECUTE, compute_set, 0);
 }
 
@@ -78,24 +78,24 @@ static int same_shape(const struct view *a, const struct view *b)
     return 1;
 }
 
-struct program program_copy(struct graph *g, struct tensor from, struct tensor to)
+struct program ss_program_copy(struct graph *g, struct tensor from, struct tensor to)
 {
-    if (!graph_has_view(g, from, "program_copy") || !graph_has_view(g, to, "program_copy"))
+    if (!graph_has_view(g, from, "ss_program_copy") || !graph_has_view(g, to, "ss_program_copy"))
         return no_program;
     if (!same_shape(&g->view.at[from.view], &g->view.at[to.view]))
         GRAPH_FAIL(g,
-                   "program_copy: %s of type %s to %s of type %s, expected the same shape and "
+                   "ss_program_copy: %s of type %s to %s of type %s, expected the same shape and "
                    "type",
-                   view_text(g, from.view).text, elem_name(tensor_elem(g, from)),
-                   view_text(g, to.view).text, elem_name(tensor_elem(g, to)));
+                   view_text(g, from.view).text, ss_elem_name(ss_tensor_elem(g, from)),
+                   view_text(g, to.view).text, ss_elem_name(ss_tensor_elem(g, to)));
     return node_add(g, NODE_COPY, from.view, to.view);
 }
 
-struct program program_repeat(struct graph *g, uint32_t times, struct program body)
+struct program ss_program_repeat(struct graph *g, uint32_t times, struct program body)
 {
     struct program p = node_add(g, NODE_REPEAT, times, 0);
 
-    node_add_child(g, p, body, "program_repeat");
+    node_add_child(g, p, body, "ss_program_repeat");
     return p;
 }
 
@@ -108,39 +108,39 @@ static struct program node_add_test(struct graph *g, enum node_kind kind, struct
 
     if (!graph_has_view(g, predicate, what))
         return no_program;
-    e = tensor_elem(g, predicate);
-    if ((e != ELEM_U32 && e != ELEM_I32) || tensor_elements(g, predicate) != 1)
+    e = ss_tensor_elem(g, predicate);
+    if ((e != ELEM_U32 && e != ELEM_I32) || ss_tensor_elements(g, predicate) != 1)
         GRAPH_FAIL(g, "%s: predicate %s of type %s, expected one element of type u32 or i32", what,
-                   view_text(g, predicate.view).text, elem_name(e));
+                   view_text(g, predicate.view).text, ss_elem_name(e));
     p = node_add(g, kind, predicate.view, 0);
     node_add_child(g, p, first, what);
     node_add_child(g, p, second, what);
     return p;
 }
 
-struct program program_while(struct graph *g, struct program condition, struct tensor predicate,
-                             struct program body)
+struct program ss_program_while(struct graph *g, struct program condition, struct tensor predicate,
+                                struct program body)
 {
-    return node_add_test(g, NODE_WHILE, predicate, condition, body, "program_while");
+    return node_add_test(g, NODE_WHILE, predicate, condition, body, "ss_program_while");
 }
 
-struct program program_if(struct graph *g, struct tensor predicate, struct program then_part,
-                          struct program else_part)
+struct program ss_program_if(struct graph *g, struct tensor predicate, struct program then_part,
+                             struct program else_part)
 {
-    return node_add_test(g, NODE_IF, predicate, then_part, else_part, "program_if");
+    return node_add_test(g, NODE_IF, predicate, then_part, else_part, "ss_program_if");
 }
 
-struct program program_if_rare(struct graph *g, struct tensor predicate, struct program rare,
-                               struct program usual)
+struct program ss_program_if_rare(struct graph *g, struct tensor predicate, struct program rare,
+                                  struct program usual)
 {
-    return node_add_test(g, NODE_RARE, predicate, rare, usual, "program_if_rare");
+    return node_add_test(g, NODE_RARE, predicate, rare, usual, "ss_program_if_rare");
 }
 
-uint32_t graph_function(struct graph *g, struct program body, const char *name)
+uint32_t ss_graph_function(struct graph *g, struct program body, const char *name)
 {
     struct function f = { NULL, body.node };
 
-    node_place(g, body, "graph_function");
+    node_place(g, body, "ss_graph_function");
     if (!graph_works(g))
         return GRAPH_NONE;
     f.name = graph_path(g, name);
@@ -153,15 +153,15 @@ uint32_t graph_function(struct graph *g, struct program body, const char *name)
     return (uint32_t)g->function.count - 1;
 }
 
-struct program program_call(struct graph *g, uint32_t function)
+struct program ss_program_call(struct graph *g, uint32_t function)
 {
     if (graph_works(g) && function >= g->function.count)
-        GRAPH_FAIL(g, "program_call: there is no function %u", function);
+        GRAPH_FAIL(g, "ss_program_call: there is no function %u", function);
     return node_add(g, NODE_CALL, function, 0);
 }
 
-struct program program_together(struct graph *g, const unsigned *groups,
-                                const struct program *parts, unsigned n)
+struct program ss_program_together(struct graph *g, const unsigned *groups,
+                                   const struct program *parts, unsigned n)
 {
     struct program p = node_add(g, NODE_TOGETHER, 0, 0);
 
@@ -170,8 +170,8 @@ struct program program_together(struct graph *g, const unsigned *groups,
     for (unsigned i = 0; i < n; i++) {
         for (unsigned k = 0; k < i; k++)
             if (groups[k] == groups[i])
-                GRAPH_FAIL(g, "program_together: two parts for sync group %u", groups[i]);
-        node_add_child(g, p, parts[i], "program_together");
+                GRAPH_FAIL(g, "ss_program_together: two parts for sync group %u", groups[i]);
+        node_add_child(g, p, parts[i], "ss_program_together");
     }
     if (!graph_works(g))
         return no_program;
@@ -193,34 +193,34 @@ static struct program add_stream_node(struct graph *g, enum node_kind kind, uint
         return no_program;
     }
     s = &g->stream.at[stream];
-    if (s->elem != tensor_elem(g, t) || s->elements != tensor_elements(g, t))
+    if (s->elem != ss_tensor_elem(g, t) || s->elements != ss_tensor_elements(g, t))
         GRAPH_FAIL(g, "%s: %s of type %s, expected %llu elements of type %s as stream %s has",
-                   where, view_text(g, t.view).text, elem_name(tensor_elem(g, t)),
-                   (unsigned long long)s->elements, elem_name(s->elem), s->name);
+                   where, view_text(g, t.view).text, ss_elem_name(ss_tensor_elem(g, t)),
+                   (unsigned long long)s->elements, ss_elem_name(s->elem), s->name);
     return node_add(g, kind, stream, t.view);
 }
 
-struct program program_stream(struct graph *g, uint32_t stream, struct tensor t)
+struct program ss_program_stream(struct graph *g, uint32_t stream, struct tensor t)
 {
-    return add_stream_node(g, NODE_STREAM, stream, t, "program_stream");
+    return add_stream_node(g, NODE_STREAM, stream, t, "ss_program_stream");
 }
 
-struct program program_stream_begin(struct graph *g, uint32_t stream, struct tensor t)
+struct program ss_program_stream_begin(struct graph *g, uint32_t stream, struct tensor t)
 {
-    return add_stream_node(g, NODE_STREAM_BEGIN, stream, t, "program_stream_begin");
+    return add_stream_node(g, NODE_STREAM_BEGIN, stream, t, "ss_program_stream_begin");
 }
 
-struct program program_stream_end(struct graph *g, uint32_t stream, struct tensor t)
+struct program ss_program_stream_end(struct graph *g, uint32_t stream, struct tensor t)
 {
-    return add_stream_node(g, NODE_STREAM_END, stream, t, "program_stream_end");
+    return add_stream_node(g, NODE_STREAM_END, stream, t, "ss_program_stream_end");
 }
 
-void graph_set_program(struct graph *g, struct program p)
+void ss_graph_set_program(struct graph *g, struct program p)
 {
-    node_place(g, p, "graph_set_program");
+    node_place(g, p, "ss_graph_set_program");
     if (!graph_works(g))
         return;
     if (g->program != GRAPH_NONE)
-        GRAPH_FAIL(g, "graph_set_program: called twice");
+        GRAPH_FAIL(g, "ss_graph_set_program: called twice");
     g->program = p.node;
 }

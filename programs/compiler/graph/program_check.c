@@ -1,5 +1,5 @@
-/* program_check.c - graph_check() of the program tree: every node in use, no recursion, copies that
- * write every element once, and parts of program_together() that stay in their group.
+/* program_check.c - ss_graph_check() of the program tree: every node in use, no recursion, copies
+ * that write every element once, and parts of ss_program_together() that stay in their group.
  */
 #include "programs/compiler/graph/graph_private.h"
 
@@ -51,7 +51,7 @@ static enum emu_status check_map_group(const struct group_check *c, uint32_t var
         if (g->group[run[low].tile] != c->group)
             return FAIL(BAD_PROGRAM,
                         "%s: %s is in sync group %u, expected group %u, the one of this part of "
-                        "program_together",
+                        "ss_program_together",
                         c->who,
                         element_text(g, var, run[low].begin > begin ? run[low].begin : begin).text,
                         g->group[run[low].tile], c->group);
@@ -115,7 +115,7 @@ static enum emu_status check_vertex_group(struct program_check *p, uint32_t vert
     if (g->group[v->tile] != group)
         return FAIL(BAD_PROGRAM,
                     "%s: the tile is in sync group %u, expected group %u, the one of this part of "
-                    "program_together",
+                    "ss_program_together",
                     who.text, g->group[v->tile], group);
     for (unsigned k = 0; k < v->codelet->fields; k++) {
         const struct vertex_field *f = &g->field.at[v->field + k];
@@ -207,7 +207,8 @@ static enum emu_status check_stream(struct program_check *p, uint32_t node, unsi
     return check_view_group(p, n->b, group, who.text);
 }
 
-/* A node and what is below it. group: of the part of program_together() it stands in, or NO_GROUP.
+/* A node and what is below it. group: of the part of ss_program_together() it stands in, or
+ * NO_GROUP.
  */
 static enum emu_status check_node(struct program_check *p, uint32_t node, unsigned group)
 {
@@ -262,7 +263,7 @@ static enum emu_status check_tree(struct program_check *p)
     const struct graph *g = p->g;
 
     if (g->program == GRAPH_NONE)
-        return FAIL(BAD_PROGRAM, "the graph has no program: expected graph_set_program");
+        return FAIL(BAD_PROGRAM, "the graph has no program: expected ss_graph_set_program");
     for (uint32_t k = 0; k < g->function.count; k++)
         TRY(check_call(p, k, NO_GROUP));
     TRY(check_node(p, g->program, NO_GROUP));
@@ -280,10 +281,10 @@ enum emu_status graph_check_program(struct graph *g, struct access_check *c)
 
     if (status == EMU_OK)
         status = check_tree(&p);
-    emu_free(p.var_group);
-    emu_free(p.set_seen);
-    emu_free(p.function_seen);
-    emu_free(p.function);
-    emu_free(p.reached);
+    ss_free(p.var_group);
+    ss_free(p.set_seen);
+    ss_free(p.function_seen);
+    ss_free(p.function);
+    ss_free(p.reached);
     return status;
 }

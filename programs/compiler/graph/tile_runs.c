@@ -54,18 +54,18 @@ static enum emu_status collect(void *ctx, const struct view_run *run)
     return EMU_OK;
 }
 
-enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_run **out,
-                                size_t *runs)
+enum emu_status ss_graph_tile_runs(struct graph *g, struct tensor t, struct tile_run **out,
+                                   size_t *runs)
 {
     struct collector c = { .g = g };
     enum emu_status s;
 
     *out = NULL;
     *runs = 0;
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     if (t.view >= g->view.count)
-        return FAIL(BAD_PROGRAM, "graph_tile_runs: the tensor is not one of this graph");
-    s = view_runs(g, t.view, 0, tensor_elements(g, t), collect, &c);
+        return FAIL(BAD_PROGRAM, "ss_graph_tile_runs: the tensor is not one of this graph");
+    s = view_runs(g, t.view, 0, ss_tensor_elements(g, t), collect, &c);
     if (s != EMU_OK) {
         VEC_FREE(&c.run);
         return s;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-uint32_t graph_compute_set(struct graph *g, const char *name)
+uint32_t ss_graph_compute_set(struct graph *g, const char *name)
 {
     struct compute_set c = { .name = NULL };
 
@@ -35,7 +35,7 @@ static int vertex_allowed(struct graph *g, uint32_t compute_set, const struct co
     const char *set;
 
     if (compute_set >= g->compute_set.count) {
-        GRAPH_FAIL(g, "graph_vertex(%s): there is no compute set %u", name, compute_set);
+        GRAPH_FAIL(g, "ss_graph_vertex(%s): there is no compute set %u", name, compute_set);
         return 0;
     }
     set = g->compute_set.at[compute_set].name;
@@ -74,7 +74,7 @@ uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct cod
     return add_vertex(g, compute_set, codelet, codelet->name, tile);
 }
 
-uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
+uint32_t ss_graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
 {
     if (!graph_works(g))
         return GRAPH_NONE;
@@ -170,15 +170,15 @@ void vertex_connect_field(struct graph *g, uint32_t vertex, unsigned field, stru
     struct vertex_field *f = field_at(g, vertex, field, &type);
     enum elem e;
 
-    if (!f || !graph_has_view(g, t, "vertex_connect"))
+    if (!f || !graph_has_view(g, t, "ss_vertex_connect"))
         return;
-    e = tensor_elem(g, t);
+    e = ss_tensor_elem(g, t);
     if (!field_is_edge(type->kind) && !field_is_list(type->kind))
         wrong_kind(g, vertex, type, "a tensor");
     else if (type->elem != e)
         GRAPH_FAIL(g, "%s: field %s takes elements of type %s, got %s of type %s",
-                   vertex_text(g, vertex).text, type->name, elem_name(type->elem),
-                   view_text(g, t.view).text, elem_name(e));
+                   vertex_text(g, vertex).text, type->name, ss_elem_name(type->elem),
+                   view_text(g, t.view).text, ss_elem_name(e));
     else if (field_is_edge(type->kind) && f->set)
         GRAPH_FAIL(g, "%s: field %s is connected twice, to %s and %s", vertex_text(g, vertex).text,
                    type->name, view_text(g, f->view).text, view_text(g, t.view).text);
@@ -252,7 +252,7 @@ void vertex_set_field_words(struct graph *g, uint32_t vertex, unsigned field, co
 
 /* ---- the same by name ---- */
 
-void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t)
+void ss_vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t)
 {
     int k = field_number(g, vertex, field);
 
@@ -269,23 +269,23 @@ static void set_named(struct graph *g, uint32_t vertex, const char *field, enum 
         set_scalar(g, vertex, (unsigned)k, kind, bits);
 }
 
-void vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value)
+void ss_vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value)
 {
     set_named(g, vertex, field, FIELD_U32, value);
 }
 
-void vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value)
+void ss_vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value)
 {
     set_named(g, vertex, field, FIELD_F32, fp_bits(value));
 }
 
-void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float value)
+void ss_vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float value)
 {
     set_named(g, vertex, field, FIELD_F16, f16_bits(value));
 }
 
-void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
-                      uint32_t n)
+void ss_vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
+                         uint32_t n)
 {
     int k = field_number(g, vertex, field);
 

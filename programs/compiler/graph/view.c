@@ -1,4 +1,4 @@
-/* view.c - tensor_*: views made of views.
+/* view.c - ss_tensor_*: views made of views.
  *
  * A view stays one affine block of a variable as long as offset and strides can say it. What they
  * cannot say becomes a node over other views, kept in a form that is cheap to walk (view_runs.c):
@@ -93,22 +93,22 @@ static const struct view *view_or_scalar(const struct graph *g, struct tensor t)
     return g && t.view < g->view.count ? &g->view.at[t.view] : &scalar;
 }
 
-enum elem tensor_elem(const struct graph *g, struct tensor t)
+enum elem ss_tensor_elem(const struct graph *g, struct tensor t)
 {
     return view_or_scalar(g, t)->elem;
 }
 
-unsigned tensor_rank(const struct graph *g, struct tensor t)
+unsigned ss_tensor_rank(const struct graph *g, struct tensor t)
 {
     return view_or_scalar(g, t)->rank;
 }
 
-const uint32_t *tensor_shape(const struct graph *g, struct tensor t)
+const uint32_t *ss_tensor_shape(const struct graph *g, struct tensor t)
 {
     return view_or_scalar(g, t)->shape;
 }
 
-uint64_t tensor_elements(const struct graph *g, struct tensor t)
+uint64_t ss_tensor_elements(const struct graph *g, struct tensor t)
 {
     return view_or_scalar(g, t)->elements;
 }
@@ -232,29 +232,29 @@ static int concat_fits(struct graph *g, const struct tensor *t, unsigned n, unsi
     uint64_t size = 0;
 
     if (!n) {
-        GRAPH_FAIL(g, "tensor_concat of no tensors");
+        GRAPH_FAIL(g, "ss_tensor_concat of no tensors");
         return 0;
     }
     for (unsigned i = 0; i < n; i++) {
         const struct view *a, *b;
 
-        if (!has_dim(g, t[i], dim, "tensor_concat"))
+        if (!has_dim(g, t[i], dim, "ss_tensor_concat"))
             return 0;
         a = &g->view.at[t[0].view];
         b = &g->view.at[t[i].view];
         size += b->shape[dim];
         if (a->elem != b->elem || a->rank != b->rank) {
             GRAPH_FAIL(g,
-                       "tensor_concat, tensor %u: %s of type %s, expected rank %u and type %s "
+                       "ss_tensor_concat, tensor %u: %s of type %s, expected rank %u and type %s "
                        "like %s",
-                       i, view_text(g, t[i].view).text, elem_name(b->elem), a->rank,
-                       elem_name(a->elem), view_text(g, t[0].view).text);
+                       i, view_text(g, t[i].view).text, ss_elem_name(b->elem), a->rank,
+                       ss_elem_name(a->elem), view_text(g, t[0].view).text);
             return 0;
         }
         for (unsigned k = 0; k < a->rank; k++) {
             if (k != dim && a->shape[k] != b->shape[k]) {
                 GRAPH_FAIL(g,
-                           "tensor_concat, tensor %u along dimension %u: %s, expected size %u "
+                           "ss_tensor_concat, tensor %u along dimension %u: %s, expected size %u "
                            "in dimension %u like %s",
                            i, dim, view_text(g, t[i].view).text, a->shape[k], k,
                            view_text(g, t[0].view).text);
@@ -263,11 +263,11 @@ static int concat_fits(struct graph *g, const struct tensor *t, unsigned n, unsi
         }
     }
     if (size > UINT32_MAX)
-        GRAPH_FAIL(g, "tensor_concat: size %llu in dimension %u", (unsigned long long)size, dim);
+        GRAPH_FAIL(g, "ss_tensor_concat: size %llu in dimension %u", (unsigned long long)size, dim);
     return graph_works(g);
 }
 
-struct tensor tensor_concat(struct graph *g, const struct tensor *t, unsigned n, unsigned dim)
+struct tensor ss_tensor_concat(struct graph *g, const struct tensor *t, unsigned n, unsigned dim)
 {
     struct tensor made = { NO_VIEW };
     uint32_t *view;
@@ -293,7 +293,7 @@ struct tensor tensor_concat(struct graph *g, const struct tensor *t, unsigned n,
             d.shape[dim] += g->view.at[view[i]].shape[dim];
         made.view = view_add(g, &d.v);
     }
-    emu_free(view);
+    ss_free(view);
     return made;
 }
 
@@ -336,7 +336,7 @@ static uint32_t slice_concat(struct graph *g, const struct view *v, uint32_t beg
     }
     if (graph_works(g))
         made = concat_views(g, part, last - first + 1, v->dim);
-    emu_free(part);
+    ss_free(part);
     return made;
 }
 
@@ -408,15 +408,15 @@ static uint32_t slice_view(struct graph *g, uint32_t view, unsigned dim, uint32_
     return slice_node(g, view, dim, begin, end);
 }
 
-struct tensor tensor_slice(struct graph *g, struct tensor t, unsigned dim, uint32_t begin,
-                           uint32_t end)
+struct tensor ss_tensor_slice(struct graph *g, struct tensor t, unsigned dim, uint32_t begin,
+                              uint32_t end)
 {
     struct tensor made = { NO_VIEW };
 
-    if (!has_dim(g, t, dim, "tensor_slice"))
+    if (!has_dim(g, t, dim, "ss_tensor_slice"))
         return made;
     if (begin > end || end > g->view.at[t.view].shape[dim])
-        GRAPH_FAIL(g, "tensor_slice of %s: [%u, %u) of dimension %u, which has size %u",
+        GRAPH_FAIL(g, "ss_tensor_slice of %s: [%u, %u) of dimension %u, which has size %u",
                    view_text(g, t.view).text, begin, end, dim, g->view.at[t.view].shape[dim]);
     else
         made.view = slice_view(g, t.view, dim, begin, end);
@@ -487,7 +487,7 @@ static int reshape_concat(struct graph *g, const struct view *v, unsigned rank,
     }
     if (graph_works(g))
         *made = concat_views(g, part, v->parts, dim);
-    emu_free(part);
+    ss_free(part);
     return 1;
 }
 
@@ -515,17 +515,18 @@ uint32_t view_reshape(struct graph *g, uint32_t view, unsigned rank, const uint3
     return view_add(g, &d.v);
 }
 
-struct tensor tensor_reshape(struct graph *g, struct tensor t, unsigned rank, const uint32_t *shape)
+struct tensor ss_tensor_reshape(struct graph *g, struct tensor t, unsigned rank,
+                                const uint32_t *shape)
 {
     struct tensor made = { NO_VIEW };
 
-    if (!graph_has_view(g, t, "tensor_reshape"))
+    if (!graph_has_view(g, t, "ss_tensor_reshape"))
         return made;
     if (rank > TENSOR_MAX_RANK)
-        GRAPH_FAIL(g, "tensor_reshape of %s: rank %u, expected at most %u",
+        GRAPH_FAIL(g, "ss_tensor_reshape of %s: rank %u, expected at most %u",
                    view_text(g, t.view).text, rank, TENSOR_MAX_RANK);
     else if (shape_elements(rank, shape) != g->view.at[t.view].elements)
-        GRAPH_FAIL(g, "tensor_reshape of %s to %s: expected %llu elements",
+        GRAPH_FAIL(g, "ss_tensor_reshape of %s to %s: expected %llu elements",
                    view_text(g, t.view).text, shape_text(rank, shape).text,
                    (unsigned long long)g->view.at[t.view].elements);
     else
@@ -533,27 +534,27 @@ struct tensor tensor_reshape(struct graph *g, struct tensor t, unsigned rank, co
     return made;
 }
 
-struct tensor tensor_flatten(struct graph *g, struct tensor t)
+struct tensor ss_tensor_flatten(struct graph *g, struct tensor t)
 {
-    uint64_t elements = tensor_elements(g, t);
+    uint64_t elements = ss_tensor_elements(g, t);
     uint32_t n = (uint32_t)elements;
 
     if (graph_works(g) && elements > UINT32_MAX)
-        GRAPH_FAIL(g, "tensor_flatten of %s: %llu elements in one dimension",
+        GRAPH_FAIL(g, "ss_tensor_flatten of %s: %llu elements in one dimension",
                    view_text(g, t.view).text, (unsigned long long)elements);
-    return tensor_reshape(g, t, 1, &n);
+    return ss_tensor_reshape(g, t, 1, &n);
 }
 
-struct tensor tensor_index(struct graph *g, struct tensor t, uint32_t i)
+struct tensor ss_tensor_index(struct graph *g, struct tensor t, uint32_t i)
 {
     struct tensor made = { NO_VIEW };
     uint32_t row;
 
-    if (!has_dim(g, t, 0, "tensor_index"))
+    if (!has_dim(g, t, 0, "ss_tensor_index"))
         return made;
     if (i >= g->view.at[t.view].shape[0]) {
-        GRAPH_FAIL(g, "tensor_index of %s: %u, expected less than %u", view_text(g, t.view).text, i,
-                   g->view.at[t.view].shape[0]);
+        GRAPH_FAIL(g, "ss_tensor_index of %s: %u, expected less than %u", view_text(g, t.view).text,
+                   i, g->view.at[t.view].shape[0]);
         return made;
     }
     if (g->view.at[t.view].kind == VIEW_BLOCK) {
@@ -606,7 +607,7 @@ static uint32_t transpose_concat(struct graph *g, const struct view *v, unsigned
         part[k] = transpose_view(g, v->part[k], order);
     if (graph_works(g))
         made = concat_views(g, part, v->parts, dim);
-    emu_free(part);
+    ss_free(part);
     return made;
 }
 
@@ -668,18 +669,19 @@ static uint32_t transpose_view(struct graph *g, uint32_t view, const uint8_t *or
     return draft_add_over(g, &d, view);
 }
 
-struct tensor tensor_transpose(struct graph *g, struct tensor t, const unsigned *order)
+struct tensor ss_tensor_transpose(struct graph *g, struct tensor t, const unsigned *order)
 {
     uint8_t map[TENSOR_MAX_RANK];
     struct tensor made = { NO_VIEW };
     unsigned rank, seen = 0;
 
-    if (!graph_has_view(g, t, "tensor_transpose"))
+    if (!graph_has_view(g, t, "ss_tensor_transpose"))
         return made;
     rank = g->view.at[t.view].rank;
     for (unsigned k = 0; k < rank; k++) {
         if (order[k] >= rank || seen >> order[k] & 1) {
-            GRAPH_FAIL(g, "tensor_transpose of %s: order[%u] is %u, expected each dimension once",
+            GRAPH_FAIL(g,
+                       "ss_tensor_transpose of %s: order[%u] is %u, expected each dimension once",
                        view_text(g, t.view).text, k, order[k]);
             return made;
         }
@@ -710,14 +712,14 @@ static uint32_t broadcast_view(struct graph *g, uint32_t view, unsigned dim, uin
     return view_add(g, &d.v);
 }
 
-struct tensor tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, uint32_t n)
+struct tensor ss_tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, uint32_t n)
 {
     struct tensor made = { NO_VIEW };
 
-    if (!has_dim(g, t, dim, "tensor_broadcast"))
+    if (!has_dim(g, t, dim, "ss_tensor_broadcast"))
         return made;
     if (g->view.at[t.view].shape[dim] != 1)
-        GRAPH_FAIL(g, "tensor_broadcast of %s: dimension %u has size %u, expected 1",
+        GRAPH_FAIL(g, "ss_tensor_broadcast of %s: dimension %u has size %u, expected 1",
                    view_text(g, t.view).text, dim, g->view.at[t.view].shape[dim]);
     else
         made.view = broadcast_view(g, t.view, dim, n);
@@ -739,7 +741,7 @@ static int view_repeats(const struct graph *g, uint32_t view)
     return repeats;
 }
 
-int tensor_repeats(const struct graph *g, struct tensor t)
+int ss_tensor_repeats(const struct graph *g, struct tensor t)
 {
     return g && t.view < g->view.count && view_repeats(g, t.view);
 }

@@ -235,7 +235,7 @@ static enum emu_status count_run(void *ctx, const struct view_run *run)
     return EMU_OK;
 }
 
-uint64_t tensor_memory_runs(const struct graph *g, struct tensor t)
+uint64_t ss_tensor_memory_runs(const struct graph *g, struct tensor t)
 {
     uint64_t runs = 0;
 
@@ -282,7 +282,7 @@ static void order_of_view(const struct graph *g, uint32_t view, unsigned *order)
     }
 }
 
-void tensor_memory_order(const struct graph *g, struct tensor t, unsigned *order)
+void ss_tensor_memory_order(const struct graph *g, struct tensor t, unsigned *order)
 {
     if (graph_works(g) && t.view < g->view.count)
         order_of_view(g, t.view, order);

@@ -43,7 +43,7 @@ static int grow_slots(struct view_layouts *t)
     for (size_t i = 0; i < old.slots; i++)
         if (old.slot[i])
             *slot_of(t, old.slot[i]->hash, old.slot[i]->data, old.slot[i]->bytes) = old.slot[i];
-    emu_free(old.slot);
+    ss_free(old.slot);
     return 1;
 }
 

@@ -49,7 +49,7 @@ static void fill_edges(const struct codelet *c, const struct local_run *m, size_
 
         e[i] = (struct edge){ .field = f,
                               .bytes = x->bytes,
-                              .elements = x->bytes / elem_bytes(c->field[f].elem),
+                              .elements = x->bytes / ss_elem_bytes(c->field[f].elem),
                               .object = out ? x->to : x->from,
                               .offset = out ? x->to_at : x->from_at };
     }
@@ -95,7 +95,7 @@ static enum emu_status add_call(struct graph_lowering *w, const struct local_run
     s = vertex_state_build(w, c, m->tile, NULL, e, 2 * n, owner, &state);
     if (s == EMU_OK)
         s = call_add(w, c, m->tile, NULL, e, 2 * n, state);
-    emu_free(e);
+    ss_free(e);
     return s;
 }
 
@@ -143,6 +143,6 @@ enum emu_status copy_calls_build(struct graph_lowering *w, struct copy_run_list 
                                                  width_of(w, &m->at[i]), m->at[i] });
     if (s == EMU_OK)
         s = add_calls(w, &parts, phase);
-    emu_free(parts.at);
+    ss_free(parts.at);
     return s;
 }

@@ -89,7 +89,7 @@ static enum emu_status find_order(struct graph_lowering *w, struct range_list *r
     if (!open)
         return FAIL(NO_MEMORY, "%zu ranges", r->count);
     find_conflicts(r->at, r->count, open, before);
-    emu_free(open);
+    ss_free(open);
     return EMU_OK;
 }
 
@@ -280,7 +280,7 @@ enum emu_status copies_flush(struct graph_lowering *w, uint64_t groups)
     VEC_FREE(&r);
     if (s == EMU_OK)
         s = lower_groups(w, before, groups);
-    emu_free(before);
+    ss_free(before);
     w->copy.count = 0;
     return s;
 }

@@ -125,7 +125,7 @@ static enum emu_status cut_component(const struct copy_run *m, size_t n, struct 
         uint32_t *cut = emu_alloc(n, 2 * sizeof(*cut));
         enum emu_status s = cut ? cut_runs(m, n, cut, out) : FAIL(NO_MEMORY, "%zu cuts", n);
 
-        emu_free(cut);
+        ss_free(cut);
         TRY(s);
         count_messages(out->at + floor, out->count - floor, &cut_messages, &cut_words);
         if (out->count - floor <= MAX_PARTS * n &&
@@ -168,7 +168,7 @@ static enum emu_status cut_overlaps(struct copy_run_list *m)
         }
         s = cut_component(m->at + i, end - i, &out);
     }
-    emu_free(m->at);
+    ss_free(m->at);
     *m = out;
     return s;
 }
@@ -243,7 +243,7 @@ static enum emu_status add_all_messages(struct graph_lowering *w, const struct c
             end++;
         s = add_messages(w, m->at + i, end - i, phase, room);
     }
-    emu_free(room);
+    ss_free(room);
     return s;
 }
 

@@ -137,7 +137,7 @@ static enum emu_status buffer_bytes(struct graph_lowering *w, struct routes *r)
             end++;
         s = buffer_tile(w, p + i, end - i, r);
     }
-    emu_free(p);
+    ss_free(p);
     return s;
 }
 

@@ -253,7 +253,7 @@ enum emu_status host_await_action(struct graph_lowering *w, uint32_t stream, uin
 {
     const struct stream *x = &w->g->stream.at[stream];
     struct host_job j = {
-        .w = w, .stream = stream, .in = x->way == STREAM_IN, .unit = elem_bytes(x->elem)
+        .w = w, .stream = stream, .in = x->way == STREAM_IN, .unit = ss_elem_bytes(x->elem)
     };
     enum emu_status s;
 
@@ -275,7 +275,7 @@ enum emu_status host_action(struct graph_lowering *w, uint32_t stream, uint32_t 
                           .stream = stream,
                           .in = x->way == STREAM_IN,
                           .begins = begins,
-                          .unit = elem_bytes(x->elem) };
+                          .unit = ss_elem_bytes(x->elem) };
     enum emu_status s;
 
     *action = LOWERED_NONE;

@@ -48,7 +48,7 @@ enum emu_status index_table_add(struct index_table *t, uint64_t hash, uint32_t i
             if (old.slot[i].index)
                 put(t, old.slot[i]);
         }
-        emu_free(old.slot);
+        ss_free(old.slot);
     }
     put(t, (struct index_slot){ hash, index + 1 });
     t->used++;
@@ -64,6 +64,6 @@ void index_table_clear(struct index_table *t)
 
 void index_table_free(struct index_table *t)
 {
-    emu_free(t->slot);
+    ss_free(t->slot);
     memset(t, 0, sizeof(*t));
 }

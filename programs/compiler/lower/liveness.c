@@ -156,7 +156,7 @@ static enum emu_status set_temporaries(struct life_work *x)
         }
         w->l->object.at[i].live = *k - 1;
     }
-    emu_free(known);
+    ss_free(known);
     return s;
 }
 
@@ -336,11 +336,11 @@ enum emu_status liveness_build(struct graph_lowering *w)
         VEC_FREE(&x.range[k]);
     VEC_FREE(&x.class);
     index_table_free(&x.sets);
-    emu_free(x.occurs_first);
-    emu_free(x.occurs);
-    emu_free(x.use_first);
-    emu_free(x.use);
-    emu_free(x.class_of);
-    emu_free(x.open);
+    ss_free(x.occurs_first);
+    ss_free(x.occurs);
+    ss_free(x.use_first);
+    ss_free(x.use);
+    ss_free(x.class_of);
+    ss_free(x.open);
     return s;
 }

@@ -74,8 +74,8 @@ static enum emu_status order_all(struct dataflow *f, uint32_t functions)
 
     if (stack && seen)
         order_functions(f, stack, stack + functions, seen);
-    emu_free(stack);
-    emu_free(seen);
+    ss_free(stack);
+    ss_free(seen);
     return stack && seen ? EMU_OK : FAIL(NO_MEMORY, "%u functions", functions);
 }
 
@@ -111,10 +111,10 @@ enum emu_status dataflow_init(struct dataflow *f, const struct lowered *l)
 
 void dataflow_free(struct dataflow *f)
 {
-    emu_free(f->next);
-    emu_free(f->function);
-    emu_free(f->order);
-    emu_free(f->read);
+    ss_free(f->next);
+    ss_free(f->function);
+    ss_free(f->order);
+    ss_free(f->read);
     memset(f, 0, sizeof(*f));
 }
 

@@ -52,7 +52,7 @@ static enum emu_status number_tiles(struct graph_lowering *w)
         return FAIL(NO_MEMORY, "%zu nodes", w->g->node.count);
     if (w->g->program != GRAPH_NONE)
         mark_tiles(w, w->g->program, seen);
-    emu_free(seen);
+    ss_free(seen);
     l->used_tile = prog_alloc(&l->arena, tiles + 1, sizeof(*l->used_tile));
     w->predicate_object = prog_alloc(&l->arena, tiles + 1, sizeof(*w->predicate_object));
     if (!l->used_tile || !w->predicate_object)
@@ -295,10 +295,10 @@ static void lowering_end(struct graph_lowering *w)
     index_table_free(&w->work_table);
     index_table_free(&w->codelet_numbers);
     index_table_free(&w->forms);
-    emu_free(w->hint);
-    emu_free(w->tile_mark);
-    emu_free(w->tile_value);
-    emu_free(w->set_action);
+    ss_free(w->hint);
+    ss_free(w->tile_mark);
+    ss_free(w->tile_value);
+    ss_free(w->set_action);
 }
 
 static enum emu_status lower(struct graph_lowering *w)
@@ -361,5 +361,5 @@ void lowered_free(struct lowered *l)
     VEC_FREE(&l->stream_layout);
     VEC_FREE(&l->share);
     VEC_FREE(&l->owner_scope);
-    emu_free(l);
+    ss_free(l);
 }

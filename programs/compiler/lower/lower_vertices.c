@@ -54,7 +54,7 @@ static enum emu_status add_edge(struct graph_lowering *w, struct site *s, uint32
                                 uint32_t view)
 {
     const struct view *v = &w->g->view.at[view];
-    uint64_t bytes = v->elements * elem_bytes(v->elem);
+    uint64_t bytes = v->elements * ss_elem_bytes(v->elem);
     struct edge e = { .field = field, .first = (uint32_t)w->run.count, .object = LOWERED_NONE };
 
     if (bytes > UINT32_MAX / 2)
@@ -468,7 +468,7 @@ enum emu_status compute_set_action(struct graph_lowering *w, uint32_t compute_se
     s = sort_vertices(w, cs, &order);
     if (s == EMU_OK)
         s = lower_vertices(w, order, cs->vertex.count);
-    emu_free(order);
+    ss_free(order);
     TRY(s);
     action_set_step(w, PHASE_WORK, STEP_CALLS, first, w->l->call.count - first);
     TRY(copy_runs_lower(w, &w->copy_run, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));

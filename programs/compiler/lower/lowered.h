@@ -214,9 +214,9 @@ struct lower_watch {
     void (*exchange)(void *ctx, const struct lowered *l, uint32_t step);
 };
 
-/* Lowers a graph that has passed graph_check(). A graph that needs more memory than the tiles have
- * is lowered, too; placement finds that out. watch: borrowed; NULL: nobody. Errors: EMU_BAD_PROGRAM
- * for what cannot be lowered, EMU_NO_MEMORY. Free *out with lowered_free. */
+/* Lowers a graph that has passed ss_graph_check(). A graph that needs more memory than the tiles
+ * have is lowered, too; placement finds that out. watch: borrowed; NULL: nobody. Errors:
+ * EMU_BAD_PROGRAM for what cannot be lowered, EMU_NO_MEMORY. Free *out with lowered_free. */
 enum emu_status lower_graph(struct graph *g, const struct lower_watch *watch,
                             struct lowered **out) EMU_MUST_CHECK;
 void lowered_free(struct lowered *l);

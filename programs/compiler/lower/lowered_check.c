@@ -88,7 +88,7 @@ static enum emu_status check_storage(const struct lowered *l, uint32_t var)
 {
     const struct variable *v = &l->graph->variable.at[var];
     const struct storage *s = &l->storage.at[var];
-    unsigned unit = elem_bytes(v->elem);
+    unsigned unit = ss_elem_bytes(v->elem);
     uint64_t at = 0;
 
     for (uint32_t i = s->first; i < s->first + s->count; i++) {
@@ -484,7 +484,7 @@ static enum emu_status find_repeats(const struct lowered *l, uint8_t *repeats)
         repeats[i] = seen[step->first];
         seen[step->first] = 1;
     }
-    emu_free(seen);
+    ss_free(seen);
     return EMU_OK;
 }
 
@@ -504,12 +504,12 @@ static enum emu_status check_steps(const struct lowered *l, unsigned threads, co
     if (s == EMU_OK)
         s = parallel_each((uint32_t)l->step.count, threads, check_next, &x);
     for (unsigned i = 0; x.check && i < threads; i++) {
-        emu_free(x.check[i].mark);
+        ss_free(x.check[i].mark);
         VEC_FREE(&x.check[i].stored);
         VEC_FREE(&x.check[i].sent);
     }
-    emu_free(x.check);
-    emu_free(x.repeats);
+    ss_free(x.check);
+    ss_free(x.repeats);
     return s;
 }
 
@@ -527,7 +527,7 @@ enum emu_status lowered_check(const struct lowered *l, unsigned threads)
         s = check_steps(l, parallel_threads(threads), match);
     if (s == EMU_OK)
         s = check_recursion(l, proven);
-    emu_free(match);
-    emu_free(proven);
+    ss_free(match);
+    ss_free(proven);
     return s;
 }

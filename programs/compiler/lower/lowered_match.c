@@ -59,7 +59,7 @@ enum emu_status lowered_matches(const struct lowered *l, uint32_t *match)
         match[i] = LOWERED_NONE;
     for (size_t f = 0; f < l->function.count && s == EMU_OK; f++)
         s = match_function(l, &l->function.at[f], open, match);
-    emu_free(open);
+    ss_free(open);
     for (size_t i = 0; i < l->step.count && s == EMU_OK; i++) {
         if (l->step.at[i].kind == STEP_BREAK)
             match[i] = match[match[i]];
@@ -75,7 +75,7 @@ enum emu_status lowered_match(struct lowered *l)
 
     for (size_t i = 0; i < l->step.count && s == EMU_OK; i++)
         l->step.at[i].match = match[i];
-    emu_free(match);
+    ss_free(match);
     return s;
 }
 

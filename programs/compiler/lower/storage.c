@@ -62,7 +62,7 @@ static enum life life_of(const struct variable *v)
 static enum emu_status add_run(struct graph_lowering *w, const struct variable *v, uint32_t owner,
                                const struct map_run *m)
 {
-    unsigned unit = elem_bytes(v->elem);
+    unsigned unit = ss_elem_bytes(v->elem);
     uint64_t bytes = (m->end - m->begin) * unit, fill = 0;
     struct object *o;
 
@@ -96,7 +96,7 @@ static enum emu_status add_run(struct graph_lowering *w, const struct variable *
 static enum emu_status add_contents(struct graph_lowering *w, const struct variable *v,
                                     const struct storage *s)
 {
-    unsigned unit = elem_bytes(v->elem);
+    unsigned unit = ss_elem_bytes(v->elem);
 
     for (uint32_t i = s->first; i < s->first + s->count; i++) {
         const struct storage_run *r = &w->l->storage_run.at[i];
@@ -183,7 +183,7 @@ static uint32_t find_run(struct graph_lowering *w, uint32_t var, uint64_t elemen
 static enum emu_status add_memory_runs(void *ctx, const struct view_run *v)
 {
     struct runs_ctx *c = ctx;
-    unsigned unit = elem_bytes(c->w->g->variable.at[v->var].elem);
+    unsigned unit = ss_elem_bytes(c->w->g->variable.at[v->var].elem);
     uint64_t at = v->offset, end = v->offset + v->elements;
     uint32_t i;
 

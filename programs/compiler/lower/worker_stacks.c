@@ -41,6 +41,6 @@ enum emu_status worker_stacks_add(struct lowered *l, const uint32_t *stack)
         if (largest[t])
             s = add_object(l, l->used_tile[t], largest[t]);
     }
-    emu_free(largest);
+    ss_free(largest);
     return s;
 }

@@ -60,7 +60,7 @@ static int is_anywhere(uint8_t category)
 
 void place_mark_near(const struct lowered *l, uint8_t *near)
 {
-    const struct arch *a = graph_arch(l->graph);
+    const struct arch *a = ss_graph_arch(l->graph);
 
     if ((uint64_t)a->mem_base + a->mem_bytes <= PLACE_REACH)
         return;
@@ -129,7 +129,7 @@ static void list_all_pairs(struct placer *p)
 static struct place_job job_of(const struct placer *p, uint32_t t)
 {
     return (struct place_job){
-        .arch = graph_arch(p->l->graph),
+        .arch = ss_graph_arch(p->l->graph),
         .live = &p->live,
         .code_bytes = p->code_bytes[t],
         .items = (uint32_t)(p->item_first[t + 1] - p->item_first[t]),
@@ -231,7 +231,7 @@ static enum emu_status place_groups(struct placer *p)
     }
     for (int i = 0; w && i < p->threads; i++)
         place_scratch_free(&w[i]);
-    emu_free(w);
+    ss_free(w);
     return s;
 }
 
@@ -260,18 +260,18 @@ static enum emu_status placer_init(struct placer *p)
 
 static void placer_free(struct placer *p)
 {
-    emu_free(p->item_first);
-    emu_free(p->pair_first);
-    emu_free(p->wish_first);
-    emu_free(p->wish);
+    ss_free(p->item_first);
+    ss_free(p->pair_first);
+    ss_free(p->wish_first);
+    ss_free(p->wish);
     place_wishes_free(&p->wishes);
-    emu_free(p->object);
-    emu_free(p->place_in_tile);
-    emu_free(p->near);
-    emu_free(p->item);
-    emu_free(p->pair);
-    emu_free(p->key);
-    emu_free(p->group);
+    ss_free(p->object);
+    ss_free(p->place_in_tile);
+    ss_free(p->near);
+    ss_free(p->item);
+    ss_free(p->pair);
+    ss_free(p->key);
+    ss_free(p->group);
     live_table_free(&p->live);
 }
 
@@ -301,7 +301,7 @@ enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, uns
         placement_free(out);
         return s;
     }
-    placement_conclude(out, graph_arch(l->graph));
+    placement_conclude(out, ss_graph_arch(l->graph));
     return EMU_OK;
 }
 
@@ -323,6 +323,6 @@ void placement_conclude(struct placement *p, const struct arch *a)
 
 void placement_free(struct placement *p)
 {
-    emu_free(p->tile);
+    ss_free(p->tile);
     *p = (struct placement){ 0 };
 }

@@ -19,7 +19,7 @@ enum { PLACE_REACH = 1 << 20 };
 void place_mark_near(const struct lowered *l, uint8_t *near);
 
 struct tile_place {
-    uint32_t code_bytes; /* as given; code begins at arch_loader_base() */
+    uint32_t code_bytes; /* as given; code begins at ss_arch_loader_base() */
     uint32_t used_bytes; /* code and objects, overlapped ones once */
     uint32_t
         gap_bytes; /* lost to alignment, regions and element constraints, and before the code */

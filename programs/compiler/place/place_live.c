@@ -72,8 +72,8 @@ enum emu_status live_table_init(struct live_table *t, const struct lowered *l, i
 
 void live_table_free(struct live_table *t)
 {
-    emu_free(t->span);
-    emu_free(t->meets);
+    ss_free(t->span);
+    ss_free(t->meets);
     *t = (struct live_table){ 0 };
 }
 

@@ -67,7 +67,7 @@ static enum emu_status look_at_tile(void *ctx, uint32_t tile, unsigned thread)
     for (size_t i = o->first[tile]; i < o->first[tile + 1]; i++)
         live_add(l, l->object.at[o->object[i]].live, l->object.at[o->object[i]].bytes, change);
     most = live_peak(l, change, &p->peak_step);
-    p->code_need = arch_loader_head_bytes(graph_arch(l->graph)) + o->code[tile];
+    p->code_need = arch_loader_head_bytes(ss_graph_arch(l->graph)) + o->code[tile];
     p->need_bytes = p->code_need + most;
     return EMU_OK;
 }
@@ -87,7 +87,7 @@ static enum emu_status look(struct outlook *o, uint32_t codelet_bytes, uint32_t 
     count_code(o->l, codelet_bytes, message_bytes, o->code);
     live_list_objects(o->l, o->first, o->object);
     TRY(parallel_each((uint32_t)tiles, threads, look_at_tile, o));
-    placement_conclude(out, graph_arch(o->l->graph));
+    placement_conclude(out, ss_graph_arch(o->l->graph));
     return EMU_OK;
 }
 
@@ -99,10 +99,10 @@ enum emu_status place_outlook(const struct lowered *l, uint32_t codelet_bytes,
 
     *out = (struct placement){ .tiles = l->used_tiles };
     s = look(&o, codelet_bytes, message_bytes, parallel_threads(threads), out);
-    emu_free(o.first);
-    emu_free(o.object);
-    emu_free(o.code);
-    emu_free(o.change);
+    ss_free(o.first);
+    ss_free(o.object);
+    ss_free(o.code);
+    ss_free(o.change);
     if (s != EMU_OK)
         placement_free(out);
     return s;

@@ -39,7 +39,7 @@ struct place_cursor {
 
 static uint64_t code_end_of(const struct place_job *job)
 {
-    return (uint64_t)arch_loader_base(job->arch) + job->code_bytes;
+    return (uint64_t)ss_arch_loader_base(job->arch) + job->code_bytes;
 }
 
 /* ---- blocks of elements ---- */
@@ -617,8 +617,8 @@ static int partners_init(struct place_partners *p, uint32_t items, uint32_t pair
 
 static void partners_free(struct place_partners *p)
 {
-    emu_free(p->first);
-    emu_free(p->of);
+    ss_free(p->first);
+    ss_free(p->of);
 }
 
 enum emu_status place_scratch_init(struct place_scratch *w, const struct place_job *most,
@@ -647,16 +647,16 @@ enum emu_status place_scratch_init(struct place_scratch *w, const struct place_j
 
 void place_scratch_free(struct place_scratch *w)
 {
-    emu_free(w->order);
-    emu_free(w->spare);
-    emu_free(w->placed.low);
-    emu_free(w->placed.high);
-    emu_free(w->placed.live);
-    emu_free(w->solid.at);
-    emu_free(w->addr);
-    emu_free(w->best);
+    ss_free(w->order);
+    ss_free(w->spare);
+    ss_free(w->placed.low);
+    ss_free(w->placed.high);
+    ss_free(w->placed.live);
+    ss_free(w->solid.at);
+    ss_free(w->addr);
+    ss_free(w->best);
     partners_free(&w->apart);
     partners_free(&w->wish);
-    emu_free(w->delta);
+    ss_free(w->delta);
     *w = (struct place_scratch){ 0 };
 }

@@ -106,14 +106,14 @@ enum emu_status place_wishes_init(struct place_wishes *w, const struct lowered *
     s = read_steps(w, l, &p);
     VEC_FREE(&p.sent);
     VEC_FREE(&p.stored);
-    emu_free(p.sent_in);
-    emu_free(p.stored_in);
+    ss_free(p.sent_in);
+    ss_free(p.stored_in);
     return s;
 }
 
 void place_wishes_free(struct place_wishes *w)
 {
     VEC_FREE(&w->pair);
-    emu_free(w->receives);
+    ss_free(w->receives);
     w->receives = NULL;
 }

@@ -70,7 +70,7 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
 
     if (x->begin % o->align)
         return refuse(c, x->object, "not aligned");
-    if (x->begin < arch_loader_base(c->arch) + (uint64_t)place->code_bytes)
+    if (x->begin < ss_arch_loader_base(c->arch) + (uint64_t)place->code_bytes)
         return refuse(c, x->object, "overlaps the code");
     if (tile_fits(c, t) && x->end > top)
         return refuse(c, x->object, "outside the memory of a tile that is said to fit");
@@ -222,7 +222,7 @@ static enum emu_status check_wishes(const struct checker *c)
                      p->shared_pairs, p->beside_code);
     }
     place_wishes_free(&w);
-    emu_free(unmet);
+    ss_free(unmet);
     return s;
 }
 
@@ -249,7 +249,7 @@ static enum emu_status check_all(struct checker *c)
 enum emu_status placement_check(const struct lowered *l, const struct placement *p,
                                 unsigned threads)
 {
-    struct checker c = { .l = l, .p = p, .arch = graph_arch(l->graph), .threads = threads };
+    struct checker c = { .l = l, .p = p, .arch = ss_graph_arch(l->graph), .threads = threads };
     enum emu_status s;
 
     if (p->tiles != l->used_tiles)
@@ -261,8 +261,8 @@ enum emu_status placement_check(const struct lowered *l, const struct placement 
         place_mark_near(l, c.near);
     s = c.first && c.at && c.near ? check_all(&c)
                                   : FAIL(NO_MEMORY, "proof of %zu objects", l->object.count);
-    emu_free(c.first);
-    emu_free(c.at);
-    emu_free(c.near);
+    ss_free(c.first);
+    ss_free(c.at);
+    ss_free(c.near);
     return s;
 }

@@ -22,7 +22,7 @@ enum {
 void advice_free(struct advice *v)
 {
     for (size_t i = 0; i < v->line.count; i++)
-        emu_free(v->line.at[i]);
+        ss_free(v->line.at[i]);
     VEC_FREE(&v->line);
 }
 
@@ -39,7 +39,7 @@ static enum emu_status EMU_PRINTF(2, 3) advise(struct advice *v, const char *fmt
         return FAIL(NO_MEMORY, "the report");
     if (VEC_PUSH(&v->line, copy) == EMU_OK)
         return EMU_OK;
-    emu_free(copy);
+    ss_free(copy);
     return FAIL(NO_MEMORY, "the report");
 }
 
@@ -120,7 +120,7 @@ static struct owner_tiles owner_tiles_of(const struct memory_report *a, const st
 static enum emu_status advise_variable(const struct memory_report *a, uint32_t tile,
                                        const struct owner_bytes *o, struct advice *v)
 {
-    uint32_t tiles = graph_arch(a->c->graph)->tiles, number = a->c->lowered->used_tile[tile];
+    uint32_t tiles = ss_graph_arch(a->c->graph)->tiles, number = a->c->lowered->used_tile[tile];
     struct owner_tiles s = owner_tiles_of(a, o);
     uint64_t each = (s.bytes + tiles - 1) / tiles;
 
@@ -178,12 +178,12 @@ static enum emu_status advise_small_owners(const struct memory_report *a, uint32
                   "Use more tiles (%s of %s are used), or let fewer results live until then.",
                   a->c->lowered->used_tile[tile], moment, count_text(p->peak_bytes).at,
                   count_text(owners).at, count_text(a->tiles).at,
-                  count_text(graph_arch(a->c->graph)->tiles).at);
+                  count_text(ss_graph_arch(a->c->graph)->tiles).at);
 }
 
 static enum emu_status advise_owners(const struct memory_report *a, uint32_t tile, struct advice *v)
 {
-    uint64_t least = graph_arch(a->c->graph)->mem_bytes / OWNER_SHARE;
+    uint64_t least = ss_graph_arch(a->c->graph)->mem_bytes / OWNER_SHARE;
     struct owner_bytes *owner;
     unsigned named = 0;
     size_t n, before;
@@ -196,7 +196,7 @@ static enum emu_status advise_owners(const struct memory_report *a, uint32_t til
         s = advise_owner(a, tile, &owner[i], v);
         named += v->line.count > before;
     }
-    emu_free(owner);
+    ss_free(owner);
     if (s == EMU_OK && !named)
         s = advise_small_owners(a, tile, n, v);
     return s;
@@ -213,7 +213,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 static uint64_t region0_need(const struct memory_report *a)
 {
     const struct lowered *l = a->c->lowered;
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     uint64_t top = (uint64_t)arch->mem_base + arch->mem_bytes, most = 0;
 
     for (uint32_t t = 0; t < a->tiles; t++) {
@@ -234,8 +234,8 @@ static uint64_t region0_need(const struct memory_report *a)
 
 static enum emu_status advise_machine(const struct memory_report *a, struct advice *v)
 {
-    struct arch arch = *graph_arch(a->c->graph);
-    uint64_t need = compiled_need_bytes(a->c), region0 = region0_need(a), group, bytes;
+    struct arch arch = *ss_graph_arch(a->c->graph);
+    uint64_t need = ss_compiled_need_bytes(a->c), region0 = region0_need(a), group, bytes;
 
     group = (uint64_t)arch_region1_interleave(&arch) * arch.element_bytes;
     region0 =
@@ -248,16 +248,16 @@ static enum emu_status advise_machine(const struct memory_report *a, struct advi
 
         arch.mem_bytes = (uint32_t)bytes;
         arch.region0_bytes = (uint32_t)region0;
-        if (arch_check(&arch) == EMU_OK && region0 != before)
+        if (ss_arch_check(&arch) == EMU_OK && region0 != before)
             return advise(v,
                           "A machine with more memory: --set region0_bytes=%u --set mem_bytes=%u "
                           "(%s and %s bytes).",
                           arch.region0_bytes, arch.mem_bytes, count_text(region0).at,
                           count_text(bytes).at);
-        if (arch_check(&arch) == EMU_OK)
+        if (ss_arch_check(&arch) == EMU_OK)
             return advise(v, "A machine with more memory: --set mem_bytes=%u (%s bytes, now %s).",
                           arch.mem_bytes, count_text(bytes).at,
-                          count_text(graph_arch(a->c->graph)->mem_bytes).at);
+                          count_text(ss_graph_arch(a->c->graph)->mem_bytes).at);
     }
     return advise(v,
                   "No setting of mem_bytes helps: %s bytes on one tile are more than %u bits of an "
@@ -270,7 +270,7 @@ static enum emu_status advise_machine(const struct memory_report *a, struct advi
 /* More than all tiles have together: then no placement helps, and that is the news. */
 static enum emu_status advise_total(const struct memory_report *a, struct advice *v)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     uint64_t need = 0, memory = (uint64_t)arch->tiles * arch->mem_bytes;
 
     for (uint32_t t = 0; t < a->tiles; t++)
@@ -288,7 +288,7 @@ static enum emu_status advise_total(const struct memory_report *a, struct advice
 static enum emu_status advise_balance(const struct memory_report *a, uint32_t tile,
                                       struct advice *v)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
     uint64_t mean = a->used.bytes / arch->tiles;
 
@@ -312,7 +312,7 @@ static enum emu_status advise_balance(const struct memory_report *a, uint32_t ti
 
 enum emu_status shortage_advice(const struct memory_report *a, struct advice *out)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     uint32_t worst = a->fullest[0];
 
     *out = (struct advice){ 0 };
@@ -324,7 +324,7 @@ enum emu_status shortage_advice(const struct memory_report *a, struct advice *ou
         return EMU_OK;
     }
     TRY(advise_total(a, out));
-    if (compiled_code_bytes(a->c) > arch->region0_bytes)
+    if (ss_compiled_code_bytes(a->c) > arch->region0_bytes)
         TRY(advise_code(a, out));
     if (a->c->place.tile[worst].need_bytes > arch->mem_bytes) {
         uint64_t exchange = a->tile[worst].peak[CATEGORY_EXCHANGE_CODE];
@@ -364,7 +364,7 @@ struct over_tile *shortage_tiles(const struct memory_report *a)
 
     for (uint32_t t = 0; o && t < a->tiles; t++) {
         const struct tile_place *p = &a->c->place.tile[t];
-        uint64_t region0 = graph_arch(a->c->graph)->region0_bytes;
+        uint64_t region0 = ss_graph_arch(a->c->graph)->region0_bytes;
 
         if (!tile_fits(a, t))
             o[n++] = (struct over_tile){ t, p->need_bytes, p->code_need,
@@ -397,7 +397,7 @@ static void print_ranges(const struct memory_report *a, const struct over_tile *
 
 enum emu_status shortage_print_tiles(const struct memory_report *a, FILE *f)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     struct over_tile *o = shortage_tiles(a);
     unsigned rows = 0;
     size_t i = 0, k;
@@ -420,6 +420,6 @@ enum emu_status shortage_print_tiles(const struct memory_report *a, FILE *f)
     if (i < a->over)
         fprintf(f, "   and %s more tiles that need %s bytes or less\n", count_text(a->over - i).at,
                 count_text(o[i].need_bytes).at);
-    emu_free(o);
+    ss_free(o);
     return EMU_OK;
 }

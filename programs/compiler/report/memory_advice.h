@@ -16,7 +16,7 @@ struct over_tile {
     uint64_t long_code; /* code_need where that alone is too much, else 0 */
 };
 
-/* a->over entries, owned by the caller (emu_free); NULL when out of memory. */
+/* a->over entries, owned by the caller (ss_free); NULL when out of memory. */
 struct over_tile *shortage_tiles(const struct memory_report *a);
 
 /* What would help, from what fills the tiles at their worst moment. Empty when everything fits.

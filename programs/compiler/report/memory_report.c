@@ -15,7 +15,7 @@
 
 int tile_fits(const struct memory_report *a, uint32_t tile)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
 
     return p->need_bytes <= arch->mem_bytes && p->code_need <= arch->region0_bytes;
@@ -49,7 +49,7 @@ static enum emu_status code_of_image(const struct compiled *c, uint32_t tile,
 {
     const struct image_tile *it = image_find_tile(c->image, 0, c->lowered->used_tile[tile]);
     uint64_t end =
-        (uint64_t)arch_loader_base(graph_arch(c->graph)) + c->place.tile[tile].code_bytes;
+        (uint64_t)ss_arch_loader_base(ss_graph_arch(c->graph)) + c->place.tile[tile].code_bytes;
     uint32_t text[CATEGORY_COUNT];
     size_t n;
     const struct image_range *r;
@@ -157,7 +157,7 @@ static void count_claims(const struct lowered *l, struct byte_claim *claim, size
  */
 static int has_addresses(const struct compiled *c, uint32_t tile)
 {
-    return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
+    return c->place.tile[tile].need_bytes < UINT32_MAX - ss_graph_arch(c->graph)->mem_base;
 }
 
 /* Lists the objects of a tile, those that are in use at its worst moment first. Returns how many
@@ -216,7 +216,7 @@ static enum emu_status compare_image(const struct compiled *c, uint32_t tile,
         bytes[category_of(text, r[i].category)] += r[i].bytes;
         named += r[i].bytes;
     }
-    gaps = graph_arch(c->graph)->mem_bytes - named;
+    gaps = ss_graph_arch(c->graph)->mem_bytes - named;
     for (int i = 0; i < CATEGORY_COUNT; i++) {
         if (bytes[i] != t->category[i])
             return FAIL(BAD_PROGRAM, "tile %u: %llu bytes of category '%s', %u in the image",
@@ -258,7 +258,7 @@ static enum emu_status count_tile(const struct memory_report *a, uint32_t tile,
     const struct tile_place *p = &c->place.tile[tile];
     struct tile_usage *t = &a->tile[tile];
 
-    *t = (struct tile_usage){ .total = graph_arch(c->graph)->mem_bytes };
+    *t = (struct tile_usage){ .total = ss_graph_arch(c->graph)->mem_bytes };
     if (p->need_bytes > t->total)
         t->total = p->need_bytes;
     count_objects(a, tile, room, t);
@@ -368,10 +368,10 @@ static enum emu_status count_tiles(const struct memory_report *a)
     if (s == EMU_OK)
         s = parallel_each(a->tiles, threads, count_next, &w);
     for (unsigned i = 0; w.scratch && i < threads; i++) {
-        emu_free(w.scratch[i].room);
+        ss_free(w.scratch[i].room);
         VEC_FREE(&w.scratch[i].code.owner);
     }
-    emu_free(w.scratch);
+    ss_free(w.scratch);
     return s;
 }
 
@@ -381,7 +381,7 @@ enum emu_status memory_report_list(const struct compiled *c, struct memory_repor
 
     *out = (struct memory_report){ .c = c };
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     objects = c->lowered->object.count;
     out->tiles = c->lowered->used_tiles;
     out->tile = emu_alloc((size_t)out->tiles + 1, sizeof(*out->tile));
@@ -403,9 +403,9 @@ enum emu_status memory_report_init(const struct compiled *c, struct memory_repor
 
 void memory_report_free(struct memory_report *a)
 {
-    emu_free(a->tile);
-    emu_free(a->first);
-    emu_free(a->object);
+    ss_free(a->tile);
+    ss_free(a->first);
+    ss_free(a->object);
     *a = (struct memory_report){ 0 };
 }
 
@@ -483,7 +483,7 @@ void describe_step(const struct lowered *l, uint32_t step, char *out, size_t byt
 
 uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[REPORT_BINS])
 {
-    uint64_t memory = graph_arch(a->c->graph)->mem_bytes;
+    uint64_t memory = ss_graph_arch(a->c->graph)->mem_bytes;
     uint64_t width = (memory + REPORT_BINS - 1) / REPORT_BINS;
 
     memset(bin, 0, REPORT_BINS * sizeof(*bin));

@@ -38,7 +38,7 @@ struct memory_report {
     uint32_t over; /* tiles that do not fit */
 };
 
-/* Errors: EMU_BAD_PROGRAM where the sums do not agree (a fault of the compiler; emu_error() names
+/* Errors: EMU_BAD_PROGRAM where the sums do not agree (a fault of the compiler; ss_error() names
  * the tile), EMU_NO_MEMORY. c is borrowed. Free with memory_report_free, also on failure. */
 enum emu_status memory_report_init(const struct compiled *c,
                                    struct memory_report *out) EMU_MUST_CHECK;
@@ -54,7 +54,7 @@ struct owner_bytes {
     uint64_t bytes;
 };
 /* What is in use on a tile (index in used_tile) at its worst moment, code included; the largest
- * first. *out: emu_free it. EMU_NO_MEMORY only. */
+ * first. *out: ss_free it. EMU_NO_MEMORY only. */
 enum emu_status memory_report_owners(const struct memory_report *a, uint32_t tile,
                                      struct owner_bytes **out, size_t *owners) EMU_MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* memory_shortage.c - a program that does not fit, on one screen: how much is missing on how many
- * tiles, what fills the fullest one, what would help. compiled_report() has all of it.
+ * tiles, what fills the fullest one, what would help. ss_compiled_report() has all of it.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { OWNERS_SHOWN = 4, ADVICE_SHOWN = 5, COLUMNS = 98, INDENT = 5 };
 static uint64_t need_of(const struct memory_report *a, uint32_t tile)
 {
     const struct tile_place *p = &a->c->place.tile[tile];
-    uint64_t region0 = graph_arch(a->c->graph)->region0_bytes;
+    uint64_t region0 = ss_graph_arch(a->c->graph)->region0_bytes;
 
     /* A tile whose code alone is longer than region 0 may have room for it elsewhere. */
     return p->code_need > region0 && p->code_need > p->need_bytes ? p->code_need : p->need_bytes;
@@ -20,14 +20,14 @@ static uint64_t need_of(const struct memory_report *a, uint32_t tile)
 
 static void print_need(const struct memory_report *a, uint32_t worst, FILE *f)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[worst];
     uint64_t need = need_of(a, worst), all = 0;
 
     for (uint32_t t = 0; t < a->tiles; t++)
         all += need_of(a, t);
     fprintf(f, "OUT OF MEMORY: %s of %s tiles of %s do not fit in %s bytes each\n",
-            count_text(a->over).at, count_text(a->tiles).at, arch_title(arch).at,
+            count_text(a->over).at, count_text(a->tiles).at, ss_arch_title(arch).at,
             count_text(arch->mem_bytes).at);
     if (need > arch->mem_bytes)
         fprintf(f, "  The fullest, tile %u, needs %s bytes (%.0f %%): %s are missing.\n",
@@ -52,7 +52,7 @@ static enum emu_status print_owners(const struct memory_report *a, uint32_t wors
     for (size_t i = 0; i < n && i < OWNERS_SHOWN; i++)
         fprintf(f, "  %14s bytes  %-16s %.60s\n", count_text(o[i].bytes).at,
                 category_name(o[i].category), o[i].owner);
-    emu_free(o);
+    ss_free(o);
     return EMU_OK;
 }
 
@@ -104,7 +104,7 @@ static enum emu_status print_shortage(const struct memory_report *a, FILE *f)
     return EMU_OK;
 }
 
-void compiled_shortage(const struct compiled *c, FILE *f)
+void ss_compiled_shortage(const struct compiled *c, FILE *f)
 {
     struct memory_report a;
     enum emu_status s = memory_report_init(c, &a);
@@ -112,6 +112,6 @@ void compiled_shortage(const struct compiled *c, FILE *f)
     if (s == EMU_OK && a.over)
         s = print_shortage(&a, f);
     if (s != EMU_OK)
-        fprintf(f, "report: %s\n", emu_error());
+        fprintf(f, "report: %s\n", ss_error());
     memory_report_free(&a);
 }

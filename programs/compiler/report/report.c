@@ -34,7 +34,7 @@ static void print_total(const struct memory_report *a, const char *name,
         fprintf(f, "%8u", c->most_tile);
     else
         fprintf(f, "%8s", "-");
-    fprintf(f, " %9.1f %%\n", percent(c->bytes, tiles * graph_arch(a->c->graph)->mem_bytes));
+    fprintf(f, " %9.1f %%\n", percent(c->bytes, tiles * ss_graph_arch(a->c->graph)->mem_bytes));
 }
 
 static void print_categories(const struct memory_report *a, FILE *f)
@@ -78,7 +78,7 @@ static void print_bin(const char *from, const char *to, uint32_t n, uint32_t mos
 
 static void print_histogram(const struct memory_report *a, FILE *f)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     uint32_t bin[REPORT_BINS], most = a->over, unused = arch->tiles - a->tiles;
     uint64_t width = memory_report_histogram(a, bin);
 
@@ -103,7 +103,7 @@ static void print_histogram(const struct memory_report *a, FILE *f)
 
 static void print_tile_head(const struct memory_report *a, uint32_t tile, FILE *f)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
     const struct tile_usage *t = &a->tile[tile];
     char moment[160];
@@ -146,7 +146,7 @@ static enum emu_status print_owners(const struct memory_report *a, uint32_t tile
     if (rest)
         fprintf(f, "      %14s bytes   in %s others\n", count_text(rest).at,
                 count_text(n - OWNERS_SHOWN).at);
-    emu_free(o);
+    ss_free(o);
     return EMU_OK;
 }
 
@@ -202,13 +202,13 @@ static void print_most(const struct memory_report *a, FILE *f)
         fprintf(f,
                 "  Tile %u needs most to fit: %s bytes, used and lost in gaps; its code takes %s "
                 "of them in region 0.\n",
-                a->c->lowered->used_tile[p->fullest], count_text(compiled_need_bytes(a->c)).at,
+                a->c->lowered->used_tile[p->fullest], count_text(ss_compiled_need_bytes(a->c)).at,
                 count_text(p->tile[p->fullest].code_need).at);
 }
 
 static enum emu_status print_report(const struct memory_report *a, FILE *f)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
 
     /* The preset alone: this text is kept with the program, for what-ifs of other clocks, too. */
     fprintf(f, "Memory of %s tiles of %s, %s bytes each\n", count_text(a->tiles).at, arch->name,
@@ -226,7 +226,7 @@ static enum emu_status print_report(const struct memory_report *a, FILE *f)
     return print_fullest(a, f);
 }
 
-void compiled_report(const struct compiled *c, FILE *f)
+void ss_compiled_report(const struct compiled *c, FILE *f)
 {
     struct memory_report a;
     enum emu_status s = memory_report_init(c, &a);
@@ -234,6 +234,6 @@ void compiled_report(const struct compiled *c, FILE *f)
     if (s == EMU_OK)
         s = print_report(&a, f);
     if (s != EMU_OK)
-        fprintf(f, "report: %s\n", emu_error());
+        fprintf(f, "report: %s\n", ss_error());
     memory_report_free(&a);
 }

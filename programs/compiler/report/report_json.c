@@ -60,7 +60,7 @@ static json_t *owners_json(const struct memory_report *a, uint32_t tile)
         bad = json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "owner", o[i].owner,
                                                     "category", category_name(o[i].category),
                                                     "bytes", (json_int_t)o[i].bytes));
-    emu_free(o);
+    ss_free(o);
     if (!bad)
         return list;
     json_decref(list);
@@ -117,7 +117,7 @@ static json_t *over_json(const struct memory_report *a)
                                                     (json_int_t)a->c->lowered->used_tile[o[i].tile],
                                                     "need_bytes", (json_int_t)o[i].need_bytes,
                                                     "code_bytes", (json_int_t)o[i].code_need));
-    emu_free(o);
+    ss_free(o);
     if (!bad)
         return list;
     json_decref(list);
@@ -161,7 +161,7 @@ static json_t *histogram_json(const struct memory_report *a)
 
 static json_t *report_json(const struct memory_report *a)
 {
-    const struct arch *arch = graph_arch(a->c->graph);
+    const struct arch *arch = ss_graph_arch(a->c->graph);
     json_t *o = json_object();
     uint64_t need = 0, code = 0;
     int good;
@@ -188,7 +188,7 @@ static json_t *report_json(const struct memory_report *a)
     return NULL;
 }
 
-json_t *compiled_report_json(const struct compiled *c)
+json_t *ss_compiled_report_json(const struct compiled *c)
 {
     struct memory_report a;
     json_t *o = memory_report_init(c, &a) == EMU_OK ? report_json(&a) : NULL;

@@ -26,8 +26,8 @@ static enum emu_status fullness_alloc(size_t steps, struct fullness *f)
 
 static void fullness_free(struct fullness *f)
 {
-    emu_free(f->bytes);
-    emu_free(f->tile);
+    ss_free(f->bytes);
+    ss_free(f->tile);
 }
 
 /* Of two tiles that are as full the lower one counts. */
@@ -103,9 +103,9 @@ static enum emu_status fullness_init(const struct compiled *c, struct fullness *
         s = note_tiles(&w, threads, f);
     for (unsigned i = 0; w.part && i < threads; i++) {
         fullness_free(&w.part[i].full);
-        emu_free(w.part[i].change);
+        ss_free(w.part[i].change);
     }
-    emu_free(w.part);
+    ss_free(w.part);
     memory_report_free(&w.lists);
     return s;
 }
@@ -216,7 +216,7 @@ static enum emu_status trace(const struct compiled *c, int zeros, struct trace_s
     *out = NULL;
     *steps = 0;
     if (!c)
-        return FAIL(BAD_PROGRAM, "there is no compiled program: graph_compile() has failed");
+        return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
     f = &c->lowered->function.at[0];
     s = fullness_init(c, &t.full);
     if (s == EMU_OK)
@@ -231,13 +231,13 @@ static enum emu_status trace(const struct compiled *c, int zeros, struct trace_s
     return EMU_OK;
 }
 
-enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out, size_t *steps)
+enum emu_status ss_compiled_trace(const struct compiled *c, struct trace_step **out, size_t *steps)
 {
     return trace(c, 0, out, steps);
 }
 
-enum emu_status compiled_trace_of_zeros(const struct compiled *c, struct trace_step **out,
-                                        size_t *steps)
+enum emu_status ss_compiled_trace_of_zeros(const struct compiled *c, struct trace_step **out,
+                                           size_t *steps)
 {
     return trace(c, 1, out, steps);
 }
@@ -254,8 +254,8 @@ struct merged_steps {
 
 static void merged_steps_free(struct merged_steps *m)
 {
-    emu_free(m->of_name);
-    emu_free(m->of_text);
+    ss_free(m->of_name);
+    ss_free(m->of_text);
 }
 
 static void find_names(const struct lowered *l, struct merged_steps *m)
@@ -327,7 +327,7 @@ static void visit_code(const struct holding *h, uint32_t tile)
 {
     const struct compiled *c = h->c;
     const struct image_tile *it = image_find_tile(c->image, 0, tile);
-    uint64_t end = (uint64_t)arch_loader_base(graph_arch(c->graph)) +
+    uint64_t end = (uint64_t)ss_arch_loader_base(ss_graph_arch(c->graph)) +
                    c->place.tile[c->lowered->tile_index[tile]].code_bytes;
     size_t n = 0;
     const struct image_range *r = it ? image_map_of(c->image, it->map, &n) : NULL;
@@ -358,7 +358,7 @@ static void visit_objects(const struct holding *h, const struct memory_report *a
     }
 }
 
-enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx)
+enum emu_status ss_compiled_held(const struct compiled *c, held_visit *visit, void *ctx)
 {
     struct holding h = { .c = c, .visit = visit, .ctx = ctx };
     struct memory_report a;
@@ -376,7 +376,7 @@ enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void 
     return s;
 }
 
-enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit, void *ctx)
+enum emu_status ss_compiled_tiles(const struct compiled *c, tile_bytes_visit *visit, void *ctx)
 {
     struct memory_report a;
     enum emu_status s = memory_report_init(c, &a);
@@ -387,7 +387,7 @@ enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit
     return s;
 }
 
-const char *compiled_category(unsigned i)
+const char *ss_compiled_category(unsigned i)
 {
     return i < CATEGORY_COUNT ? category_name((enum category)i) : NULL;
 }

@@ -26,7 +26,7 @@ static void choice_free(struct choice *c, const struct schedule *s)
 {
     if (c->list.send != s->list.send)
         send_list_free(&c->list);
-    emu_free(c->timing.start);
+    ss_free(c->timing.start);
 }
 
 static enum emu_status search_cycles(struct search *f, const struct attempt *attempt,
@@ -196,7 +196,7 @@ enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchang
 void exchange_schedule_free(struct exchange_schedule *s)
 {
     schedule_block_release(s->block);
-    emu_free(s->object);
+    ss_free(s->object);
     *s = (struct exchange_schedule){ .tile = NULL };
 }
 

@@ -62,7 +62,7 @@ void schedule_block_use(struct schedule_block *b, struct exchange_schedule *out)
 void schedule_block_release(struct schedule_block *b)
 {
     if (b && atomic_fetch_sub_explicit(&b->users, 1, memory_order_acq_rel) == 1)
-        emu_free(b);
+        ss_free(b);
 }
 
 const void *schedule_block_data(const struct schedule_block *b, size_t *bytes)

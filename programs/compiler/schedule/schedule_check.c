@@ -55,9 +55,9 @@ static void paper_free(struct paper *w)
         VEC_FREE(&w->tile[t].mux);
         VEC_FREE(&w->tile[t].pointer);
         VEC_FREE(&w->tile[t].wanted);
-        emu_free(w->tile[t].stored);
+        ss_free(w->tile[t].stored);
     }
-    emu_free(w->tile);
+    ss_free(w->tile);
 }
 
 /* ---- what is wanted ---- */

@@ -11,10 +11,10 @@ struct tile_lists {
 
 static void lists_free(struct tile_lists *l)
 {
-    emu_free(l->timed);
-    emu_free(l->receive);
-    emu_free(l->first_send);
-    emu_free(l->first_receive);
+    ss_free(l->timed);
+    ss_free(l->receive);
+    ss_free(l->first_send);
+    ss_free(l->first_receive);
 }
 
 static enum emu_status lists_alloc(struct tile_lists *l, uint32_t points, const struct send_list *j)
@@ -171,6 +171,6 @@ enum emu_status schedule_code(const struct schedule *s, const struct send_list *
     lists_free(&c.lists);
     exchange_sequence_free(&c.sequence);
     packed_code_free(&c.code);
-    emu_free(c.tile);
+    ss_free(c.tile);
     return st;
 }

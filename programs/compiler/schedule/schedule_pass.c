@@ -26,16 +26,16 @@ enum {
 void search_free(struct search *f)
 {
     timelines_free(&f->ports);
-    emu_free(f->use);
-    emu_free(f->job);
-    emu_free(f->key);
-    emu_free(f->scratch);
-    emu_free(f->start);
-    emu_free(f->phase);
-    emu_free(f->arrived);
-    emu_free(f->end);
-    emu_free(f->least);
-    emu_free(f->best.start);
+    ss_free(f->use);
+    ss_free(f->job);
+    ss_free(f->key);
+    ss_free(f->scratch);
+    ss_free(f->start);
+    ss_free(f->phase);
+    ss_free(f->arrived);
+    ss_free(f->end);
+    ss_free(f->least);
+    ss_free(f->best.start);
 }
 
 /* ---- parts ---- */
@@ -81,8 +81,8 @@ static enum emu_status find_parts(struct search *f)
         f->least = emu_alloc(f->parts, sizeof(*f->least));
         ok = f->end && f->least;
     }
-    emu_free(above);
-    emu_free(number);
+    ss_free(above);
+    ss_free(number);
     return ok ? EMU_OK : FAIL(NO_MEMORY, "the schedule of an exchange");
 }
 

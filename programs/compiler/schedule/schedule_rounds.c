@@ -117,7 +117,7 @@ static enum emu_status colour_all(struct colouring *c)
         return FAIL(NO_MEMORY, "the rounds of an exchange");
     c->colours = most_sends(c);
     c->words = (c->colours + WORD_BITS - 1) / WORD_BITS;
-    emu_free(c->send);
+    ss_free(c->send);
     c->send = emu_alloc(2 * (size_t)c->points * c->colours, sizeof(*c->send));
     c->used = emu_alloc(2 * (size_t)c->points * c->words, sizeof(*c->used));
     if (!c->send || !c->used)
@@ -151,8 +151,8 @@ enum emu_status schedule_rounds(const struct schedule *s, const struct send_list
     struct colouring c = { .l = l, .points = s->points };
     enum emu_status st = rounds_with(&c, key, scratch);
 
-    emu_free(c.send);
-    emu_free(c.used);
-    emu_free(c.colour);
+    ss_free(c.send);
+    ss_free(c.used);
+    ss_free(c.colour);
     return st;
 }

@@ -108,9 +108,9 @@ static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *po
 
         st = check_arrivals(a + next[k] - n, spare, n, s->rank);
     }
-    emu_free(a);
-    emu_free(spare);
-    emu_free(next);
+    ss_free(a);
+    ss_free(spare);
+    ss_free(next);
     return st;
 }
 
@@ -299,8 +299,8 @@ static enum emu_status mark_all(struct schedule *s)
 
     if (ok)
         mark_objects(s, key, scratch);
-    emu_free(key);
-    emu_free(scratch);
+    ss_free(key);
+    ss_free(scratch);
     return ok ? EMU_OK : no_memory();
 }
 
@@ -328,8 +328,8 @@ static enum emu_status find_in_place(struct schedule *s)
 
 void send_list_free(struct send_list *l)
 {
-    emu_free(l->send);
-    emu_free(l->dest);
+    ss_free(l->send);
+    ss_free(l->dest);
     *l = (struct send_list){ .send = NULL };
 }
 
@@ -407,8 +407,8 @@ enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, str
 
     *out = (struct send_list){ .send = NULL };
     st = split_with(s, receivers, room, parts, out);
-    emu_free(room);
-    emu_free(parts);
+    ss_free(room);
+    ss_free(parts);
     return st;
 }
 
@@ -463,7 +463,7 @@ static enum emu_status bound_sets(struct schedule *s)
     }
     for (uint32_t i = 0; i < sets; i++)
         s->bound = largest(s->bound, (int64_t)set[i].words);
-    emu_free(set);
+    ss_free(set);
     return EMU_OK;
 }
 
@@ -477,8 +477,8 @@ static enum emu_status bound_events(struct schedule *s)
     int32_t soonest = INT32_MAX;
 
     if (!in || !out) {
-        emu_free(in);
-        emu_free(out);
+        ss_free(in);
+        ss_free(out);
         return no_memory();
     }
     for (uint32_t k = 0; k < s->points; k++)
@@ -508,8 +508,8 @@ static enum emu_status bound_events(struct schedule *s)
         s->least = largest(s->least, (int64_t)e->in_place - 1);
     }
     s->least = largest(s->least, (int64_t)s->bound + soonest - 1);
-    emu_free(in);
-    emu_free(out);
+    ss_free(in);
+    ss_free(out);
     return EMU_OK;
 }
 
@@ -537,18 +537,18 @@ enum emu_status schedule_read(struct schedule *s, const struct exchange_problem 
 
     *s = (struct schedule){ .p = p };
     if (p->messages >= UINT32_MAX || p->dest_count >= UINT32_MAX) {
-        emu_free(point_of);
+        ss_free(point_of);
         return FAIL(BAD_EXCHANGE, "%zu messages are too many for one exchange", p->messages);
     }
     st = point_of ? read_with(s, point_of) : no_memory();
-    emu_free(point_of);
+    ss_free(point_of);
     return st;
 }
 
 void schedule_free(struct schedule *s)
 {
-    emu_free(s->point);
-    emu_free(s->rank);
+    ss_free(s->point);
+    ss_free(s->rank);
     send_list_free(&s->list);
     *s = (struct schedule){ .p = NULL };
 }

@@ -61,7 +61,7 @@ struct hash128 schedule_store_key(const struct schedule_store *s, const struct a
         text[4] = s->program.hi;
     }
     for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
-        text[5 + i] = schedule_store_reads(i) ? arch_field_number(a, i) : 0;
+        text[5 + i] = schedule_store_reads(i) ? ss_arch_field_number(a, i) : 0;
     return hash128(text, sizeof(text));
 }
 
@@ -87,7 +87,7 @@ static int make_room(struct schedule_store *s)
     slot = emu_alloc(slots, sizeof(*slot));
     if (!slot)
         return 0;
-    emu_free(s->slot);
+    ss_free(s->slot);
     s->slot = slot;
     s->slots = slots;
     for (size_t i = 0; i < s->kept.count; i++)
@@ -109,7 +109,7 @@ static int add_kept(struct schedule_store *s, struct kept_schedule *k)
             added = 1;
         }
     }
-    emu_free(k->data);
+    ss_free(k->data);
     return added;
 }
 
@@ -146,7 +146,7 @@ static int unpack(const uint8_t *data, size_t bytes, struct exchange_schedule *o
         schedule_block_read(p, (size_t)raw, &b) == EMU_OK)
         schedule_block_use(b, out);
     schedule_block_release(b);
-    emu_free(p);
+    ss_free(p);
     return b != NULL;
 }
 
@@ -189,7 +189,7 @@ int schedule_store_keep(struct schedule_store *s, struct hash128 key,
         return 0;
     k.bytes = ZSTD_compress(k.data, ZSTD_compressBound(bytes), raw, bytes, LEVEL);
     if (ZSTD_isError(k.bytes)) {
-        emu_free(k.data);
+        ss_free(k.data);
         return 0;
     }
     fitting = emu_realloc(k.data, k.bytes, 1);
@@ -237,8 +237,8 @@ void schedule_store_free(struct schedule_store *s)
     if (!s)
         return;
     for (size_t i = 0; i < s->kept.count; i++)
-        emu_free(s->kept.at[i].data);
+        ss_free(s->kept.at[i].data);
     VEC_FREE(&s->kept);
-    emu_free(s->slot);
-    emu_free(s);
+    ss_free(s->slot);
+    ss_free(s);
 }

@@ -46,8 +46,8 @@ enum emu_status timelines_init(struct timelines *t, uint32_t ports, uint32_t eve
 
 void timelines_free(struct timelines *t)
 {
-    emu_free(t->bits);
-    emu_free(t->no_row);
+    ss_free(t->bits);
+    ss_free(t->no_row);
     *t = (struct timelines){ .bits = NULL };
 }
 
@@ -68,7 +68,7 @@ static enum emu_status grow(struct timelines *t, uint64_t events)
     for (uint32_t p = 0; p < t->ports; p++)
         memcpy(bits + (size_t)p * stride, t->bits + (size_t)p * t->stride,
                t->stride * sizeof(*bits));
-    emu_free(t->bits);
+    ss_free(t->bits);
     t->bits = bits;
     t->stride = stride;
     return EMU_OK;

@@ -14,19 +14,19 @@ enum emu_status classic_new(void **state, struct classic **out)
 
 uint32_t classic_tiles(struct graph *g, uint64_t asked, uint32_t most)
 {
-    uint32_t tiles = graph_arch(g)->tiles;
+    uint32_t tiles = ss_graph_arch(g)->tiles;
 
     if (!asked)
         return tiles < most ? tiles : most;
     if (asked > tiles)
-        graph_fail(g, EMU_USAGE, "p is %llu, but the machine has %u tiles",
-                   (unsigned long long)asked, tiles);
+        ss_graph_fail(g, EMU_USAGE, "p is %llu, but the machine has %u tiles",
+                      (unsigned long long)asked, tiles);
     return asked > tiles ? 1 : (uint32_t)asked;
 }
 
 enum emu_status classic_two_tiles(const struct graph *g, uint32_t p)
 {
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     return p > 1 ? EMU_OK : FAIL(USAGE, "this program needs 2 tiles, it has %u", p);
 }
 
@@ -54,27 +54,27 @@ struct tensor classic_blocks(struct graph *g, enum elem e, uint32_t tiles, uint3
                              const char *name)
 {
     const uint32_t shape[2] = { tiles, n };
-    struct tensor t = graph_variable(g, e, 2, shape, name);
+    struct tensor t = ss_graph_variable(g, e, 2, shape, name);
 
     for (uint32_t i = 0; i < tiles; i++)
-        graph_map(g, tensor_index(g, t, i), i);
-    graph_keep(g, t);
+        ss_graph_map(g, ss_tensor_index(g, t, i), i);
+    ss_graph_keep(g, t);
     return t;
 }
 
 struct tensor classic_on_tile(struct graph *g, enum elem e, uint32_t tile, uint32_t n,
                               const char *name)
 {
-    struct tensor t = graph_variable(g, e, 1, &n, name);
+    struct tensor t = ss_graph_variable(g, e, 1, &n, name);
 
-    graph_map(g, t, tile);
-    graph_keep(g, t);
+    ss_graph_map(g, t, tile);
+    ss_graph_keep(g, t);
     return t;
 }
 
 struct tensor classic_part(struct graph *g, struct tensor blocks, uint32_t first, uint32_t end)
 {
-    return tensor_flatten(g, tensor_slice(g, blocks, 0, first, end));
+    return ss_tensor_flatten(g, ss_tensor_slice(g, blocks, 0, first, end));
 }
 
 /* ---- the host's side ---- */
@@ -83,8 +83,8 @@ static void add_data(struct graph *g, struct classic_data *list, unsigned *count
                      void *data, double bound)
 {
     if (!data || *count == CLASSIC_TENSORS) {
-        graph_fail(g, EMU_NO_MEMORY, "the numbers of a classic program");
-        emu_free(data);
+        ss_graph_fail(g, EMU_NO_MEMORY, "the numbers of a classic program");
+        ss_free(data);
         return;
     }
     list[(*count)++] = (struct classic_data){ t, data, bound };
@@ -129,7 +129,7 @@ enum emu_status classic_before(struct session *s, void *state)
     struct classic *c = state;
 
     for (unsigned i = 0; i < c->ins; i++)
-        TRY(session_write(s, c->in[i].t, c->in[i].data));
+        TRY(ss_session_write(s, c->in[i].t, c->in[i].data));
     return EMU_OK;
 }
 
@@ -156,15 +156,15 @@ static enum emu_status compare_numbers(const float *got, const float *want, uint
 
 static enum emu_status compare(struct session *s, const struct classic_data *d, uint64_t *results)
 {
-    const struct graph *g = session_graph(s);
-    uint64_t n = tensor_elements(g, d->t);
+    const struct graph *g = ss_session_graph(s);
+    uint64_t n = ss_tensor_elements(g, d->t);
     void *got = emu_alloc(n, sizeof(uint32_t));
-    enum emu_status st = got ? session_read(s, d->t, got) : FAIL(NO_MEMORY, "the results");
+    enum emu_status st = got ? ss_session_read(s, d->t, got) : FAIL(NO_MEMORY, "the results");
 
     if (st == EMU_OK)
-        st = tensor_elem(g, d->t) == ELEM_F32 ? compare_numbers(got, d->data, n, d->bound)
-                                              : compare_bits(got, d->data, n);
-    emu_free(got);
+        st = ss_tensor_elem(g, d->t) == ELEM_F32 ? compare_numbers(got, d->data, n, d->bound)
+                                                 : compare_bits(got, d->data, n);
+    ss_free(got);
     *results += n;
     return st;
 }
@@ -187,10 +187,10 @@ void classic_done(void *state)
     struct classic *c = state;
 
     for (unsigned i = 0; c && i < c->ins; i++)
-        emu_free(c->in[i].data);
+        ss_free(c->in[i].data);
     for (unsigned i = 0; c && i < c->wants; i++)
-        emu_free(c->want[i].data);
-    emu_free(c);
+        ss_free(c->want[i].data);
+    ss_free(c);
 }
 
 /* ---- codelets ---- */
@@ -204,5 +204,5 @@ void classic_codelet(struct graph *g, const char *name, const struct own_field *
                                    field, fields, 0, classic_meaning(name) };
 
     snprintf(path, sizeof(path), "programs/lab/codelet/%s.S", name);
-    graph_add_codelet(g, &c);
+    ss_graph_add_codelet(g, &c);
 }

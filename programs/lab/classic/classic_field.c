@@ -16,7 +16,7 @@ static struct tensor new_strips(struct graph *g, const struct lab_field *f, enum
 {
     const uint32_t rows = f->rows + 2 * f->halo, shape[3] = { f->p, rows, f->width };
 
-    return tensor_reshape(g, classic_blocks(g, e, f->p, rows * f->width, name), 3, shape);
+    return ss_tensor_reshape(g, classic_blocks(g, e, f->p, rows * f->width, name), 3, shape);
 }
 
 /* The outer rows of every strip go to the neighbours. Beyond the outermost strips nothing changes.
@@ -24,18 +24,18 @@ static struct tensor new_strips(struct graph *g, const struct lab_field *f, enum
 static void fetch_halo(struct graph *g, struct program seq, const struct lab_field *f,
                        struct tensor t)
 {
-    struct tensor above = tensor_slice(g, t, 0, 0, f->p - 1);
-    struct tensor below = tensor_slice(g, t, 0, 1, f->p);
+    struct tensor above = ss_tensor_slice(g, t, 0, 0, f->p - 1);
+    struct tensor below = ss_tensor_slice(g, t, 0, 1, f->p);
     uint32_t rows = f->rows, k = f->halo;
 
     if (f->p < 2)
         return;
-    program_add(g, seq,
-                program_copy(g, tensor_slice(g, above, 1, rows, rows + k),
-                             tensor_slice(g, below, 1, 0, k)));
-    program_add(g, seq,
-                program_copy(g, tensor_slice(g, below, 1, k, 2 * k),
-                             tensor_slice(g, above, 1, rows + k, rows + 2 * k)));
+    ss_program_add(g, seq,
+                   ss_program_copy(g, ss_tensor_slice(g, above, 1, rows, rows + k),
+                                   ss_tensor_slice(g, below, 1, 0, k)));
+    ss_program_add(g, seq,
+                   ss_program_copy(g, ss_tensor_slice(g, below, 1, k, 2 * k),
+                                   ss_tensor_slice(g, above, 1, rows + k, rows + 2 * k)));
 }
 
 /* A whole field of p rows + 2 halo rows, as the strips overlap in it. */
@@ -85,30 +85,30 @@ static const float c0 = 0.5f, c1 = 0.125f;
 static struct program sweep(struct graph *g, const struct lab_field *f, struct tensor from,
                             struct tensor to, uint32_t j)
 {
-    uint32_t rows = f->rows + 2 * f->halo, cs = graph_compute_set(g, "sweep");
+    uint32_t rows = f->rows + 2 * f->halo, cs = ss_graph_compute_set(g, "sweep");
 
     for (uint32_t i = 0; i < f->p; i++) {
         uint32_t first = i ? j : f->halo, end = rows - (i + 1 < f->p ? j : f->halo);
-        struct tensor x = tensor_slice(g, tensor_index(g, from, i), 0, first - 1, end + 1);
-        struct tensor y = tensor_slice(g, tensor_index(g, to, i), 0, first, end);
+        struct tensor x = ss_tensor_slice(g, ss_tensor_index(g, from, i), 0, first - 1, end + 1);
+        struct tensor y = ss_tensor_slice(g, ss_tensor_index(g, to, i), 0, first, end);
 
-        VERTEX(stencil5_f32, g, cs, i, .x = tensor_flatten(g, x), .y = tensor_flatten(g, y),
+        VERTEX(stencil5_f32, g, cs, i, .x = ss_tensor_flatten(g, x), .y = ss_tensor_flatten(g, y),
                .c0 = c0, .c1 = c1, .h = end - first, .w = f->width);
     }
-    return program_execute(g, cs);
+    return ss_program_execute(g, cs);
 }
 
 static struct program halo_block(struct graph *g, const struct lab_field *f, struct tensor here,
                                  struct tensor there)
 {
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor from = here, to = there;
 
     fetch_halo(g, seq, f, here);
     for (uint32_t j = 1; j <= f->halo; j++) {
         struct tensor swap = from;
 
-        program_add(g, seq, sweep(g, f, from, to, j));
+        ss_program_add(g, seq, sweep(g, f, from, to, j));
         from = to;
         to = swap;
     }
@@ -144,7 +144,7 @@ static float *plain_steps(const struct lab_field *f, const float *field, uint64_
             y = swap;
         }
     }
-    emu_free(y);
+    ss_free(y);
     return x;
 }
 
@@ -154,7 +154,7 @@ static enum emu_status halo_build(struct graph *g, const uint64_t *value, void *
                            .rows = (uint32_t)value[HALO_ROWS],
                            .halo = (uint32_t)value[HALO_DEPTH],
                            .width = (uint32_t)value[HALO_WIDTH] };
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor here, there;
     float *field, *after;
     struct classic *c;
@@ -168,19 +168,19 @@ static enum emu_status halo_build(struct graph *g, const uint64_t *value, void *
     here = new_strips(g, &f, ELEM_F32, "here");
     there = new_strips(g, &f, ELEM_F32, "there");
     for (uint64_t k = 0; k < value[HALO_BLOCKS]; k++) {
-        program_add(g, seq, halo_block(g, &f, here, there));
+        ss_program_add(g, seq, halo_block(g, &f, here, there));
         if (f.halo == 1)
-            program_add(g, seq, program_copy(g, there, here));
+            ss_program_add(g, seq, ss_program_copy(g, there, here));
     }
-    graph_set_program(g, seq);
+    ss_graph_set_program(g, seq);
     field = classic_floats(field_elements(&f), 16);
     after = plain_steps(&f, field, value[HALO_BLOCKS] * f.halo);
     classic_input(g, c, here, strips_of(&f, field));
     classic_input(g, c, there, strips_of(&f, field));
-    classic_result(g, c, tensor_slice(g, here, 1, f.halo, f.halo + f.rows), inner_rows(&f, after),
-                   0);
-    emu_free(field);
-    emu_free(after);
+    classic_result(g, c, ss_tensor_slice(g, here, 1, f.halo, f.halo + f.rows),
+                   inner_rows(&f, after), 0);
+    ss_free(field);
+    ss_free(after);
     classic_note(c, "p", f.p);
     return EMU_OK;
 }
@@ -202,20 +202,20 @@ enum { LIFE_P, LIFE_ROWS, LIFE_WIDTH, LIFE_STEPS };
 static struct program generation(struct graph *g, const struct lab_field *f, struct tensor from,
                                  struct tensor to)
 {
-    struct program seq = program_sequence(g);
-    uint32_t cs = graph_compute_set(g, "generation");
+    struct program seq = ss_program_sequence(g);
+    uint32_t cs = ss_graph_compute_set(g, "generation");
 
     fetch_halo(g, seq, f, from);
     for (uint32_t i = 0; i < f->p; i++) {
-        struct tensor y = tensor_slice(g, tensor_index(g, to, i), 0, 1, f->rows + 1);
-        uint32_t v = graph_vertex(g, cs, "life_u32", i);
+        struct tensor y = ss_tensor_slice(g, ss_tensor_index(g, to, i), 0, 1, f->rows + 1);
+        uint32_t v = ss_graph_vertex(g, cs, "life_u32", i);
 
-        vertex_connect(g, v, "x", tensor_flatten(g, tensor_index(g, from, i)));
-        vertex_connect(g, v, "y", tensor_flatten(g, y));
-        vertex_set_u32(g, v, "rows", f->rows);
-        vertex_set_u32(g, v, "w", f->width);
+        ss_vertex_connect(g, v, "x", ss_tensor_flatten(g, ss_tensor_index(g, from, i)));
+        ss_vertex_connect(g, v, "y", ss_tensor_flatten(g, y));
+        ss_vertex_set_u32(g, v, "rows", f->rows);
+        ss_vertex_set_u32(g, v, "w", f->width);
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
     return seq;
 }
 
@@ -259,7 +259,7 @@ static uint32_t *plain_generations(const struct lab_field *f, const uint32_t *fi
             plain_generation(y, x, f->p * f->rows + 2, f->width);
         }
     }
-    emu_free(y);
+    ss_free(y);
     return x;
 }
 
@@ -269,7 +269,7 @@ static enum emu_status life_build(struct graph *g, const uint64_t *value, void *
                            .rows = (uint32_t)value[LIFE_ROWS],
                            .halo = 1,
                            .width = (uint32_t)value[LIFE_WIDTH] };
-    struct program seq = program_sequence(g), both = program_sequence(g);
+    struct program seq = ss_program_sequence(g), both = ss_program_sequence(g);
     uint32_t *first, *after;
     struct tensor here, there;
     struct classic *c;
@@ -281,17 +281,17 @@ static enum emu_status life_build(struct graph *g, const uint64_t *value, void *
     CLASSIC_CODELET(g, "life_u32", TAKES("x", U32), GIVES("y", U32), NUMBER("rows"), NUMBER("w"));
     here = new_strips(g, &f, ELEM_U32, "here");
     there = new_strips(g, &f, ELEM_U32, "there");
-    program_add(g, both, generation(g, &f, here, there));
-    program_add(g, both, generation(g, &f, there, here));
-    program_add(g, seq, program_repeat(g, (uint32_t)value[LIFE_STEPS] / 2, both));
-    graph_set_program(g, seq);
+    ss_program_add(g, both, generation(g, &f, here, there));
+    ss_program_add(g, both, generation(g, &f, there, here));
+    ss_program_add(g, seq, ss_program_repeat(g, (uint32_t)value[LIFE_STEPS] / 2, both));
+    ss_graph_set_program(g, seq);
     first = first_generation(&f);
     after = plain_generations(&f, first, value[LIFE_STEPS]);
     classic_input(g, c, here, strips_of(&f, first));
     classic_input(g, c, there, emu_alloc((size_t)f.p * (f.rows + 2) * f.width, sizeof(uint32_t)));
-    classic_result(g, c, tensor_slice(g, here, 1, 1, f.rows + 1), inner_rows(&f, after), 0);
-    emu_free(first);
-    emu_free(after);
+    classic_result(g, c, ss_tensor_slice(g, here, 1, 1, f.rows + 1), inner_rows(&f, after), 0);
+    ss_free(first);
+    ss_free(after);
     classic_note(c, "p", f.p);
     return EMU_OK;
 }

@@ -16,7 +16,7 @@ static const struct program_param inner_param[] = {
 static enum emu_status inner_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t p = classic_tiles(g, value[0], UINT16_MAX), n = (uint32_t)value[1];
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor x, y, out;
     float *a, *b, *sum;
     struct classic *c;
@@ -24,9 +24,10 @@ static enum emu_status inner_build(struct graph *g, const uint64_t *value, void 
     TRY(classic_new(state, &c));
     x = classic_blocks(g, ELEM_F32, p, n, "x");
     y = classic_blocks(g, ELEM_F32, p, n, "y");
-    out = op_total(g, seq, REDUCE_SUM, op_binary(g, seq, BINARY_MUL, x, y, "products"), "sum");
-    graph_keep(g, out);
-    graph_set_program(g, seq);
+    out =
+        ss_op_total(g, seq, REDUCE_SUM, ss_op_binary(g, seq, BINARY_MUL, x, y, "products"), "sum");
+    ss_graph_keep(g, out);
+    ss_graph_set_program(g, seq);
     a = classic_floats((uint64_t)p * n, 7);
     b = classic_floats((uint64_t)p * n, 8);
     sum = emu_alloc(1, sizeof(*sum));
@@ -55,20 +56,20 @@ static const struct program_param blocks_param[] = {
 static struct program product_step(struct graph *g, struct tensor a, struct tensor b,
                                    struct tensor c, uint32_t q, uint32_t s)
 {
-    uint32_t cs = graph_compute_set(g, "step");
+    uint32_t cs = ss_graph_compute_set(g, "step");
 
     for (uint32_t i = 0; i < q; i++) {
         for (uint32_t j = 0; j < q; j++) {
             uint32_t k = (i + j + s) % q, tile = i * q + j;
-            uint32_t v = graph_vertex(g, cs, "block_product_f32", tile);
+            uint32_t v = ss_graph_vertex(g, cs, "block_product_f32", tile);
 
-            vertex_connect(g, v, "a", tensor_index(g, a, i * q + k));
-            vertex_connect(g, v, "b", tensor_index(g, b, k * q + j));
-            vertex_connect(g, v, "c", tensor_index(g, c, tile));
-            vertex_set_u32(g, v, "n", tensor_shape(g, a)[2]);
+            ss_vertex_connect(g, v, "a", ss_tensor_index(g, a, i * q + k));
+            ss_vertex_connect(g, v, "b", ss_tensor_index(g, b, k * q + j));
+            ss_vertex_connect(g, v, "c", ss_tensor_index(g, c, tile));
+            ss_vertex_set_u32(g, v, "n", ss_tensor_shape(g, a)[2]);
         }
     }
-    return program_execute(g, cs);
+    return ss_program_execute(g, cs);
 }
 
 /* [q q][n][n] on q q tiles. */
@@ -76,7 +77,7 @@ static struct tensor square_blocks(struct graph *g, uint32_t q, uint32_t n, cons
 {
     const uint32_t shape[3] = { q * q, n, n };
 
-    return tensor_reshape(g, classic_blocks(g, ELEM_F32, q * q, n * n, name), 3, shape);
+    return ss_tensor_reshape(g, classic_blocks(g, ELEM_F32, q * q, n * n, name), 3, shape);
 }
 
 /* Element (r, c) of a matrix in blocks. */
@@ -111,16 +112,16 @@ static uint32_t square_root(uint32_t n)
 
 static enum emu_status product_build(struct graph *g, const uint64_t *value, void **state)
 {
-    uint32_t most = square_root(graph_arch(g)->tiles), n = (uint32_t)value[1];
+    uint32_t most = square_root(ss_graph_arch(g)->tiles), n = (uint32_t)value[1];
     uint32_t q = value[0] ? (uint32_t)value[0] : most < 8 ? most : 8;
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor a, b, product;
     struct classic *c;
     float *x, *y;
 
     if (q > most)
         return FAIL(USAGE, "q is %u: %u blocks, but the machine has %u tiles", q, q * q,
-                    graph_arch(g)->tiles);
+                    ss_graph_arch(g)->tiles);
     TRY(classic_new(state, &c));
     CLASSIC_CODELET(g, "block_product_f32", TAKES("a", F32), TAKES("b", F32), CHANGES("c", F32),
                     NUMBER("n"));
@@ -128,8 +129,8 @@ static enum emu_status product_build(struct graph *g, const uint64_t *value, voi
     b = square_blocks(g, q, n, "b");
     product = square_blocks(g, q, n, "c");
     for (uint32_t s = 0; s < q; s++)
-        program_add(g, seq, product_step(g, a, b, product, q, s));
-    graph_set_program(g, seq);
+        ss_program_add(g, seq, product_step(g, a, b, product, q, s));
+    ss_graph_set_program(g, seq);
     x = classic_floats((uint64_t)q * n * q * n, 9);
     y = classic_floats((uint64_t)q * n * q * n, 10);
     classic_result(g, c, product, plain_product(x, y, q, n), 0);
@@ -155,27 +156,28 @@ static const struct program_param lu_param[] = {
 static void lu_step(struct graph *g, struct program seq, struct tensor u, struct tensor l,
                     uint32_t p, uint32_t k)
 {
-    uint32_t n = tensor_shape(g, u)[0], cs = graph_compute_set(g, "step");
-    struct tensor pivot = tensor_slice(g, tensor_index(g, u, k), 0, k, n);
+    uint32_t n = ss_tensor_shape(g, u)[0], cs = ss_graph_compute_set(g, "step");
+    struct tensor pivot = ss_tensor_slice(g, ss_tensor_index(g, u, k), 0, k, n);
 
     for (uint32_t i = k + 1; i < n; i++) {
-        uint32_t v = graph_vertex(g, cs, "eliminate_f32", i % p);
+        uint32_t v = ss_graph_vertex(g, cs, "eliminate_f32", i % p);
 
-        vertex_connect(g, v, "pivot", pivot);
-        vertex_connect(g, v, "row", tensor_slice(g, tensor_index(g, u, i), 0, k, n));
-        vertex_connect(g, v, "factor", tensor_slice(g, tensor_index(g, l, i), 0, k, k + 1));
+        ss_vertex_connect(g, v, "pivot", pivot);
+        ss_vertex_connect(g, v, "row", ss_tensor_slice(g, ss_tensor_index(g, u, i), 0, k, n));
+        ss_vertex_connect(g, v, "factor",
+                          ss_tensor_slice(g, ss_tensor_index(g, l, i), 0, k, k + 1));
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
 }
 
 static struct tensor dealt_rows(struct graph *g, uint32_t n, uint32_t p, const char *name)
 {
     const uint32_t shape[2] = { n, n };
-    struct tensor t = graph_variable(g, ELEM_F32, 2, shape, name);
+    struct tensor t = ss_graph_variable(g, ELEM_F32, 2, shape, name);
 
     for (uint32_t i = 0; i < n; i++)
-        graph_map(g, tensor_index(g, t, i), i % p);
-    graph_keep(g, t);
+        ss_graph_map(g, ss_tensor_index(g, t, i), i % p);
+    ss_graph_keep(g, t);
     return t;
 }
 
@@ -195,7 +197,7 @@ static void plain_lu(float *u, float *l, uint32_t n)
 static enum emu_status lu_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t p = classic_tiles(g, value[0], 64), n = (uint32_t)value[1];
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     float *x, *u, *l;
     struct classic *c;
     struct tensor tu, tl;
@@ -207,7 +209,7 @@ static enum emu_status lu_build(struct graph *g, const uint64_t *value, void **s
     tl = dealt_rows(g, n, p, "l");
     for (uint32_t k = 0; k + 1 < n; k++)
         lu_step(g, seq, tu, tl, p, k);
-    graph_set_program(g, seq);
+    ss_graph_set_program(g, seq);
     x = classic_floats((uint64_t)n * n, 11);
     u = emu_alloc((size_t)n * n, sizeof(*u));
     l = emu_alloc((size_t)n * n, sizeof(*l));
@@ -249,75 +251,75 @@ struct cg {
 
 static struct tensor inner_rows(struct graph *g, const struct cg *s)
 {
-    return tensor_slice(g, s->d, 1, 1, s->rows + 1);
+    return ss_tensor_slice(g, s->d, 1, 1, s->rows + 1);
 }
 
 static struct tensor strips(struct graph *g, const struct cg *s, uint32_t rows, const char *name)
 {
     const uint32_t shape[3] = { s->p, rows, s->width };
 
-    return tensor_reshape(g, classic_blocks(g, ELEM_F32, s->p, rows * s->width, name), 3, shape);
+    return ss_tensor_reshape(g, classic_blocks(g, ELEM_F32, s->p, rows * s->width, name), 3, shape);
 }
 
 /* ad = 4 d - its four neighbours: what is to be inverted is minus the Laplacian. */
 static void multiply(struct graph *g, struct program seq, const struct cg *s)
 {
-    uint32_t cs = graph_compute_set(g, "multiply");
-    struct tensor below = tensor_slice(g, s->d, 0, 1, s->p);
-    struct tensor above = tensor_slice(g, s->d, 0, 0, s->p - 1);
+    uint32_t cs = ss_graph_compute_set(g, "multiply");
+    struct tensor below = ss_tensor_slice(g, s->d, 0, 1, s->p);
+    struct tensor above = ss_tensor_slice(g, s->d, 0, 0, s->p - 1);
 
     if (s->p > 1) {
-        program_add(g, seq,
-                    program_copy(g, tensor_slice(g, above, 1, s->rows, s->rows + 1),
-                                 tensor_slice(g, below, 1, 0, 1)));
-        program_add(g, seq,
-                    program_copy(g, tensor_slice(g, below, 1, 1, 2),
-                                 tensor_slice(g, above, 1, s->rows + 1, s->rows + 2)));
+        ss_program_add(g, seq,
+                       ss_program_copy(g, ss_tensor_slice(g, above, 1, s->rows, s->rows + 1),
+                                       ss_tensor_slice(g, below, 1, 0, 1)));
+        ss_program_add(g, seq,
+                       ss_program_copy(g, ss_tensor_slice(g, below, 1, 1, 2),
+                                       ss_tensor_slice(g, above, 1, s->rows + 1, s->rows + 2)));
     }
     for (uint32_t i = 0; i < s->p; i++)
-        VERTEX(stencil5_f32, g, cs, i, .x = tensor_flatten(g, tensor_index(g, s->d, i)),
-               .y = tensor_flatten(g, tensor_index(g, s->ad, i)), .c0 = 4, .c1 = -1, .h = s->rows,
-               .w = s->width);
-    program_add(g, seq, program_execute(g, cs));
+        VERTEX(stencil5_f32, g, cs, i, .x = ss_tensor_flatten(g, ss_tensor_index(g, s->d, i)),
+               .y = ss_tensor_flatten(g, ss_tensor_index(g, s->ad, i)), .c0 = 4, .c1 = -1,
+               .h = s->rows, .w = s->width);
+    ss_program_add(g, seq, ss_program_execute(g, cs));
 }
 
 static struct tensor dot(struct graph *g, struct program seq, struct tensor x, struct tensor y,
                          const char *name)
 {
-    return op_total(g, seq, REDUCE_SUM, op_binary(g, seq, BINARY_MUL, x, y, name), name);
+    return ss_op_total(g, seq, REDUCE_SUM, ss_op_binary(g, seq, BINARY_MUL, x, y, name), name);
 }
 
 /* y = y + (sign over / under) x, or x + (..) y. */
 static void update(struct graph *g, struct program seq, const struct cg *s, struct tensor y,
                    struct tensor x, struct tensor over, struct tensor under, float sign, int grow)
 {
-    uint32_t cs = graph_compute_set(g, "update");
+    uint32_t cs = ss_graph_compute_set(g, "update");
 
     for (uint32_t i = 0; i < s->p; i++) {
-        uint32_t v = graph_vertex(g, cs, "update_f32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "update_f32", i);
 
-        vertex_connect(g, v, "y", tensor_flatten(g, tensor_index(g, y, i)));
-        vertex_connect(g, v, "x", tensor_flatten(g, tensor_index(g, x, i)));
-        vertex_connect(g, v, "over", over);
-        vertex_connect(g, v, "under", under);
-        vertex_set_f32(g, v, "sign", sign);
-        vertex_set_u32(g, v, "grow", (uint32_t)grow);
+        ss_vertex_connect(g, v, "y", ss_tensor_flatten(g, ss_tensor_index(g, y, i)));
+        ss_vertex_connect(g, v, "x", ss_tensor_flatten(g, ss_tensor_index(g, x, i)));
+        ss_vertex_connect(g, v, "over", over);
+        ss_vertex_connect(g, v, "under", under);
+        ss_vertex_set_f32(g, v, "sign", sign);
+        ss_vertex_set_u32(g, v, "grow", (uint32_t)grow);
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
 }
 
 static struct program cg_step(struct graph *g, const struct cg *s)
 {
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor d = inner_rows(g, s), next;
 
     multiply(g, seq, s);
-    program_add(g, seq, program_copy(g, dot(g, seq, d, s->ad, "dad"), s->dad));
+    ss_program_add(g, seq, ss_program_copy(g, dot(g, seq, d, s->ad, "dad"), s->dad));
     update(g, seq, s, s->x, d, s->rr, s->dad, 1, 0);
     update(g, seq, s, s->r, s->ad, s->rr, s->dad, -1, 0);
     next = dot(g, seq, s->r, s->r, "rr");
     update(g, seq, s, d, s->r, next, s->rr, 1, 1);
-    program_add(g, seq, program_copy(g, next, s->rr));
+    ss_program_add(g, seq, ss_program_copy(g, next, s->rr));
     return seq;
 }
 
@@ -385,7 +387,7 @@ static void cg_data(struct graph *g, struct classic *c, const struct cg *s, uint
         memcpy(d, b, n * sizeof(*d));
         plain_cg(b, x, rows, s->width, steps, work);
     }
-    emu_free(work);
+    ss_free(work);
     classic_input(g, c, s->d, emu_alloc(n + 2 * (size_t)s->p * s->width, sizeof(float)));
     classic_input(g, c, inner_rows(g, s), d);
     classic_input(g, c, s->r, b);
@@ -398,7 +400,7 @@ static enum emu_status cg_build(struct graph *g, const uint64_t *value, void **s
     struct cg s = { .p = classic_tiles(g, value[CG_P], 64),
                     .rows = (uint32_t)value[CG_ROWS],
                     .width = (uint32_t)value[CG_WIDTH] };
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct classic *c;
 
     if (s.width % 2)
@@ -412,9 +414,9 @@ static enum emu_status cg_build(struct graph *g, const uint64_t *value, void **s
     s.ad = strips(g, &s, s.rows, "ad");
     s.dad = classic_on_tile(g, ELEM_F32, 0, 1, "d_ad");
     s.rr = classic_on_tile(g, ELEM_F32, 0, 1, "r_r");
-    program_add(g, seq, program_copy(g, dot(g, seq, s.r, s.r, "first"), s.rr));
-    program_add(g, seq, program_repeat(g, (uint32_t)value[CG_STEPS], cg_step(g, &s)));
-    graph_set_program(g, seq);
+    ss_program_add(g, seq, ss_program_copy(g, dot(g, seq, s.r, s.r, "first"), s.rr));
+    ss_program_add(g, seq, ss_program_repeat(g, (uint32_t)value[CG_STEPS], cg_step(g, &s)));
+    ss_graph_set_program(g, seq);
     cg_data(g, c, &s, value[CG_STEPS]);
     classic_note(c, "p", s.p);
     return EMU_OK;

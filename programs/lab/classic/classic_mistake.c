@@ -15,19 +15,20 @@ static const struct program_param memory_param[] = {
 static enum emu_status memory_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t p = classic_tiles(g, value[0], 4), n = (uint32_t)value[1];
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor x, everything;
     struct classic *c;
     uint32_t *data, *want;
 
-    n = n ? n : graph_arch(g)->mem_bytes / 4 / sizeof(uint32_t);
+    n = n ? n : ss_graph_arch(g)->mem_bytes / 4 / sizeof(uint32_t);
     TRY(classic_two_tiles(g, p));
     TRY(classic_new(state, &c));
     x = classic_blocks(g, ELEM_U32, p, n, "x");
     everything = classic_blocks(g, ELEM_U32, p, p * n, "everything");
     for (uint32_t i = 0; i < p; i++)
-        program_add(g, seq, program_copy(g, tensor_flatten(g, x), tensor_index(g, everything, i)));
-    graph_set_program(g, seq);
+        ss_program_add(
+            g, seq, ss_program_copy(g, ss_tensor_flatten(g, x), ss_tensor_index(g, everything, i)));
+    ss_graph_set_program(g, seq);
     data = classic_integers((uint64_t)p * n, 9, 1000);
     want = emu_alloc((size_t)p * p * n, sizeof(*want));
     for (uint32_t i = 0; data && want && i < p; i++)
@@ -68,12 +69,12 @@ static uint32_t tile_of_row(uint32_t t, uint32_t p, int folded)
 static struct tensor map_rows(struct graph *g, uint32_t p, uint32_t n, int folded, const char *name)
 {
     uint32_t total = row_begin(n, p);
-    struct tensor x = graph_variable(g, ELEM_U32, 1, &total, name);
+    struct tensor x = ss_graph_variable(g, ELEM_U32, 1, &total, name);
 
     for (uint32_t t = 0; t < p; t++)
-        graph_map(g, tensor_slice(g, x, 0, row_begin(n, t), row_begin(n, t + 1)),
-                  tile_of_row(t, p, folded));
-    graph_keep(g, x);
+        ss_graph_map(g, ss_tensor_slice(g, x, 0, row_begin(n, t), row_begin(n, t + 1)),
+                     tile_of_row(t, p, folded));
+    ss_graph_keep(g, x);
     return x;
 }
 
@@ -92,28 +93,30 @@ static enum emu_status imbalance_build(struct graph *g, const uint64_t *value, v
 {
     uint32_t p = classic_tiles(g, value[0], 64), n = (uint32_t)value[1];
     int folded = value[2] != 0;
-    uint32_t cs = graph_compute_set(g, "rows"), total = row_begin(n, p);
+    uint32_t cs = ss_graph_compute_set(g, "rows"), total = row_begin(n, p);
     struct tensor x, y, sums;
     struct classic *c;
     uint32_t *data;
 
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     TRY(classic_new(state, &c));
     CLASSIC_CODELET(g, "prefix_u32", TAKES("x", U32), GIVES("y", U32), GIVES("total", U32),
                     LENGTH_OF("n", "x"));
     x = map_rows(g, p, n, folded, "x");
     y = map_rows(g, p, n, folded, "y");
-    sums = graph_variable(g, ELEM_U32, 1, &p, "sums");
-    graph_keep(g, sums);
+    sums = ss_graph_variable(g, ELEM_U32, 1, &p, "sums");
+    ss_graph_keep(g, sums);
     for (uint32_t t = 0; t < p; t++) {
-        uint32_t v = graph_vertex(g, cs, "prefix_u32", tile_of_row(t, p, folded));
+        uint32_t v = ss_graph_vertex(g, cs, "prefix_u32", tile_of_row(t, p, folded));
 
-        graph_map(g, tensor_slice(g, sums, 0, t, t + 1), tile_of_row(t, p, folded));
-        vertex_connect(g, v, "x", tensor_slice(g, x, 0, row_begin(n, t), row_begin(n, t + 1)));
-        vertex_connect(g, v, "y", tensor_slice(g, y, 0, row_begin(n, t), row_begin(n, t + 1)));
-        vertex_connect(g, v, "total", tensor_slice(g, sums, 0, t, t + 1));
+        ss_graph_map(g, ss_tensor_slice(g, sums, 0, t, t + 1), tile_of_row(t, p, folded));
+        ss_vertex_connect(g, v, "x",
+                          ss_tensor_slice(g, x, 0, row_begin(n, t), row_begin(n, t + 1)));
+        ss_vertex_connect(g, v, "y",
+                          ss_tensor_slice(g, y, 0, row_begin(n, t), row_begin(n, t + 1)));
+        ss_vertex_connect(g, v, "total", ss_tensor_slice(g, sums, 0, t, t + 1));
     }
-    graph_set_program(g, program_execute(g, cs));
+    ss_graph_set_program(g, ss_program_execute(g, cs));
     data = classic_integers(total, 10, 1000);
     classic_result(g, c, sums, plain_sums(data, p, n), 0);
     classic_input(g, c, x, data);

@@ -7,7 +7,7 @@
 
 static struct tensor all_of(struct graph *g, struct tensor blocks)
 {
-    return tensor_flatten(g, blocks);
+    return ss_tensor_flatten(g, blocks);
 }
 
 /* ---- list ranking ---- */
@@ -20,19 +20,19 @@ static const struct program_param list_param[] = {
 static struct program jump_round(struct graph *g, const struct tensor *from,
                                  const struct tensor *to)
 {
-    uint32_t p = tensor_shape(g, from[0])[0], n = tensor_shape(g, from[0])[1];
-    uint32_t cs = graph_compute_set(g, "jump");
+    uint32_t p = ss_tensor_shape(g, from[0])[0], n = ss_tensor_shape(g, from[0])[1];
+    uint32_t cs = ss_graph_compute_set(g, "jump");
 
     for (uint32_t i = 0; i < p; i++) {
-        uint32_t v = graph_vertex(g, cs, "jump_u32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "jump_u32", i);
 
-        vertex_connect(g, v, "next", all_of(g, from[0]));
-        vertex_connect(g, v, "rank", all_of(g, from[1]));
-        vertex_connect(g, v, "own_next", tensor_index(g, to[0], i));
-        vertex_connect(g, v, "own_rank", tensor_index(g, to[1], i));
-        vertex_set_u32(g, v, "first", i * n);
+        ss_vertex_connect(g, v, "next", all_of(g, from[0]));
+        ss_vertex_connect(g, v, "rank", all_of(g, from[1]));
+        ss_vertex_connect(g, v, "own_next", ss_tensor_index(g, to[0], i));
+        ss_vertex_connect(g, v, "own_rank", ss_tensor_index(g, to[1], i));
+        ss_vertex_set_u32(g, v, "first", i * n);
     }
-    return program_execute(g, cs);
+    return ss_program_execute(g, cs);
 }
 
 /* The list goes through all nodes in an order of its own; its last node points at itself. */
@@ -58,7 +58,7 @@ static enum emu_status list_build(struct graph *g, const uint64_t *value, void *
 {
     uint32_t p = classic_tiles(g, value[0], 64), n = (uint32_t)value[1], all = p * n;
     uint32_t rounds = classic_log2(all) + classic_log2(all) % 2;
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     uint32_t *next, *rank, *want, *order;
     struct tensor here[2], there[2];
     struct classic *c;
@@ -71,17 +71,17 @@ static enum emu_status list_build(struct graph *g, const uint64_t *value, void *
     there[0] = classic_blocks(g, ELEM_U32, p, n, "then_next");
     there[1] = classic_blocks(g, ELEM_U32, p, n, "then_rank");
     for (uint32_t k = 0; k < rounds; k += 2) {
-        program_add(g, seq, jump_round(g, here, there));
-        program_add(g, seq, jump_round(g, there, here));
+        ss_program_add(g, seq, jump_round(g, here, there));
+        ss_program_add(g, seq, jump_round(g, there, here));
     }
-    graph_set_program(g, seq);
+    ss_graph_set_program(g, seq);
     next = emu_alloc(all, sizeof(*next));
     rank = emu_alloc(all, sizeof(*rank));
     want = emu_alloc(all, sizeof(*want));
     order = classic_integers(all, 13, UINT32_MAX);
     if (next && rank && want && order)
         make_list(next, rank, want, order, all);
-    emu_free(order);
+    ss_free(order);
     classic_input(g, c, here[0], next);
     classic_input(g, c, here[1], rank);
     classic_result(g, c, here[1], want, 0);
@@ -159,33 +159,33 @@ static uint32_t *plain_levels(const uint32_t *edge, uint32_t nodes, uint32_t deg
 static struct program visit_round(struct graph *g, struct tensor edges, struct tensor from,
                                   struct tensor to, uint32_t degree)
 {
-    uint32_t p = tensor_shape(g, from)[0], cs = graph_compute_set(g, "visit");
+    uint32_t p = ss_tensor_shape(g, from)[0], cs = ss_graph_compute_set(g, "visit");
 
     for (uint32_t i = 0; i < p; i++) {
-        uint32_t v = graph_vertex(g, cs, "visit_u32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "visit_u32", i);
 
-        vertex_connect(g, v, "level", all_of(g, from));
-        vertex_connect(g, v, "edges", tensor_index(g, edges, i));
-        vertex_connect(g, v, "own", tensor_index(g, from, i));
-        vertex_connect(g, v, "out", tensor_index(g, to, i));
-        vertex_set_u32(g, v, "degree", degree);
+        ss_vertex_connect(g, v, "level", all_of(g, from));
+        ss_vertex_connect(g, v, "edges", ss_tensor_index(g, edges, i));
+        ss_vertex_connect(g, v, "own", ss_tensor_index(g, from, i));
+        ss_vertex_connect(g, v, "out", ss_tensor_index(g, to, i));
+        ss_vertex_set_u32(g, v, "degree", degree);
     }
-    return program_execute(g, cs);
+    return ss_program_execute(g, cs);
 }
 
 static enum emu_status search_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t p = classic_tiles(g, value[NETWORK_P], 64), n = (uint32_t)value[NETWORK_N];
     uint32_t degree = (uint32_t)value[NETWORK_DEGREE], depth = 0, rounds;
-    struct program seq = program_sequence(g), both = program_sequence(g);
+    struct program seq = ss_program_sequence(g), both = ss_program_sequence(g);
     uint32_t *edge = make_edges(p * n, degree, 14);
     uint32_t *want = plain_levels(edge, p * n, degree, &depth);
     struct tensor edges, here, there;
     struct classic *c = NULL;
 
     if (classic_new(state, &c) != EMU_OK) {
-        emu_free(edge);
-        emu_free(want);
+        ss_free(edge);
+        ss_free(want);
         return EMU_NO_MEMORY;
     }
     rounds = (depth + 2) / 2 * 2; /* one more than the depth shows that nothing changes any more */
@@ -194,10 +194,10 @@ static enum emu_status search_build(struct graph *g, const uint64_t *value, void
     edges = classic_blocks(g, ELEM_U32, p, n * degree, "edges");
     here = classic_blocks(g, ELEM_U32, p, n, "level");
     there = classic_blocks(g, ELEM_U32, p, n, "then");
-    program_add(g, both, visit_round(g, edges, here, there, degree));
-    program_add(g, both, visit_round(g, edges, there, here, degree));
-    program_add(g, seq, program_repeat(g, rounds / 2, both));
-    graph_set_program(g, seq);
+    ss_program_add(g, both, visit_round(g, edges, here, there, degree));
+    ss_program_add(g, both, visit_round(g, edges, there, here, degree));
+    ss_program_add(g, seq, ss_program_repeat(g, rounds / 2, both));
+    ss_graph_set_program(g, seq);
     classic_input(g, c, edges, edge);
     classic_input(g, c, here, first_levels(p * n));
     classic_result(g, c, here, want, 0);
@@ -216,22 +216,22 @@ static struct program pull_round(struct graph *g, struct tensor links, struct te
                                  const struct tensor *from, const struct tensor *to,
                                  uint32_t degree)
 {
-    uint32_t p = tensor_shape(g, part)[0], n = tensor_shape(g, part)[1];
-    uint32_t cs = graph_compute_set(g, "pull");
+    uint32_t p = ss_tensor_shape(g, part)[0], n = ss_tensor_shape(g, part)[1];
+    uint32_t cs = ss_graph_compute_set(g, "pull");
 
     for (uint32_t i = 0; i < p; i++) {
-        uint32_t v = graph_vertex(g, cs, "pull_f32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "pull_f32", i);
 
-        vertex_connect(g, v, "share", all_of(g, from[1]));
-        vertex_connect(g, v, "links", tensor_index(g, links, i));
-        vertex_connect(g, v, "part", tensor_index(g, part, i));
-        vertex_connect(g, v, "rank", tensor_index(g, to[0], i));
-        vertex_connect(g, v, "own", tensor_index(g, to[1], i));
-        vertex_set_f32(g, v, "base", 0.15f / (float)(p * n));
-        vertex_set_f32(g, v, "damp", 0.85f);
-        vertex_set_u32(g, v, "degree", degree);
+        ss_vertex_connect(g, v, "share", all_of(g, from[1]));
+        ss_vertex_connect(g, v, "links", ss_tensor_index(g, links, i));
+        ss_vertex_connect(g, v, "part", ss_tensor_index(g, part, i));
+        ss_vertex_connect(g, v, "rank", ss_tensor_index(g, to[0], i));
+        ss_vertex_connect(g, v, "own", ss_tensor_index(g, to[1], i));
+        ss_vertex_set_f32(g, v, "base", 0.15f / (float)(p * n));
+        ss_vertex_set_f32(g, v, "damp", 0.85f);
+        ss_vertex_set_u32(g, v, "degree", degree);
     }
-    return program_execute(g, cs);
+    return ss_program_execute(g, cs);
 }
 
 /* The part of its rank that a page gives to each page it links to. */
@@ -278,12 +278,12 @@ static float *plain_ranks(const uint32_t *link, const float *part, float *share,
 static void rank_data(struct graph *g, struct classic *c, const struct tensor *at, uint32_t degree,
                       uint64_t rounds)
 {
-    uint32_t pages = (uint32_t)tensor_elements(g, at[1]);
+    uint32_t pages = (uint32_t)ss_tensor_elements(g, at[1]);
     uint32_t *link = make_edges(pages, degree, 15);
     float *part = parts_of(link, pages, degree), *share = first_shares(part, pages);
 
     classic_result(g, c, at[2], plain_ranks(link, part, share, pages, degree, rounds), 0);
-    emu_free(share);
+    ss_free(share);
     classic_input(g, c, at[3], first_shares(part, pages));
     classic_input(g, c, at[0], link);
     classic_input(g, c, at[1], part);
@@ -293,7 +293,7 @@ static enum emu_status rank_build(struct graph *g, const uint64_t *value, void *
 {
     uint32_t p = classic_tiles(g, value[NETWORK_P], 64), n = (uint32_t)value[NETWORK_N];
     uint32_t degree = (uint32_t)value[NETWORK_DEGREE];
-    struct program seq = program_sequence(g), both = program_sequence(g);
+    struct program seq = ss_program_sequence(g), both = ss_program_sequence(g);
     struct tensor at[4], there[2]; /* links, part, rank, share */
     struct classic *c;
 
@@ -310,10 +310,10 @@ static enum emu_status rank_build(struct graph *g, const uint64_t *value, void *
     at[3] = classic_blocks(g, ELEM_F32, p, n, "share");
     there[0] = classic_blocks(g, ELEM_F32, p, n, "then_rank");
     there[1] = classic_blocks(g, ELEM_F32, p, n, "then_share");
-    program_add(g, both, pull_round(g, at[0], at[1], at + 2, there, degree));
-    program_add(g, both, pull_round(g, at[0], at[1], there, at + 2, degree));
-    program_add(g, seq, program_repeat(g, (uint32_t)value[RANK_ROUNDS] / 2, both));
-    graph_set_program(g, seq);
+    ss_program_add(g, both, pull_round(g, at[0], at[1], at + 2, there, degree));
+    ss_program_add(g, both, pull_round(g, at[0], at[1], there, at + 2, degree));
+    ss_program_add(g, seq, ss_program_repeat(g, (uint32_t)value[RANK_ROUNDS] / 2, both));
+    ss_graph_set_program(g, seq);
     rank_data(g, c, at, degree, value[RANK_ROUNDS]);
     classic_note(c, "p", p);
     return EMU_OK;

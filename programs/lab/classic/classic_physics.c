@@ -18,20 +18,21 @@ static const float soft = 0.0625f;
 static struct program bodies_step(struct graph *g, struct tensor mine, struct tensor here,
                                   struct tensor there, struct tensor force)
 {
-    uint32_t p = tensor_shape(g, mine)[0], cs = graph_compute_set(g, "forces");
-    struct program seq = program_sequence(g);
-    struct tensor turned[2] = { tensor_slice(g, here, 0, 1, p), tensor_slice(g, here, 0, 0, 1) };
+    uint32_t p = ss_tensor_shape(g, mine)[0], cs = ss_graph_compute_set(g, "forces");
+    struct program seq = ss_program_sequence(g);
+    struct tensor turned[2] = { ss_tensor_slice(g, here, 0, 1, p),
+                                ss_tensor_slice(g, here, 0, 0, 1) };
 
     for (uint32_t i = 0; i < p; i++) {
-        uint32_t v = graph_vertex(g, cs, "forces_f32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "forces_f32", i);
 
-        vertex_connect(g, v, "mine", tensor_index(g, mine, i));
-        vertex_connect(g, v, "other", tensor_index(g, here, i));
-        vertex_connect(g, v, "force", tensor_index(g, force, i));
-        vertex_set_f32(g, v, "soft", soft);
+        ss_vertex_connect(g, v, "mine", ss_tensor_index(g, mine, i));
+        ss_vertex_connect(g, v, "other", ss_tensor_index(g, here, i));
+        ss_vertex_connect(g, v, "force", ss_tensor_index(g, force, i));
+        ss_vertex_set_f32(g, v, "soft", soft);
     }
-    program_add(g, seq, program_execute(g, cs));
-    program_add(g, seq, program_copy(g, tensor_concat(g, turned, 2, 0), there));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_copy(g, ss_tensor_concat(g, turned, 2, 0), there));
     return seq;
 }
 
@@ -65,7 +66,7 @@ static enum emu_status bodies_build(struct graph *g, const uint64_t *value, void
         { FIELD_LENGTH, "n2", ELEM_U32, 0, "mine" }, { FIELD_LENGTH, "m2", ELEM_U32, 0, "other" },
     };
     uint32_t p = classic_tiles(g, value[0], 64), n = (uint32_t)value[1];
-    struct program seq = program_sequence(g), both = program_sequence(g);
+    struct program seq = ss_program_sequence(g), both = ss_program_sequence(g);
     struct tensor mine, here, there, force;
     struct classic *c;
     float *x;
@@ -77,15 +78,15 @@ static enum emu_status bodies_build(struct graph *g, const uint64_t *value, void
     here = classic_blocks(g, ELEM_F32, p, 2 * n, "here");
     there = classic_blocks(g, ELEM_F32, p, 2 * n, "there");
     force = classic_blocks(g, ELEM_F32, p, 2 * n, "force");
-    program_add(g, seq, program_copy(g, mine, here));
+    ss_program_add(g, seq, ss_program_copy(g, mine, here));
     if (p % 2) {
-        program_add(g, seq, bodies_step(g, mine, here, there, force));
-        program_add(g, seq, program_copy(g, there, here));
+        ss_program_add(g, seq, bodies_step(g, mine, here, there, force));
+        ss_program_add(g, seq, ss_program_copy(g, there, here));
     }
-    program_add(g, both, bodies_step(g, mine, here, there, force));
-    program_add(g, both, bodies_step(g, mine, there, here, force));
-    program_add(g, seq, program_repeat(g, p / 2, both));
-    graph_set_program(g, seq);
+    ss_program_add(g, both, bodies_step(g, mine, here, there, force));
+    ss_program_add(g, both, bodies_step(g, mine, there, here, force));
+    ss_program_add(g, seq, ss_program_repeat(g, p / 2, both));
+    ss_graph_set_program(g, seq);
     x = classic_floats(2 * (uint64_t)p * n, 18);
     classic_result(g, c, force, plain_forces(x, p * n), 2e-4 * p * n);
     classic_input(g, c, mine, x);
@@ -124,37 +125,37 @@ static uint32_t plain_darts(uint32_t seed, uint32_t throws)
 static void add_sum(struct graph *g, uint32_t cs, struct tensor x, struct tensor scratch,
                     struct tensor total, uint32_t tile)
 {
-    uint32_t v = graph_vertex(g, cs, "prefix_u32", tile);
+    uint32_t v = ss_graph_vertex(g, cs, "prefix_u32", tile);
 
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "y", scratch);
-    vertex_connect(g, v, "total", total);
+    ss_vertex_connect(g, v, "x", x);
+    ss_vertex_connect(g, v, "y", scratch);
+    ss_vertex_connect(g, v, "total", total);
 }
 
 /* Six counts of each tile to one, and those of all tiles to one on tile 0. */
 static struct tensor sum_of_counts(struct graph *g, struct program seq, struct tensor hits)
 {
-    uint32_t p = tensor_shape(g, hits)[0], workers = tensor_shape(g, hits)[1];
+    uint32_t p = ss_tensor_shape(g, hits)[0], workers = ss_tensor_shape(g, hits)[1];
     struct tensor scratch = classic_blocks(g, ELEM_U32, p, workers, "sums");
     struct tensor counts = classic_blocks(g, ELEM_U32, p, 1, "counts");
     struct tensor total = classic_on_tile(g, ELEM_U32, 0, 1, "total");
-    uint32_t cs = graph_compute_set(g, "count"), last = graph_compute_set(g, "total");
+    uint32_t cs = ss_graph_compute_set(g, "count"), last = ss_graph_compute_set(g, "total");
 
     for (uint32_t i = 0; i < p; i++)
-        add_sum(g, cs, tensor_index(g, hits, i), tensor_index(g, scratch, i),
-                tensor_index(g, counts, i), i);
-    add_sum(g, last, tensor_flatten(g, counts), classic_on_tile(g, ELEM_U32, 0, p, "all_sums"),
+        add_sum(g, cs, ss_tensor_index(g, hits, i), ss_tensor_index(g, scratch, i),
+                ss_tensor_index(g, counts, i), i);
+    add_sum(g, last, ss_tensor_flatten(g, counts), classic_on_tile(g, ELEM_U32, 0, p, "all_sums"),
             total, 0);
-    program_add(g, seq, program_execute(g, cs));
-    program_add(g, seq, program_execute(g, last));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, last));
     return total;
 }
 
 static enum emu_status pi_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t p = classic_tiles(g, value[0], UINT16_MAX), n = (uint32_t)value[1];
-    uint32_t workers = graph_arch(g)->workers, cs = graph_compute_set(g, "throw"), *sum;
-    struct program seq = program_sequence(g);
+    uint32_t workers = ss_graph_arch(g)->workers, cs = ss_graph_compute_set(g, "throw"), *sum;
+    struct program seq = ss_program_sequence(g);
     struct classic *c;
     struct tensor hits;
 
@@ -165,21 +166,21 @@ static enum emu_status pi_build(struct graph *g, const uint64_t *value, void **s
     hits = classic_blocks(g, ELEM_U32, p, workers, "hits");
     sum = emu_alloc(1, sizeof(*sum));
     for (uint32_t i = 0; i < p; i++) {
-        uint32_t v = graph_vertex(g, cs, "darts_u32", i), seed = i * 7919;
+        uint32_t v = ss_graph_vertex(g, cs, "darts_u32", i), seed = i * 7919;
 
-        vertex_connect(g, v, "hits", tensor_index(g, hits, i));
-        vertex_set_u32(g, v, "throws", n);
-        vertex_set_u32(g, v, "seed", seed);
+        ss_vertex_connect(g, v, "hits", ss_tensor_index(g, hits, i));
+        ss_vertex_set_u32(g, v, "throws", n);
+        ss_vertex_set_u32(g, v, "seed", seed);
         for (uint32_t w = 0; sum && w < workers; w++)
             *sum += plain_darts(seed + w, n);
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
     classic_note(c, "p", p);
     if (sum)
         classic_note(c, "pi_times_10000",
                      (uint64_t)(40000.0 * *sum / ((double)p * workers * n) + 0.5));
     classic_result(g, c, sum_of_counts(g, seq, hits), sum, 0);
-    graph_set_program(g, seq);
+    ss_graph_set_program(g, seq);
     return EMU_OK;
 }
 
@@ -197,11 +198,11 @@ static const struct program_param fourier_param[] = {
 static struct tensor complex_rows(struct graph *g, uint32_t side, uint32_t p, const char *name)
 {
     const uint32_t shape[3] = { side, side, 2 };
-    struct tensor t = graph_variable(g, ELEM_F32, 3, shape, name);
+    struct tensor t = ss_graph_variable(g, ELEM_F32, 3, shape, name);
 
     for (uint32_t r = 0; r < side; r++)
-        graph_map(g, tensor_index(g, t, r), r * p / side);
-    graph_keep(g, t);
+        ss_graph_map(g, ss_tensor_index(g, t, r), r * p / side);
+    ss_graph_keep(g, t);
     return t;
 }
 
@@ -226,21 +227,21 @@ static void root_of_one(float *out, uint64_t k, uint64_t n)
 static void transform_rows(struct graph *g, struct program seq, struct tensor x,
                            struct tensor roots, struct tensor factors, uint32_t p)
 {
-    uint32_t side = tensor_shape(g, x)[0], cs = graph_compute_set(g, "rows");
+    uint32_t side = ss_tensor_shape(g, x)[0], cs = ss_graph_compute_set(g, "rows");
 
     for (uint32_t i = 0, r = 0; i < p; i++) {
         uint32_t first = r, v;
 
         while (r < side && r * p / side == i)
             r++;
-        v = graph_vertex(g, cs, "fft_rows_f32", i);
-        vertex_connect(g, v, "x", classic_part(g, x, first, r));
-        vertex_connect(g, v, "root", tensor_index(g, roots, i));
-        vertex_connect(g, v, "factor", classic_part(g, factors, first, r));
-        vertex_set_u32(g, v, "n", side);
-        vertex_set_u32(g, v, "rows", r - first);
+        v = ss_graph_vertex(g, cs, "fft_rows_f32", i);
+        ss_vertex_connect(g, v, "x", classic_part(g, x, first, r));
+        ss_vertex_connect(g, v, "root", ss_tensor_index(g, roots, i));
+        ss_vertex_connect(g, v, "factor", classic_part(g, factors, first, r));
+        ss_vertex_set_u32(g, v, "n", side);
+        ss_vertex_set_u32(g, v, "rows", r - first);
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
 }
 
 static float *tables(uint32_t rows, uint32_t side)
@@ -308,7 +309,7 @@ static enum emu_status fourier_build(struct graph *g, const uint64_t *value, voi
     static const unsigned order[3] = { 1, 0, 2 };
     uint32_t side = (uint32_t)value[1], most = side < 64 ? side : 64;
     uint32_t p = classic_tiles(g, value[0], most);
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor x, turned, roots, factors, ones;
     struct classic *c;
     float *points;
@@ -324,9 +325,9 @@ static enum emu_status fourier_build(struct graph *g, const uint64_t *value, voi
     ones = complex_rows(g, side, p, "ones");
     roots = classic_blocks(g, ELEM_F32, p, side, "roots");
     transform_rows(g, seq, x, roots, factors, p);
-    program_add(g, seq, program_copy(g, tensor_transpose(g, x, order), turned));
+    ss_program_add(g, seq, ss_program_copy(g, ss_tensor_transpose(g, x, order), turned));
     transform_rows(g, seq, turned, roots, ones, p);
-    graph_set_program(g, seq);
+    ss_graph_set_program(g, seq);
     points = classic_floats(2 * (uint64_t)side * side, 19);
     classic_result(g, c, turned, plain_transform(points, side), 1e-5 * side * side);
     classic_input(g, c, x, points);

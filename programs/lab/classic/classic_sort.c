@@ -39,46 +39,46 @@ static void add_sort_codelets(struct graph *g)
 
 static struct sorting sorting_new(struct graph *g, const char *name)
 {
-    return (struct sorting){ graph_compute_set(g, name), graph_compute_set(g, "merge") };
+    return (struct sorting){ ss_graph_compute_set(g, name), ss_graph_compute_set(g, "merge") };
 }
 
 static struct tensor scratch(struct graph *g, uint32_t n, uint32_t tile, const char *name)
 {
-    struct tensor t = graph_variable(g, ELEM_U32, 1, &n, name);
+    struct tensor t = ss_graph_variable(g, ELEM_U32, 1, &n, name);
 
-    graph_map(g, t, tile);
+    ss_graph_map(g, t, tile);
     return t;
 }
 
 static void add_sort(struct graph *g, const struct sorting *s, struct tensor x, struct tensor out,
                      uint32_t tile)
 {
-    uint32_t n = (uint32_t)tensor_elements(g, x), part = (n + WORKERS - 1) / WORKERS;
-    uint32_t v = graph_vertex(g, s->parts, "sort_part_u32", tile);
+    uint32_t n = (uint32_t)ss_tensor_elements(g, x), part = (n + WORKERS - 1) / WORKERS;
+    uint32_t v = ss_graph_vertex(g, s->parts, "sort_part_u32", tile);
     struct tensor parts = scratch(g, n, tile, "parts");
 
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "out", parts);
-    vertex_set_u32(g, v, "part", part);
-    v = graph_vertex(g, s->merge, "merge_u32", tile);
-    vertex_connect(g, v, "x", parts);
-    vertex_connect(g, v, "rank", scratch(g, n, tile, "rank"));
-    vertex_connect(g, v, "out", out);
-    vertex_set_u32(g, v, "part", part);
+    ss_vertex_connect(g, v, "x", x);
+    ss_vertex_connect(g, v, "out", parts);
+    ss_vertex_set_u32(g, v, "part", part);
+    v = ss_graph_vertex(g, s->merge, "merge_u32", tile);
+    ss_vertex_connect(g, v, "x", parts);
+    ss_vertex_connect(g, v, "rank", scratch(g, n, tile, "rank"));
+    ss_vertex_connect(g, v, "out", out);
+    ss_vertex_set_u32(g, v, "part", part);
 }
 
 static void sorting_run(struct graph *g, struct program seq, const struct sorting *s)
 {
-    program_add(g, seq, program_execute(g, s->parts));
-    program_add(g, seq, program_execute(g, s->merge));
+    ss_program_add(g, seq, ss_program_execute(g, s->parts));
+    ss_program_add(g, seq, ss_program_execute(g, s->merge));
 }
 
 static void sort_rows(struct graph *g, struct program seq, struct tensor x, struct tensor out)
 {
     struct sorting s = sorting_new(g, "local_sort");
 
-    for (uint32_t i = 0; i < tensor_shape(g, x)[0]; i++)
-        add_sort(g, &s, tensor_index(g, x, i), tensor_index(g, out, i), i);
+    for (uint32_t i = 0; i < ss_tensor_shape(g, x)[0]; i++)
+        add_sort(g, &s, ss_tensor_index(g, x, i), ss_tensor_index(g, out, i), i);
     sorting_run(g, seq, &s);
 }
 
@@ -92,12 +92,12 @@ static const struct program_param odd_even_param[] = {
 static void add_keep(struct graph *g, uint32_t cs, struct tensor from, struct tensor to,
                      uint32_t tile, uint32_t other)
 {
-    uint32_t v = graph_vertex(g, cs, "keep_u32", tile);
+    uint32_t v = ss_graph_vertex(g, cs, "keep_u32", tile);
 
-    vertex_connect(g, v, "mine", tensor_index(g, from, tile));
-    vertex_connect(g, v, "other", tensor_index(g, from, other));
-    vertex_connect(g, v, "out", tensor_index(g, to, tile));
-    vertex_set_u32(g, v, "high", tile > other);
+    ss_vertex_connect(g, v, "mine", ss_tensor_index(g, from, tile));
+    ss_vertex_connect(g, v, "other", ss_tensor_index(g, from, other));
+    ss_vertex_connect(g, v, "out", ss_tensor_index(g, to, tile));
+    ss_vertex_set_u32(g, v, "high", tile > other);
 }
 
 /* Tiles first and first + 1, first + 2 and first + 3 .. share what they have; the others keep
@@ -105,8 +105,8 @@ static void add_keep(struct graph *g, uint32_t cs, struct tensor from, struct te
 static struct program share_round(struct graph *g, struct tensor from, struct tensor to,
                                   uint32_t first)
 {
-    uint32_t p = tensor_shape(g, from)[0], cs = graph_compute_set(g, first ? "odd" : "even");
-    struct program seq = program_sequence(g);
+    uint32_t p = ss_tensor_shape(g, from)[0], cs = ss_graph_compute_set(g, first ? "odd" : "even");
+    struct program seq = ss_program_sequence(g);
 
     for (uint32_t i = 0; i < p; i++) {
         uint32_t other = i < first ? p : (i - first) % 2 ? i - 1 : i + 1;
@@ -114,16 +114,17 @@ static struct program share_round(struct graph *g, struct tensor from, struct te
         if (other < p)
             add_keep(g, cs, from, to, i, other);
         else
-            program_add(g, seq, program_copy(g, tensor_index(g, from, i), tensor_index(g, to, i)));
+            ss_program_add(
+                g, seq, ss_program_copy(g, ss_tensor_index(g, from, i), ss_tensor_index(g, to, i)));
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
     return seq;
 }
 
 static enum emu_status odd_even_build(struct graph *g, const uint64_t *value, void **state)
 {
     uint32_t p = classic_tiles(g, value[0], 64), n = (uint32_t)value[1];
-    struct program seq = program_sequence(g), both = program_sequence(g);
+    struct program seq = ss_program_sequence(g), both = ss_program_sequence(g);
     struct tensor x, here, there;
     struct classic *c;
     uint32_t *data;
@@ -137,10 +138,10 @@ static enum emu_status odd_even_build(struct graph *g, const uint64_t *value, vo
     here = classic_blocks(g, ELEM_U32, p, n, "here");
     there = classic_blocks(g, ELEM_U32, p, n, "there");
     sort_rows(g, seq, x, here);
-    program_add(g, both, share_round(g, here, there, 0));
-    program_add(g, both, share_round(g, there, here, 1));
-    program_add(g, seq, program_repeat(g, (p + 1) / 2, both));
-    graph_set_program(g, seq);
+    ss_program_add(g, both, share_round(g, here, there, 0));
+    ss_program_add(g, both, share_round(g, there, here, 1));
+    ss_program_add(g, seq, ss_program_repeat(g, (p + 1) / 2, both));
+    ss_graph_set_program(g, seq);
     data = classic_integers((uint64_t)p * n, 5, 1000000);
     classic_result(g, c, here, sorted(data, (uint64_t)p * n), 0);
     classic_input(g, c, x, data);
@@ -209,8 +210,8 @@ static enum emu_status check_room(struct sample_sizes *z, const uint32_t *data, 
     } else {
         s = FAIL(NO_MEMORY, "a sample sort");
     }
-    emu_free(x);
-    emu_free(sample);
+    ss_free(x);
+    ss_free(sample);
     return s;
 }
 
@@ -226,12 +227,12 @@ static struct tensor all_samples(struct graph *g, struct program seq, const stru
     for (uint32_t i = 0; i < z->samples; i++) {
         uint32_t at = i * z->n / z->samples;
 
-        program_add(g, seq,
-                    program_copy(g, tensor_slice(g, x, 1, at, at + 1),
-                                 tensor_slice(g, taken, 1, i, i + 1)));
+        ss_program_add(g, seq,
+                       ss_program_copy(g, ss_tensor_slice(g, x, 1, at, at + 1),
+                                       ss_tensor_slice(g, taken, 1, i, i + 1)));
     }
     for (uint32_t i = 0; i < z->p; i++)
-        add_sort(g, &s, tensor_flatten(g, taken), tensor_index(g, out, i), i);
+        add_sort(g, &s, ss_tensor_flatten(g, taken), ss_tensor_index(g, out, i), i);
     sorting_run(g, seq, &s);
     return out;
 }
@@ -239,20 +240,20 @@ static struct tensor all_samples(struct graph *g, struct program seq, const stru
 static struct tensor all_buckets(struct graph *g, struct program seq, const struct sample_sizes *z,
                                  struct tensor x, struct tensor samples)
 {
-    uint32_t cs = graph_compute_set(g, "buckets");
+    uint32_t cs = ss_graph_compute_set(g, "buckets");
     struct tensor out = classic_blocks(g, ELEM_U32, z->p, z->p * z->room, "buckets");
 
     for (uint32_t i = 0; i < z->p; i++) {
-        uint32_t v = graph_vertex(g, cs, "buckets_u32", i);
+        uint32_t v = ss_graph_vertex(g, cs, "buckets_u32", i);
 
-        vertex_connect(g, v, "x", tensor_index(g, x, i));
-        vertex_connect(g, v, "samples", tensor_index(g, samples, i));
-        vertex_connect(g, v, "out", tensor_index(g, out, i));
-        vertex_set_u32(g, v, "k", z->p);
-        vertex_set_u32(g, v, "room", z->room);
-        vertex_set_u32(g, v, "each", z->samples);
+        ss_vertex_connect(g, v, "x", ss_tensor_index(g, x, i));
+        ss_vertex_connect(g, v, "samples", ss_tensor_index(g, samples, i));
+        ss_vertex_connect(g, v, "out", ss_tensor_index(g, out, i));
+        ss_vertex_set_u32(g, v, "k", z->p);
+        ss_vertex_set_u32(g, v, "room", z->room);
+        ss_vertex_set_u32(g, v, "each", z->samples);
     }
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
     return out;
 }
 
@@ -264,9 +265,10 @@ static struct tensor sort_buckets(struct graph *g, struct program seq, const str
     struct tensor out = classic_blocks(g, ELEM_U32, z->p, z->p * z->room, "sorted");
 
     for (uint32_t i = 0; i < z->p; i++)
-        add_sort(g, &s,
-                 tensor_flatten(g, tensor_slice(g, buckets, 1, i * z->room, (i + 1) * z->room)),
-                 tensor_index(g, out, i), i);
+        add_sort(
+            g, &s,
+            ss_tensor_flatten(g, ss_tensor_slice(g, buckets, 1, i * z->room, (i + 1) * z->room)),
+            ss_tensor_index(g, out, i), i);
     sorting_run(g, seq, &s);
     return out;
 }
@@ -289,9 +291,9 @@ static uint32_t *sorted_buckets(const struct sample_sizes *z, const uint32_t *da
                 out[(size_t)b * m + k] = x[i++];
         }
     }
-    emu_free(x);
-    emu_free(sample);
-    emu_free(rows);
+    ss_free(x);
+    ss_free(sample);
+    ss_free(rows);
     return out;
 }
 
@@ -300,7 +302,7 @@ static enum emu_status sample_build(struct graph *g, const uint64_t *value, void
     struct sample_sizes z = { classic_tiles(g, value[0], 16), (uint32_t)value[SAMPLE_N],
                               (uint32_t)value[SAMPLES], (uint32_t)value[SAMPLE_ROOM] };
     uint32_t *data = classic_integers((uint64_t)z.p * z.n, 6, 1000000), fullest = 0;
-    struct program seq = program_sequence(g);
+    struct program seq = ss_program_sequence(g);
     struct tensor x, local, samples, out;
     enum emu_status s;
     struct classic *c;
@@ -309,7 +311,7 @@ static enum emu_status sample_build(struct graph *g, const uint64_t *value, void
     if (s == EMU_OK)
         s = classic_new(state, &c);
     if (s != EMU_OK) {
-        emu_free(data);
+        ss_free(data);
         return s;
     }
     add_sort_codelets(g);
@@ -321,7 +323,7 @@ static enum emu_status sample_build(struct graph *g, const uint64_t *value, void
     sort_rows(g, seq, x, local);
     samples = all_samples(g, seq, &z, local);
     out = sort_buckets(g, seq, &z, all_buckets(g, seq, &z, local, samples));
-    graph_set_program(g, seq);
+    ss_graph_set_program(g, seq);
     classic_result(g, c, out, sorted_buckets(&z, data), 0);
     classic_input(g, c, x, data);
     classic_note(c, "p", z.p);

@@ -11,7 +11,7 @@
 /* A block of channels at one position, in f16. */
 enum { CHANNEL_BLOCK_BYTES = 2 * CHANNEL_BLOCK, CHANNEL_BLOCK_WORDS = CHANNEL_BLOCK / 2 };
 
-/* What a depthwise convolution that conv_slides() is computed with; its codelet. */
+/* What a depthwise convolution that ss_conv_slides() is computed with; its codelet. */
 struct dw_kind conv_dw_kind(const struct conv_shape *s);
 const struct codelet *dw_codelet(struct dw_kind kind);
 
@@ -79,7 +79,7 @@ uint32_t conv_sum_part_begin(const struct conv_sum_cut *s, uint32_t i);
 /* The part that has a row. */
 uint32_t conv_sum_part_with(const struct conv_sum_cut *s, uint32_t row);
 
-/* plan_conv() for a pool (CONV_POOL, CONV_MEAN), described as a convolution with in_c = out_c =
+/* ss_plan_conv() for a pool (CONV_POOL, CONV_MEAN), described as a convolution with in_c = out_c =
  * groups. */
 enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, enum conv_method method,
                           uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,

@@ -24,17 +24,17 @@ struct data_gradient {
 /* t with dimension dim in reverse. */
 static struct tensor reversed(struct graph *g, struct tensor t, unsigned dim)
 {
-    uint32_t n = tensor_shape(g, t)[dim];
+    uint32_t n = ss_tensor_shape(g, t)[dim];
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "taps");
+        ss_graph_fail(g, EMU_NO_MEMORY, "taps");
         return t;
     }
     for (uint32_t i = 0; i < n; i++)
-        part[i] = tensor_slice(g, t, dim, n - 1 - i, n - i);
-    t = tensor_concat(g, part, n, dim);
-    emu_free(part);
+        part[i] = ss_tensor_slice(g, t, dim, n - 1 - i, n - i);
+    t = ss_tensor_concat(g, part, n, dim);
+    ss_free(part);
     return t;
 }
 
@@ -45,13 +45,13 @@ static struct tensor every_from(struct graph *g, struct tensor t, unsigned dim, 
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "taps");
+        ss_graph_fail(g, EMU_NO_MEMORY, "taps");
         return t;
     }
     for (uint32_t i = 0; i < n; i++)
-        part[i] = tensor_slice(g, t, dim, first + i * step, first + i * step + 1);
-    t = tensor_concat(g, part, n, dim);
-    emu_free(part);
+        part[i] = ss_tensor_slice(g, t, dim, first + i * step, first + i * step + 1);
+    t = ss_tensor_concat(g, part, n, dim);
+    ss_free(part);
     return t;
 }
 
@@ -60,25 +60,25 @@ static struct tensor every_from(struct graph *g, struct tensor t, unsigned dim, 
 static struct tensor transposed_blocks(struct data_gradient *d, struct tensor w)
 {
     struct graph *g = d->g;
-    const uint32_t *s = tensor_shape(g, w), groups = d->l->groups;
+    const uint32_t *s = ss_tensor_shape(g, w), groups = d->l->groups;
     const uint32_t split[] = { groups, s[0] / groups, s[1],
                                s[2],   s[3],          CHANNEL_BLOCK * CHANNEL_BLOCK };
     const uint32_t shape[] = { groups * s[1], s[0] / groups, s[2],
                                s[3],          CHANNEL_BLOCK, CHANNEL_BLOCK };
-    struct tensor from = tensor_reshape(g, w, 6, split);
-    struct tensor to = graph_variable(g, ELEM_F16, 6, shape, "transposed weights");
+    struct tensor from = ss_tensor_reshape(g, w, 6, split);
+    struct tensor to = ss_graph_variable(g, ELEM_F16, 6, shape, "transposed weights");
     struct tile_parts parts = { 0 };
     enum emu_status st;
     uint32_t cs;
 
-    from = tensor_transpose(g, from, (const unsigned[]){ 0, 2, 1, 3, 4, 5 });
-    from = tensor_flatten(g, reversed(g, reversed(g, from, 3), 4));
-    if (graph_status(g) != EMU_OK)
+    from = ss_tensor_transpose(g, from, (const unsigned[]){ 0, 2, 1, 3, 4, 5 });
+    from = ss_tensor_flatten(g, reversed(g, reversed(g, from, 3), 4));
+    if (ss_graph_status(g) != EMU_OK)
         return w;
-    graph_map_like(g, tensor_flatten(g, to), from);
+    ss_graph_map_like(g, ss_tensor_flatten(g, to), from);
     st = tile_parts_of(g, to, &parts);
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s", emu_error());
+        ss_graph_fail(g, st, "%s", ss_error());
         return w;
     }
     cs = op_compute_set(g, d->nn->seq, "transpose");
@@ -94,31 +94,32 @@ static struct tensor transposed_blocks(struct data_gradient *d, struct tensor w)
 static struct tensor transposed_rows(struct data_gradient *d, struct tensor w)
 {
     struct graph *g = d->g;
-    const uint32_t *s = tensor_shape(g, w), groups = d->l->groups;
+    const uint32_t *s = ss_tensor_shape(g, w), groups = d->l->groups;
     const uint32_t split[] = { groups, s[0] / groups, s[1], s[2], s[3] };
     const uint32_t shape[] = { groups * s[1], s[0] / groups, s[2], s[3] };
 
-    w = tensor_transpose(g, tensor_reshape(g, w, 5, split), (const unsigned[]){ 0, 2, 1, 3, 4 });
-    w = tensor_reshape(g, w, 4, shape);
+    w = ss_tensor_transpose(g, ss_tensor_reshape(g, w, 5, split),
+                            (const unsigned[]){ 0, 2, 1, 3, 4 });
+    w = ss_tensor_reshape(g, w, 4, shape);
     return reversed(g, reversed(g, w, 2), 3);
 }
 
 static enum emu_status take_weights(struct data_gradient *d)
 {
-    struct conv_shape s = conv_layer_shape(&d->x, d->l);
+    struct conv_shape s = ss_conv_layer_shape(&d->x, d->l);
     struct graph *g = d->g;
     unsigned rank;
     struct tensor w;
 
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     if (!d->l->w)
         return FAIL(USAGE, "the gradient of a convolution whose weights are no tensor");
-    s.blocks = conv_is_first(&s);
-    d->depthwise = conv_method_of(&s) == CONV_DEPTHWISE;
-    if (tensor_rank(g, *d->l->w) == 5 && !d->depthwise)
+    s.blocks = ss_conv_is_first(&s);
+    d->depthwise = ss_conv_method_of(&s) == CONV_DEPTHWISE;
+    if (ss_tensor_rank(g, *d->l->w) == 5 && !d->depthwise)
         return FAIL(USAGE, "the gradient of a picture");
     w = conv_f16(d->nn, *d->l->w, "weights");
-    rank = tensor_rank(g, w);
+    rank = ss_tensor_rank(g, w);
     d->home_form = rank != 4;
     if (rank == 6)
         d->w = transposed_blocks(d, w);
@@ -126,7 +127,7 @@ static enum emu_status take_weights(struct data_gradient *d)
         d->w = reversed(g, reversed(g, w, 1), 2);
     else
         d->w = transposed_rows(d, w);
-    return graph_status(g);
+    return ss_graph_status(g);
 }
 
 /* ---- phases ---- */
@@ -168,7 +169,7 @@ static struct tensor crop(struct graph *g, struct tensor t, unsigned dim, struct
     *size = end - begin;
     a->before = a->before < 0 ? 0 : a->before;
     a->after = a->after < 0 ? 0 : a->after;
-    return tensor_slice(g, t, dim, begin, end);
+    return ss_tensor_slice(g, t, dim, begin, end);
 }
 
 /* The positions of one phase of dx: convolves dy. */
@@ -197,7 +198,7 @@ static struct activation convolve(const struct data_gradient *d, struct activati
     l.pad_bottom = (uint32_t)h.after;
     l.pad_left = (uint32_t)w.before;
     l.pad_right = (uint32_t)w.after;
-    return op_conv(d->nn, dy, &l, NULL, name);
+    return ss_op_conv(d->nn, dy, &l, NULL, name);
 }
 
 /* dy with stride - 1 zeros between its positions. */
@@ -208,10 +209,10 @@ static struct activation spread(const struct data_gradient *d)
     struct activation z = nn_activation(d->nn, dy.n, dy.c, (dy.h - 1) * l->stride_h + 1,
                                         (dy.w - 1) * l->stride_w + 1, "spread");
 
-    graph_map_linear(d->g, z.t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_compute_tiles(d->g));
-    op_fill(d->g, d->nn->seq, z.t, 0, "zeros");
-    program_add(d->g, d->nn->seq,
-                program_copy(d->g, dy.t, conv_every(d->g, z.t, l->stride_h, l->stride_w)));
+    ss_graph_map_linear(d->g, z.t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, ss_graph_compute_tiles(d->g));
+    ss_op_fill(d->g, d->nn->seq, z.t, 0, "zeros");
+    ss_program_add(d->g, d->nn->seq,
+                   ss_program_copy(d->g, dy.t, conv_every(d->g, z.t, l->stride_h, l->stride_w)));
     return z;
 }
 
@@ -229,9 +230,9 @@ static int spreads(const struct data_gradient *d)
 static struct tensor places(struct graph *g, const struct activation *dx,
                             const struct phase_axis *h, const struct phase_axis *w)
 {
-    struct tensor t = tensor_slice(g, dx->t, 2, h->begin, dx->h);
+    struct tensor t = ss_tensor_slice(g, dx->t, 2, h->begin, dx->h);
 
-    return conv_every(g, tensor_slice(g, t, 3, w->begin, dx->w), h->step, w->step);
+    return conv_every(g, ss_tensor_slice(g, t, 3, w->begin, dx->w), h->step, w->step);
 }
 
 /* Convolves phase by phase; all positions that are not met become zeros. */
@@ -243,10 +244,10 @@ static struct activation by_phases(const struct data_gradient *d, struct activat
     struct activation dx = nn_activation(d->nn, d->x.n, d->x.c, d->x.h, d->x.w, "dx");
     struct tensor *from = emu_alloc(phases, sizeof(*from)), *to = emu_alloc(phases, sizeof(*to));
 
-    graph_map_linear(d->g, dx.t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_compute_tiles(d->g));
+    ss_graph_map_linear(d->g, dx.t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, ss_graph_compute_tiles(d->g));
     if (!from || !to)
-        graph_fail(d->g, EMU_NO_MEMORY, "%u phases", phases);
-    for (uint32_t i = 0; i < phases && graph_status(d->g) == EMU_OK; i++) {
+        ss_graph_fail(d->g, EMU_NO_MEMORY, "%u phases", phases);
+    for (uint32_t i = 0; i < phases && ss_graph_status(d->g) == EMU_OK; i++) {
         struct phase_axis h =
             phase_axis(i / stride_w, stride_h, l->kernel_h, l->pad_top, dx.h, dy.h, l->dilation_h);
         struct phase_axis w =
@@ -255,17 +256,17 @@ static struct activation by_phases(const struct data_gradient *d, struct activat
         if (!h.count || !w.count || !h.taps || !w.taps)
             continue;
         met += h.count * w.count;
-        from[n] = tensor_flatten(d->g, convolve(d, dy, h, w, "phase").t);
-        to[n++] = tensor_flatten(d->g, places(d->g, &dx, &h, &w));
+        from[n] = ss_tensor_flatten(d->g, convolve(d, dy, h, w, "phase").t);
+        to[n++] = ss_tensor_flatten(d->g, places(d->g, &dx, &h, &w));
     }
     if (met < dx.h * dx.w)
-        op_fill(d->g, d->nn->seq, dx.t, 0, "zeros");
-    if (n && graph_status(d->g) == EMU_OK)
-        program_add(
-            d->g, d->nn->seq,
-            program_copy(d->g, tensor_concat(d->g, from, n, 0), tensor_concat(d->g, to, n, 0)));
-    emu_free(from);
-    emu_free(to);
+        ss_op_fill(d->g, d->nn->seq, dx.t, 0, "zeros");
+    if (n && ss_graph_status(d->g) == EMU_OK)
+        ss_program_add(d->g, d->nn->seq,
+                       ss_program_copy(d->g, ss_tensor_concat(d->g, from, n, 0),
+                                       ss_tensor_concat(d->g, to, n, 0)));
+    ss_free(from);
+    ss_free(to);
     return dx;
 }
 
@@ -281,26 +282,26 @@ static struct activation at_once(const struct data_gradient *d, struct activatio
     return convolve(d, dy, h, w, "convolve");
 }
 
-struct activation op_conv_data_gradient(struct nn *nn, struct activation dy,
-                                        const struct conv_layer *l, const struct activation *x,
-                                        const char *name)
+struct activation ss_op_conv_data_gradient(struct nn *nn, struct activation dy,
+                                           const struct conv_layer *l, const struct activation *x,
+                                           const char *name)
 {
     struct data_gradient d = { .nn = nn, .g = nn_graph(nn), .l = l, .x = *x, .dy = dy };
     struct activation dx = dy;
     enum emu_status s;
 
-    if (graph_status(d.g) != EMU_OK)
+    if (ss_graph_status(d.g) != EMU_OK)
         return *x;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     s = take_weights(&d);
     if (s != EMU_OK)
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+        ss_graph_fail(nn->g, s, "%s: %s", name, ss_error());
     else if (spreads(&d))
         dx = at_once(&d, spread(&d));
     else if (l->stride_h == 1 && l->stride_w == 1)
         dx = at_once(&d, dy);
     else
         dx = by_phases(&d, dy, l->stride_h, l->stride_w);
-    graph_pop(nn->g);
+    ss_graph_pop(nn->g);
     return dx;
 }

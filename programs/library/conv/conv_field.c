@@ -15,12 +15,12 @@ static struct tensor weights_of(const struct conv_field *d, const struct field_p
     struct tensor t;
 
     if (d->layer->w)
-        return tensor_slice(g, d->weights, 0, p->o.begin * d->values, p->o.end * d->values);
-    t = tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
-    t = tensor_slice(g, t, 0, p->o.begin, p->o.end);
+        return ss_tensor_slice(g, d->weights, 0, p->o.begin * d->values, p->o.end * d->values);
+    t = ss_tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
+    t = ss_tensor_slice(g, t, 0, p->o.begin, p->o.end);
     if (!d->plan->fetched)
-        graph_map(g, t, p->tile);
-    return tensor_flatten(g, t);
+        ss_graph_map(g, t, p->tile);
+    return ss_tensor_flatten(g, t);
 }
 
 /* Where picture n of a part is computed: in its part of y, or as sums in f32. */
@@ -28,10 +28,10 @@ static struct tensor result_of(const struct conv_field *d, const struct field_pa
 {
     uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
     uint32_t shape[3] = { nn_size(p->o) * halves, nn_size(p->h) * nn_size(p->w), units };
-    struct tensor y = d->has_sums ? graph_variable(d->nn->g, ELEM_F32, 3, shape, "sums")
+    struct tensor y = d->has_sums ? ss_graph_variable(d->nn->g, ELEM_F32, 3, shape, "sums")
                                   : field_part_output(d->nn, &d->y, p, n);
 
-    graph_map(d->nn->g, y, p->tile);
+    ss_graph_map(d->nn->g, y, p->tile);
     return y;
 }
 
@@ -51,8 +51,8 @@ static void add_field_part(const struct conv_field *d, uint32_t cs, const struct
         struct tensor y = result_of(d, p, n);
 
         result[n - p->n.begin] = y;
-        c.x = tensor_flatten(g, x);
-        c.y = tensor_flatten(g, y);
+        c.x = ss_tensor_flatten(g, x);
+        c.y = ss_tensor_flatten(g, y);
         d->add(d, &c, p);
     }
 }
@@ -63,7 +63,7 @@ static void finish_in_place(const struct conv_field *d, struct conv_finish *fini
     const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
 
     conv_finish_add(finish, p->copy, p->o, p->tile,
-                    tensor_flatten(d->nn->g, nn_slice(d->nn->g, d->y.t, part)),
+                    ss_tensor_flatten(d->nn->g, nn_slice(d->nn->g, d->y.t, part)),
                     nn_size(p->n) * nn_size(p->h) * nn_size(p->w));
 }
 
@@ -75,14 +75,14 @@ static void finish_sums(const struct conv_field *d, struct conv_finish *finish,
     const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
     uint32_t positions = nn_size(p->n) * nn_size(p->h) * nn_size(p->w);
     uint32_t shape[3] = { nn_size(p->o), positions, CHANNEL_BLOCK };
-    struct tensor sums = tensor_concat(g, picture, nn_size(p->n), 1);
+    struct tensor sums = ss_tensor_concat(g, picture, nn_size(p->n), 1);
     struct conv_sum s = { .plan = d->plan,
                           .parts = 1,
                           .first_part = index,
                           .first_copy = p->copy,
                           .blocks = p->o,
                           .partial = &sums,
-                          .y = tensor_reshape(g, nn_slice(g, d->y.t, part), 3, shape) };
+                          .y = ss_tensor_reshape(g, nn_slice(g, d->y.t, part), 3, shape) };
 
     conv_add_up(finish, &s);
 }
@@ -96,7 +96,7 @@ void conv_field_run(const struct conv_field *d)
     struct conv_finish finish;
 
     if (!result) {
-        graph_fail(d->nn->g, EMU_NO_MEMORY, "%u parts", parts);
+        ss_graph_fail(d->nn->g, EMU_NO_MEMORY, "%u parts", parts);
         return;
     }
     for (uint32_t i = 0; i < parts; i++) {
@@ -114,7 +114,7 @@ void conv_field_run(const struct conv_field *d)
                 finish_in_place(d, &finish, &at);
         }
     }
-    emu_free(result);
+    ss_free(result);
 }
 
 /* Puts each part of the only copy on one of the tiles that use it. */
@@ -127,8 +127,8 @@ static void place_parts(const struct conv_field *d, struct tensor t)
         struct nn_range part = conv_output_part(p, o);
         uint64_t bytes = (uint64_t)nn_size(part) * d->values * sizeof(uint16_t);
 
-        graph_map(g, tensor_slice(g, tensor_index(g, t, 0), 0, part.begin, part.end),
-                  nn_holder(d->nn, p, o, 0, bytes));
+        ss_graph_map(g, ss_tensor_slice(g, ss_tensor_index(g, t, 0), 0, part.begin, part.end),
+                     nn_holder(d->nn, p, o, 0, bytes));
     }
 }
 
@@ -140,13 +140,13 @@ struct tensor conv_field_constant(const struct conv_field *d, uint16_t *packed)
     struct tensor t = d->x.t;
 
     if (packed) {
-        t = graph_constant_repeated(d->nn->g, ELEM_F16, 3, shape, packed, "weights");
+        t = ss_graph_constant_repeated(d->nn->g, ELEM_F16, 3, shape, packed, "weights");
         if (p->fetched)
             place_parts(d, t);
     } else {
-        graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
+        ss_graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
     }
-    emu_free(packed);
+    ss_free(packed);
     return t;
 }
 

@@ -16,7 +16,7 @@ void conv_join_shape(struct conv_shape *s)
 
     if (!in || !out || s->in_c % s->groups || s->out_c % s->groups)
         return;
-    if (s->groups == 1 || (in == 1 && out == 1 && conv_slides(s)))
+    if (s->groups == 1 || (in == 1 && out == 1 && ss_conv_slides(s)))
         return;
     while (join * in % CHANNEL_BLOCK || join * out % CHANNEL_BLOCK)
         join++;
@@ -57,16 +57,16 @@ struct tensor conv_join_tensor(struct nn *nn, uint32_t in_c, const struct conv_l
     struct tensor *row = emu_alloc(l->groups, sizeof(*row));
 
     if (!row)
-        graph_fail(nn->g, EMU_NO_MEMORY, "weights of %u groups", l->groups);
-    for (uint32_t k = 0; k < l->groups && graph_status(nn->g) == EMU_OK; k++) {
+        ss_graph_fail(nn->g, EMU_NO_MEMORY, "weights of %u groups", l->groups);
+    for (uint32_t k = 0; k < l->groups && ss_graph_status(nn->g) == EMU_OK; k++) {
         uint32_t first = k * in - k * out / high * wide;
 
         row[k] = field_part_add_border(nn, conv_some_zeros(nn),
-                                       tensor_slice(nn->g, t, 0, k * out, (k + 1) * out), 1, first,
-                                       wide - first - in);
+                                       ss_tensor_slice(nn->g, t, 0, k * out, (k + 1) * out), 1,
+                                       first, wide - first - in);
     }
-    if (graph_status(nn->g) == EMU_OK)
-        t = conv_pad(nn, tensor_concat(nn->g, row, l->groups, 0), 0, joined->out_c);
-    emu_free(row);
+    if (ss_graph_status(nn->g) == EMU_OK)
+        t = conv_pad(nn, ss_tensor_concat(nn->g, row, l->groups, 0), 0, joined->out_c);
+    ss_free(row);
     return t;
 }

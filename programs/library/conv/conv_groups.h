@@ -8,11 +8,11 @@
 /* Joins neighbouring groups of s until 16 divides the channels of each, or until there is one
  * group. If the last group has fewer channels than the others, in_c and out_c of s grow by the
  * channels that it lacks, which lie in memory as zeros. Does nothing if all is well: for depthwise
- * convolutions that conv_slides(), and for numbers that do not fit each other. */
+ * convolutions that ss_conv_slides(), and for numbers that do not fit each other. */
 void conv_join_shape(struct conv_shape *s);
 /* The weights of a layer for input of in_c channels, in the shape `joined`:
  * [out_c][in_c / groups][kernel_h][kernel_w], with zeros for channels of another original group.
- * The caller must emu_free() them; NULL when out of memory. */
+ * The caller must ss_free() them; NULL when out of memory. */
 float *conv_join_weights(uint32_t in_c, const struct conv_layer *l,
                          const struct conv_shape *joined);
 /* The same for weights that are a tensor: a view of l->w, in f16. */

@@ -54,9 +54,9 @@ static void multiply_group(const struct gemm *m, uint32_t cs, struct tensor y, u
                                                                        : KERNEL_ROW(matmul_f16);
 
     y = conv_sums_of(g, m->layer, y, out, at);
-    graph_map(g, y, tile);
-    VERTEX_OF(matmul, codelet, g, cs, tile, .in = tensor_flatten(g, part_of(m, m->x, in, at)),
-              .out = tensor_flatten(g, y), .weights = weights, .kb = in.end - in.begin,
+    ss_graph_map(g, y, tile);
+    VERTEX_OF(matmul, codelet, g, cs, tile, .in = ss_tensor_flatten(g, part_of(m, m->x, in, at)),
+              .out = ss_tensor_flatten(g, y), .weights = weights, .kb = in.end - in.begin,
               .nb = (out.end - out.begin) * conv_halves(m->layer), .f = at.end - at.begin);
 }
 
@@ -67,17 +67,17 @@ static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint
     struct nn_range in = conv_in_blocks(&m->weights, i), all = o_range(m, o);
     uint32_t tile = tile_of(m, i, f, o), unit = m->out / m->layer->groups;
     struct tensor weights = conv_weights_on(&m->weights, i, o, f, tile);
-    uint32_t block = (uint32_t)tensor_elements(m->nn->g, weights) / nn_size(all), stop;
+    uint32_t block = (uint32_t)ss_tensor_elements(m->nn->g, weights) / nn_size(all), stop;
 
     for (uint32_t b = all.begin; b < all.end; b = stop) {
         uint32_t group = b / unit, first = group * m->each;
 
         stop = (group + 1) * unit < all.end ? (group + 1) * unit : all.end;
-        multiply_group(
-            m, cs, y, tile, (struct nn_range){ first + in.begin, first + in.end },
-            (struct nn_range){ b, stop }, f_range(m, f),
-            tensor_slice(m->nn->g, weights, 0, (b - all.begin) * block, (stop - all.begin) * block),
-            accumulate);
+        multiply_group(m, cs, y, tile, (struct nn_range){ first + in.begin, first + in.end },
+                       (struct nn_range){ b, stop }, f_range(m, f),
+                       ss_tensor_slice(m->nn->g, weights, 0, (b - all.begin) * block,
+                                       (stop - all.begin) * block),
+                       accumulate);
     }
 }
 
@@ -90,7 +90,7 @@ static void multiply(const struct gemm *m, struct tensor out, int accumulate)
     for (uint32_t i = 0; i < p->cut_in; i++) {
         for (uint32_t f = 0; f < p->cut_h; f++) {
             for (uint32_t o = 0; o < p->cut_out; o++)
-                multiply_on(m, cs, tensor_index(m->nn->g, out, i), i, f, o, accumulate);
+                multiply_on(m, cs, ss_tensor_index(m->nn->g, out, i), i, f, o, accumulate);
         }
     }
 }
@@ -110,7 +110,7 @@ static void finish_in_place(const struct gemm *m)
             struct nn_range blocks = o_range(m, o), positions = f_range(m, f);
 
             conv_finish_add(&finish, f, blocks, tile_of(m, 0, f, o),
-                            tensor_flatten(g, part_of(m, m->y, blocks, positions)),
+                            ss_tensor_flatten(g, part_of(m, m->y, blocks, positions)),
                             positions.end - positions.begin);
         }
     }
@@ -127,9 +127,9 @@ static void add_up(const struct gemm *m, struct tensor partials)
     struct conv_finish finish;
 
     if (!partial)
-        graph_fail(g, EMU_NO_MEMORY, "partial results");
+        ss_graph_fail(g, EMU_NO_MEMORY, "partial results");
     if (!partial || conv_finish_begin(m->nn, m->layer, p->cut_in * p->cut_h, &finish) != EMU_OK) {
-        emu_free(partial);
+        ss_free(partial);
         return;
     }
     for (uint32_t k = 0; k < groups; k++) {
@@ -146,18 +146,18 @@ static void add_up(const struct gemm *m, struct tensor partials)
                               .adds = m->layer->add != NULL };
 
         for (uint32_t i = 0; i < p->cut_in; i++)
-            partial[i] = conv_sums_of(g, m->layer, tensor_index(g, partials, i), blocks, at);
+            partial[i] = conv_sums_of(g, m->layer, ss_tensor_index(g, partials, i), blocks, at);
         if (s.adds)
             s.add = part_of(m, m->add, blocks, at);
         conv_add_up(&finish, &s);
     }
-    emu_free(partial);
+    ss_free(partial);
 }
 
 static struct tensor by_positions(struct graph *g, struct tensor t, uint32_t blocks,
                                   uint32_t positions)
 {
-    return tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
+    return ss_tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
 }
 
 void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *layer,
@@ -185,13 +185,13 @@ void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *laye
 
         /* Products are added to the residual, which is copied first. */
         if (layer->add)
-            program_add(g, nn->seq, program_copy(g, layer->add->t, y.t));
-        multiply(&m, tensor_reshape(g, m.y, 4, shape), layer->add != NULL);
+            ss_program_add(g, nn->seq, ss_program_copy(g, layer->add->t, y.t));
+        multiply(&m, ss_tensor_reshape(g, m.y, 4, shape), layer->add != NULL);
         finish_in_place(&m);
     } else {
         uint32_t shape[4] = { plan->cut_in, m.out * conv_halves(layer), m.positions,
                               conv_units(layer) };
-        struct tensor partials = graph_variable(
+        struct tensor partials = ss_graph_variable(
             g, layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 4, shape, "partials");
 
         multiply(&m, partials, 0);

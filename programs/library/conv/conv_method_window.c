@@ -77,7 +77,7 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
     uint32_t *step = emu_alloc(n, sizeof(*step));
 
     if (!step) {
-        graph_fail(m->nn->g, EMU_NO_MEMORY, "windows");
+        ss_graph_fail(m->nn->g, EMU_NO_MEMORY, "windows");
         return NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -114,7 +114,7 @@ static void multiply_blocks(const struct window *m, uint32_t cs, const struct fi
               cs, p->tile, .in = planes_input(m->nn, &m->x, &l, p, in, n), .out = out,
               .weights = weights, .kb = kb, .nb = nn_size(out_blocks) * conv_halves(m->layer),
               .f = result_size(m, p), .steps = word_list(step, kb));
-    emu_free(step);
+    ss_free(step);
 }
 
 /* A result [blocks][f][16], or [2 blocks][f][8], without the gaps between its rows:
@@ -128,25 +128,25 @@ static struct tensor without_gaps(const struct window *m, const struct field_par
     uint32_t wide = row_size(m, w), shape[5] = { n, 1, h - 1, wide, units };
     struct tensor part[2], last;
 
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ n, f, units });
-    last = tensor_reshape(g, tensor_slice(g, t, 1, f - w, f), 5,
-                          (const uint32_t[]){ n, 1, 1, w, units });
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ n, f, units });
+    last = ss_tensor_reshape(g, ss_tensor_slice(g, t, 1, f - w, f), 5,
+                             (const uint32_t[]){ n, 1, 1, w, units });
     if (h == 1)
         return last;
-    part[0] = tensor_reshape(g, tensor_slice(g, t, 1, 0, (h - 1) * wide), 5, shape);
-    part[0] = tensor_slice(g, part[0], 3, 0, w);
+    part[0] = ss_tensor_reshape(g, ss_tensor_slice(g, t, 1, 0, (h - 1) * wide), 5, shape);
+    part[0] = ss_tensor_slice(g, part[0], 3, 0, w);
     part[1] = last;
-    return tensor_concat(g, part, 2, 2);
+    return ss_tensor_concat(g, part, 2, 2);
 }
 
 /* The elements of products that get the result of a part of a picture; puts them on the tile. */
 static struct tensor new_product(struct window *m, const struct field_part *p, uint32_t blocks)
 {
     uint32_t n = blocks * result_size(m, p) * CHANNEL_BLOCK;
-    struct tensor t = tensor_slice(m->nn->g, m->products, 0, m->made, m->made + n);
+    struct tensor t = ss_tensor_slice(m->nn->g, m->products, 0, m->made, m->made + n);
 
     m->made += n;
-    graph_map(m->nn->g, t, p->tile);
+    ss_graph_map(m->nn->g, t, p->tile);
     return t;
 }
 
@@ -165,12 +165,12 @@ static void multiply_field_part(struct window *m, uint32_t cs, uint32_t i, uint3
     int whole = m->layer->groups == 1 || m->unit * conv_halves(m->layer) == 1;
     struct tensor weights =
         conv_weights_on(&m->weights, i, index % m->plan->cut_out, p.copy, p.tile);
-    uint32_t weights_size = (uint32_t)tensor_elements(g, weights) / blocks;
+    uint32_t weights_size = (uint32_t)ss_tensor_elements(g, weights) / blocks;
     uint32_t block_size = result_size(m, &p) * CHANNEL_BLOCK;
     struct tensor *picture = emu_alloc(pictures, sizeof(*picture));
 
     if (!picture) {
-        graph_fail(g, EMU_NO_MEMORY, "pictures of a part");
+        ss_graph_fail(g, EMU_NO_MEMORY, "pictures of a part");
         return;
     }
     for (uint32_t n = 0; n < pictures; n++) {
@@ -182,13 +182,13 @@ static void multiply_field_part(struct window *m, uint32_t cs, uint32_t i, uint3
             stop = whole || end > blocks ? blocks : end;
             multiply_blocks(m, cs, &p, p.n.begin + n, i,
                             (struct nn_range){ p.o.begin + b, p.o.begin + stop },
-                            tensor_slice(g, weights, 0, b * weights_size, stop * weights_size),
-                            tensor_slice(g, out, 0, b * block_size, stop * block_size));
+                            ss_tensor_slice(g, weights, 0, b * weights_size, stop * weights_size),
+                            ss_tensor_slice(g, out, 0, b * block_size, stop * block_size));
         }
         picture[n] = without_gaps(m, &p, blocks, out);
     }
-    m->result[(size_t)i * m->field_parts + index] = tensor_concat(g, picture, pictures, 1);
-    emu_free(picture);
+    m->result[(size_t)i * m->field_parts + index] = ss_tensor_concat(g, picture, pictures, 1);
+    ss_free(picture);
 }
 
 /* How many elements all results have. */
@@ -209,8 +209,8 @@ static void multiply(struct window *m)
     struct graph *g = m->nn->g;
     uint32_t cs = op_compute_set(g, m->nn->seq, "multiply"), n = products_size(m);
 
-    m->products = graph_variable(g, m->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 1, &n,
-                                 "products");
+    m->products = ss_graph_variable(g, m->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 1,
+                                    &n, "products");
     for (uint32_t i = 0; i < m->plan->cut_in; i++) {
         for (uint32_t k = 0; k < m->field_parts; k++)
             multiply_field_part(m, cs, i, k);
@@ -230,10 +230,10 @@ static struct tensor part_of(const struct window *m, const struct field_part *p,
 /* [blocks][positions][16], or [2 blocks][positions][8] */
 static struct tensor by_positions(struct graph *g, struct tensor t)
 {
-    const uint32_t *s = tensor_shape(g, t);
+    const uint32_t *s = ss_tensor_shape(g, t);
     uint32_t shape[3] = { s[0], s[1] * s[2] * s[3], s[4] };
 
-    return tensor_reshape(g, t, 3, shape);
+    return ss_tensor_reshape(g, t, 3, shape);
 }
 
 /* Finishes whole sums: copies their rows together, then adds bias and activation in place. */
@@ -249,19 +249,19 @@ static enum emu_status finish_in_place(const struct window *m)
         struct field_part p = field_part_of(m, 0, k);
 
         to[k] = part_of(m, &p, m->y.t);
-        graph_map(g, to[k], p.tile);
-        to[k] = tensor_flatten(g, to[k]);
-        m->result[k] = tensor_flatten(g, m->result[k]);
+        ss_graph_map(g, to[k], p.tile);
+        to[k] = ss_tensor_flatten(g, to[k]);
+        m->result[k] = ss_tensor_flatten(g, m->result[k]);
     }
-    program_add(g, m->nn->seq,
-                program_copy(g, tensor_concat(g, m->result, m->field_parts, 0),
-                             tensor_concat(g, to, m->field_parts, 0)));
-    emu_free(to);
+    ss_program_add(g, m->nn->seq,
+                   ss_program_copy(g, ss_tensor_concat(g, m->result, m->field_parts, 0),
+                                   ss_tensor_concat(g, to, m->field_parts, 0)));
+    ss_free(to);
     TRY(conv_finish_begin(m->nn, m->layer, m->field_parts / m->plan->cut_out, &finish));
     for (uint32_t k = 0; k < m->field_parts; k++) {
         struct field_part p = field_part_of(m, 0, k);
 
-        conv_finish_add(&finish, p.copy, p.o, p.tile, tensor_flatten(g, part_of(m, &p, m->y.t)),
+        conv_finish_add(&finish, p.copy, p.o, p.tile, ss_tensor_flatten(g, part_of(m, &p, m->y.t)),
                         nn_size(p.n) * nn_size(p.h) * nn_size(p.w));
     }
     return EMU_OK;
@@ -302,7 +302,7 @@ static enum emu_status add_up(const struct window *m)
             sum.add = by_positions(g, part_of(m, &p, m->layer->add->t));
         conv_add_up(&finish, &sum);
     }
-    emu_free(partial);
+    ss_free(partial);
     return s;
 }
 
@@ -328,6 +328,6 @@ void conv_window(struct nn *nn, struct activation x, const struct conv_layer *la
         s = FAIL(NO_MEMORY, "%u parts", m.field_parts);
     }
     if (s != EMU_OK)
-        graph_fail(nn->g, s, "%s", emu_error());
-    emu_free(m.result);
+        ss_graph_fail(nn->g, s, "%s", ss_error());
+    ss_free(m.result);
 }

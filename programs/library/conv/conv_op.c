@@ -10,27 +10,27 @@
 /* Every stride-th element of t [c16][n][h][w][16] in dimension dim, which is 2 or 3. */
 static struct tensor every(struct graph *g, struct tensor t, unsigned dim, uint32_t stride)
 {
-    uint32_t shape[6], n = tensor_shape(g, t)[dim], whole = n / stride;
+    uint32_t shape[6], n = ss_tensor_shape(g, t)[dim], whole = n / stride;
     uint32_t rest = n - whole * stride;
     struct tensor part[2];
 
     if (stride == 1)
         return t;
     if (!whole)
-        return tensor_slice(g, t, dim, 0, 1);
+        return ss_tensor_slice(g, t, dim, 0, 1);
     /* The first of every whole group of `stride`, then the first of what is left. */
-    memcpy(shape, tensor_shape(g, t), 5 * sizeof(shape[0]));
+    memcpy(shape, ss_tensor_shape(g, t), 5 * sizeof(shape[0]));
     memmove(shape + dim + 2, shape + dim + 1, (4 - dim) * sizeof(shape[0]));
     shape[dim] = whole;
     shape[dim + 1] = stride;
-    part[0] = tensor_reshape(g, tensor_slice(g, t, dim, 0, whole * stride), 6, shape);
-    part[0] = tensor_slice(g, part[0], dim + 1, 0, 1);
+    part[0] = ss_tensor_reshape(g, ss_tensor_slice(g, t, dim, 0, whole * stride), 6, shape);
+    part[0] = ss_tensor_slice(g, part[0], dim + 1, 0, 1);
     memmove(shape + dim + 1, shape + dim + 2, (4 - dim) * sizeof(shape[0]));
-    part[0] = tensor_reshape(g, part[0], 5, shape);
+    part[0] = ss_tensor_reshape(g, part[0], 5, shape);
     if (!rest)
         return part[0];
-    part[1] = tensor_slice(g, t, dim, whole * stride, whole * stride + 1);
-    return tensor_concat(g, part, 2, dim);
+    part[1] = ss_tensor_slice(g, t, dim, whole * stride, whole * stride + 1);
+    return ss_tensor_concat(g, part, 2, dim);
 }
 
 struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride_h, uint32_t stride_w)
@@ -49,18 +49,18 @@ enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer,
     *out = (struct conv_finish){ .nn = nn, .layer = layer };
     if (layer->b) {
         out->bias = conv_bias_tensor(nn, layer);
-        emu_free(bias);
-        return graph_status(nn->g);
+        ss_free(bias);
+        return ss_graph_status(nn->g);
     }
     if (!bias) {
-        graph_fail(nn->g, EMU_NO_MEMORY, "biases");
+        ss_graph_fail(nn->g, EMU_NO_MEMORY, "biases");
         return EMU_NO_MEMORY;
     }
     for (uint32_t c = 0; layer->bias && c < layer->out_c; c++)
         bias[c] = nn_half(layer->bias[c]);
-    out->bias =
-        graph_constant_repeated(nn->g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, bias, "bias");
-    emu_free(bias);
+    out->bias = ss_graph_constant_repeated(nn->g, ELEM_F16, 2, (const uint32_t[]){ copies, n },
+                                           bias, "bias");
+    ss_free(bias);
     return EMU_OK;
 }
 
@@ -73,9 +73,10 @@ void conv_finish_start(struct conv_finish *f, const char *name)
 
 struct tensor conv_finish_bias(struct conv_finish *f, uint32_t copy, struct nn_range blocks)
 {
-    struct tensor all = f->layer->b ? f->bias : tensor_index(f->nn->g, f->bias, copy);
+    struct tensor all = f->layer->b ? f->bias : ss_tensor_index(f->nn->g, f->bias, copy);
 
-    return tensor_slice(f->nn->g, all, 0, blocks.begin * CHANNEL_BLOCK, blocks.end * CHANNEL_BLOCK);
+    return ss_tensor_slice(f->nn->g, all, 0, blocks.begin * CHANNEL_BLOCK,
+                           blocks.end * CHANNEL_BLOCK);
 }
 
 struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_range blocks,
@@ -84,7 +85,7 @@ struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_ra
     struct tensor t = conv_finish_bias(f, copy, blocks);
 
     if (!f->layer->b)
-        graph_map(f->nn->g, t, tile);
+        ss_graph_map(f->nn->g, t, tile);
     return t;
 }
 
@@ -113,12 +114,12 @@ static uint32_t out_size(uint32_t padded, uint32_t reach, uint32_t stride)
  * cannot include a residual, and the sliding unit and first layers do not add up. */
 static int adds_later(const struct conv_shape *s)
 {
-    enum conv_method m = conv_method_of(s);
+    enum conv_method m = ss_conv_method_of(s);
 
     return s->f32 || m == CONV_DEPTHWISE || m == CONV_FIRST;
 }
 
-struct conv_shape conv_layer_shape(const struct activation *x, const struct conv_layer *l)
+struct conv_shape ss_conv_layer_shape(const struct activation *x, const struct conv_layer *l)
 {
     struct conv_shape s = { .n = x->n, .in_c = x->c, .in_h = x->h, .in_w = x->w };
 
@@ -153,14 +154,14 @@ struct conv_shape conv_layer_shape(const struct activation *x, const struct conv
 static enum emu_status plan_layer(struct nn *nn, const struct activation *x,
                                   const struct conv_layer *layer, struct conv_plan *p)
 {
-    struct conv_shape s = conv_layer_shape(x, layer);
-    const struct arch *a = graph_arch(nn->g);
-    uint32_t tiles = graph_compute_tiles(nn->g);
+    struct conv_shape s = ss_conv_layer_shape(x, layer);
+    const struct arch *a = ss_graph_arch(nn->g);
+    uint32_t tiles = ss_graph_compute_tiles(nn->g);
 
-    s.blocks = tensor_rank(nn->g, x->t) == 5 && conv_is_first(&s);
+    s.blocks = ss_tensor_rank(nn->g, x->t) == 5 && ss_conv_is_first(&s);
     if (!layer->plan) {
         s.kib_price = nn->kib_price;
-        return plan_conv(a, &s, 0, tiles, nn->memory_bytes, p);
+        return ss_plan_conv(a, &s, 0, tiles, nn->memory_bytes, p);
     }
     *p = *layer->plan;
     s.kib_price = p->shape.kib_price;
@@ -189,11 +190,11 @@ static struct activation conv_then_add(struct nn *nn, struct activation x,
 
     alone.add = NULL;
     alone.act = ACT_NONE;
-    y = op_conv(nn, x, &alone, plan, name);
+    y = ss_op_conv(nn, x, &alone, plan, name);
     if (layer->act != ACT_SWISH)
-        return op_activation_add(nn, y, *layer->add, layer->act, name);
-    y = op_activation_add(nn, y, *layer->add, ACT_NONE, name);
-    y.t = op_unary(nn->g, nn->seq, UNARY_SWISH, y.t, name);
+        return ss_op_activation_add(nn, y, *layer->add, layer->act, name);
+    y = ss_op_activation_add(nn, y, *layer->add, ACT_NONE, name);
+    y.t = ss_op_unary(nn->g, nn->seq, UNARY_SWISH, y.t, name);
     return y;
 }
 
@@ -219,17 +220,17 @@ static struct activation conv_joined(struct nn *nn, struct activation x,
         whole.bias = bias;
     }
     if ((weights || layer->w) && bias)
-        y = op_conv(nn, x, &whole, plan, name);
+        y = ss_op_conv(nn, x, &whole, plan, name);
     else
-        graph_fail(nn->g, EMU_NO_MEMORY, "%s: weights", name);
-    emu_free(weights);
-    emu_free(bias);
+        ss_graph_fail(nn->g, EMU_NO_MEMORY, "%s: weights", name);
+    ss_free(weights);
+    ss_free(bias);
     y.c = layer->out_c;
     return y;
 }
 
-struct activation op_conv(struct nn *nn, struct activation x, const struct conv_layer *layer,
-                          struct conv_plan *plan, const char *name)
+struct activation ss_op_conv(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                             struct conv_plan *plan, const char *name)
 {
     static void (*const method[])(struct nn *, struct activation, const struct conv_layer *,
                                   const struct conv_plan *, struct activation) = {
@@ -242,9 +243,9 @@ struct activation op_conv(struct nn *nn, struct activation x, const struct conv_
     struct conv_plan p;
     struct activation y = x;
     enum emu_status st;
-    const struct conv_shape shape = conv_layer_shape(&x, layer);
+    const struct conv_shape shape = ss_conv_layer_shape(&x, layer);
 
-    if (graph_status(nn_graph(nn)) != EMU_OK)
+    if (ss_graph_status(nn_graph(nn)) != EMU_OK)
         return x;
     if (layer->add && !shape.add)
         return conv_then_add(nn, x, layer, plan, name);
@@ -253,24 +254,24 @@ struct activation op_conv(struct nn *nn, struct activation x, const struct conv_
     if (is_zero(layer->bias, layer->out_c))
         fused.bias = NULL;
     st = plan_layer(nn, &x, &fused, &p);
-    if (st == EMU_OK && (tensor_rank(nn->g, x.t) == 4) != (p.method == CONV_FIRST))
+    if (st == EMU_OK && (ss_tensor_rank(nn->g, x.t) == 4) != (p.method == CONV_FIRST))
         st = FAIL(USAGE,
                   "pictures [n][h][w][4] are for first layers only: up to 4 channels, kernel 3 to "
                   "7, stride 2");
     if (st == EMU_OK)
         st = conv_rotation_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {
-        graph_fail(nn->g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(nn->g, st, "%s: %s", name, ss_error());
         return x;
     }
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     y = nn_activation(nn, x.n, layer->out_c, p.shape.out_h, p.shape.out_w, "out");
     if (p.method < EMU_COUNT_OF(method) && method[p.method])
         method[p.method](nn, x, &fused, &p, y);
     else
-        graph_fail(nn->g, EMU_BAD_PROGRAM, "%s: no method for a %s convolution", name,
-                   conv_method_name(p.method));
-    graph_pop(nn->g);
+        ss_graph_fail(nn->g, EMU_BAD_PROGRAM, "%s: no method for a %s convolution", name,
+                      ss_conv_method_name(p.method));
+    ss_graph_pop(nn->g);
     if (plan)
         *plan = p;
     return y;

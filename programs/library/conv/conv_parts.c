@@ -112,14 +112,14 @@ static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint
 static void place_parts(const struct conv_weights *w)
 {
     struct graph *g = w->nn->g;
-    struct tensor all = tensor_index(g, w->t, 0);
+    struct tensor all = ss_tensor_index(g, w->t, 0);
 
     for (uint32_t i = 0; i < w->plan->cut_in; i++) {
         for (uint32_t o = 0; o < w->plan->cut_out; o++) {
             uint32_t at = part_at(w, i, o), n = part_size(w, i, o);
 
-            graph_map(g, tensor_slice(g, all, 0, at, at + n),
-                      nn_holder(w->nn, w->plan, o, i, n * sizeof(uint16_t)));
+            ss_graph_map(g, ss_tensor_slice(g, all, 0, at, at + n),
+                         nn_holder(w->nn, w->plan, o, i, n * sizeof(uint16_t)));
         }
     }
 }
@@ -134,20 +134,21 @@ static void constant_weights(struct conv_weights *w, uint32_t users)
 
     w->t = w->nn->zeros;
     if (!v) {
-        graph_fail(g, EMU_NO_MEMORY, "%u weights", n);
+        ss_graph_fail(g, EMU_NO_MEMORY, "%u weights", n);
         return;
     }
     for (uint32_t i = 0; i < w->plan->cut_in; i++) {
         for (uint32_t o = 0; o < w->plan->cut_out; o++)
             pack_part(w, i, o, v + part_at(w, i, o));
     }
-    w->t = graph_constant_repeated(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
-    emu_free(v);
+    w->t =
+        ss_graph_constant_repeated(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
+    ss_free(v);
     if (w->plan->fetched)
         place_parts(w);
 }
 
-/* Part (i, o) of weights in the form of conv_weights_home(), as pack_part() has it; flat. */
+/* Part (i, o) of weights in the form of ss_conv_weights_home(), as pack_part() has it; flat. */
 static struct tensor part_view(const struct conv_weights *w, struct tensor blocks, uint32_t i,
                                uint32_t o)
 {
@@ -158,13 +159,13 @@ static struct tensor part_view(const struct conv_weights *w, struct tensor block
     const uint32_t halves[] = { nn_size(ob),           nn_size(ib), nn_size(r),   columns,
                                 CHANNEL_BLOCK / units, units,       CHANNEL_BLOCK };
 
-    blocks = tensor_slice(g, blocks, 0, ob.begin, ob.end);
-    blocks = tensor_slice(g, blocks, 1, ib.begin, ib.end);
-    blocks = tensor_slice(g, blocks, 2, r.begin, r.end);
+    blocks = ss_tensor_slice(g, blocks, 0, ob.begin, ob.end);
+    blocks = ss_tensor_slice(g, blocks, 1, ib.begin, ib.end);
+    blocks = ss_tensor_slice(g, blocks, 2, r.begin, r.end);
     if (units < CHANNEL_BLOCK)
-        blocks = tensor_transpose(g, tensor_reshape(g, blocks, 7, halves),
-                                  (const unsigned[]){ 0, 4, 1, 2, 3, 5, 6 });
-    return tensor_flatten(g, blocks);
+        blocks = ss_tensor_transpose(g, ss_tensor_reshape(g, blocks, 7, halves),
+                                     (const unsigned[]){ 0, 4, 1, 2, 3, 5, 6 });
+    return ss_tensor_flatten(g, blocks);
 }
 
 static void take_tensor(struct conv_weights *w)
@@ -175,12 +176,12 @@ static void take_tensor(struct conv_weights *w)
     struct tensor *part = emu_alloc(parts, sizeof(*part));
 
     if (!part)
-        graph_fail(g, EMU_NO_MEMORY, "%u parts", parts);
-    for (uint32_t k = 0; k < parts && graph_status(g) == EMU_OK; k++)
+        ss_graph_fail(g, EMU_NO_MEMORY, "%u parts", parts);
+    for (uint32_t k = 0; k < parts && ss_graph_status(g) == EMU_OK; k++)
         part[k] = part_view(w, blocks, k / w->plan->cut_out, k % w->plan->cut_out);
-    if (graph_status(g) == EMU_OK)
+    if (ss_graph_status(g) == EMU_OK)
         w->t = conv_fetched(w->nn, w->plan, part);
-    emu_free(part);
+    ss_free(part);
 }
 
 void conv_weights_new(struct conv_weights *w, uint32_t users)
@@ -197,11 +198,11 @@ struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t
 {
     struct graph *g = w->nn->g;
     uint32_t at = part_at(w, i, o);
-    struct tensor t = w->layer->w ? w->t : tensor_index(g, w->t, w->plan->fetched ? 0 : copy);
+    struct tensor t = w->layer->w ? w->t : ss_tensor_index(g, w->t, w->plan->fetched ? 0 : copy);
 
-    t = tensor_slice(g, t, 0, at, at + part_size(w, i, o));
+    t = ss_tensor_slice(g, t, 0, at, at + part_size(w, i, o));
     if (!w->plan->fetched)
-        graph_map(g, t, tile);
+        ss_graph_map(g, t, tile);
     return t;
 }
 
@@ -216,14 +217,14 @@ static struct tensor terms_of(struct graph *g, const struct conv_layer *layer,
     struct tensor *term = emu_alloc(terms, sizeof(*term)), all = s->y;
 
     if (!term) {
-        graph_fail(g, EMU_NO_MEMORY, "partial results");
+        ss_graph_fail(g, EMU_NO_MEMORY, "partial results");
         return all;
     }
     for (uint32_t i = 0; i < terms; i++)
-        term[i] = tensor_flatten(
+        term[i] = ss_tensor_flatten(
             g, conv_sums_of(g, layer, i < s->parts ? s->partial[i] : s->add, block, at));
-    all = tensor_concat(g, term, terms, 0);
-    emu_free(term);
+    all = ss_tensor_concat(g, term, terms, 0);
+    ss_free(term);
     return all;
 }
 
@@ -237,16 +238,17 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s,
         nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, CHANNEL_BLOCK } });
     struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
 
-    graph_map(g, y, tile);
+    ss_graph_map(g, y, tile);
     VERTEX_OF(reduce_bias, codelet, g, f->cs, tile, .partials = terms_of(g, f->layer, s, b, at),
               .bias = conv_finish_bias(f, s->first_copy + i * s->copy_step, block),
-              .out = tensor_flatten(g, y), .p = s->parts + (s->adds != 0));
+              .out = ss_tensor_flatten(g, y), .p = s->parts + (s->adds != 0));
 }
 
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
 {
-    uint32_t wide = tensor_shape(f->nn->g, s->y)[1];
-    struct conv_sum_cut cut = conv_sum_cut(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
+    uint32_t wide = ss_tensor_shape(f->nn->g, s->y)[1];
+    struct conv_sum_cut cut =
+        conv_sum_cut(ss_graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
     int f32 = f->layer->partials == PARTIALS_F32;
     const struct codelet *codelet = nn_codelet(f->nn->g, &conv_sum_kernels[f32], f->layer->act);
 

@@ -23,7 +23,7 @@ static const char *const method_names[] = {
     "gemm", "window", "depthwise", "first", "pool", "mean"
 };
 
-const char *conv_method_name(enum conv_method m)
+const char *ss_conv_method_name(enum conv_method m)
 {
     return method_names[m];
 }
@@ -35,21 +35,21 @@ static int is_square(const struct conv_shape *s)
            s->dilation_w == 1;
 }
 
-int conv_is_first(const struct conv_shape *s)
+int ss_conv_is_first(const struct conv_shape *s)
 {
     return s->in_c <= FIRST_CHANNELS && s->groups == 1 && is_square(s) &&
            s->stride_h == FIRST_STRIDE && s->kernel_h >= FIRST_KERNEL_MIN &&
            s->kernel_h <= FIRST_KERNEL_MAX;
 }
 
-int conv_slides(const struct conv_shape *s)
+int ss_conv_slides(const struct conv_shape *s)
 {
     return is_square(s) && (s->kernel_h == 3 || s->kernel_h == 5) && s->stride_h <= 2;
 }
 
-enum conv_method conv_method_of(const struct conv_shape *s)
+enum conv_method ss_conv_method_of(const struct conv_shape *s)
 {
-    if (conv_is_first(s) && !s->blocks)
+    if (ss_conv_is_first(s) && !s->blocks)
         return CONV_FIRST;
     if (s->groups == s->in_c && s->groups > 1)
         return CONV_DEPTHWISE;
@@ -78,7 +78,7 @@ static enum emu_status check_shape(const struct conv_shape *s)
     TRY(check_sizes(s));
     in = s->in_c / s->groups;
     out = s->out_c / s->groups;
-    if (s->groups > 1 && !(in == 1 && out == 1 && conv_slides(s)) &&
+    if (s->groups > 1 && !(in == 1 && out == 1 && ss_conv_slides(s)) &&
         (in % CHANNEL_BLOCK || out % CHANNEL_BLOCK))
         return FAIL(USAGE,
                     "a convolution in groups of %u to %u channels, not joined to multiples of %d",
@@ -93,7 +93,7 @@ static void kernel_of(const struct conv_shape *s, char out[40])
     static const char *const name[] = { [CONV_GEMM] = "matmul_f16",
                                         [CONV_WINDOW] = "conv_window_f16",
                                         [CONV_FIRST] = "conv_first_f16" };
-    enum conv_method m = conv_method_of(s);
+    enum conv_method m = ss_conv_method_of(s);
 
     if (m != CONV_DEPTHWISE)
         snprintf(out, 40, "%s%s", name[m], s->f32 ? "_f32" : "");
@@ -103,15 +103,16 @@ static void kernel_of(const struct conv_shape *s, char out[40])
         snprintf(out, 40, "dw%us%u%s_f16", s->kernel_h, s->stride_h, dw);
 }
 
-enum emu_status conv_check(const struct arch *a, const struct conv_shape *s,
-                           struct conv_kernels *known)
+enum emu_status ss_conv_check(const struct arch *a, const struct conv_shape *s,
+                              struct conv_kernels *known)
 {
     const struct codelet *c;
     char kernel[40];
 
     if (!a)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     TRY(check_shape(s));
     kernel_of(s, kernel);
     c = codelet_find(kernel);
@@ -119,7 +120,7 @@ enum emu_status conv_check(const struct arch *a, const struct conv_shape *s,
         if (known->at[i] == c)
             return EMU_OK;
     }
-    TRY(codelet_check(&kernel_library, a, c));
+    TRY(codelet_check(&ss_kernel_library, a, c));
     if (known->count < EMU_COUNT_OF(known->at))
         known->at[known->count++] = c;
     return EMU_OK;
@@ -364,15 +365,16 @@ static enum emu_status begin_conv(const struct arch *a, const struct conv_shape 
                                   uint32_t first_tile, uint32_t tiles, struct conv_plan *p)
 {
     if (!a)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     TRY(begin(a, s, first_tile, tiles, p));
-    p->method = conv_method_of(s);
+    p->method = ss_conv_method_of(s);
     return check_shape(s);
 }
 
-enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
-                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+enum emu_status ss_plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                             uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
 {
     struct conv_search search = { .a = a, .memory = memory_bytes, .best = out };
     struct conv_plan p;
@@ -414,8 +416,8 @@ static int compare_plans(const void *a, const void *b)
                : 1; /* not all three are equal: keep() would have dropped one */
 }
 
-enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,
-                                 uint32_t first_tile, uint32_t tiles, struct conv_choice *out)
+enum emu_status ss_plan_conv_choice(const struct arch *a, const struct conv_shape *s,
+                                    uint32_t first_tile, uint32_t tiles, struct conv_choice *out)
 {
     struct conv_search search = { .a = a };
     struct conv_plan p;
@@ -433,10 +435,10 @@ enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *
     return EMU_OK;
 }
 
-void conv_choice_free(struct conv_choice *c)
+void ss_conv_choice_free(struct conv_choice *c)
 {
     if (!c)
         return;
-    emu_free(c->plan);
+    ss_free(c->plan);
     *c = (struct conv_choice){ .plan = NULL };
 }

@@ -25,13 +25,13 @@ SUPERSTEP_API_BEGIN
 
 /* The last two are no convolutions: the largest and the mean of a window (plan_pool()). */
 enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST, CONV_POOL, CONV_MEAN };
-const char *conv_method_name(enum conv_method m);
+const char *ss_conv_method_name(enum conv_method m);
 
 struct conv_shape {
     uint32_t n, in_c, in_h, in_w, out_c, out_h, out_w, groups;
     uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
     uint32_t padded;      /* 1: there are zeros around the input of a kernel of 1 x 1 */
-    uint32_t blocks;      /* 1: the input is no picture, although conv_is_first() */
+    uint32_t blocks;      /* 1: the input is no picture, although ss_conv_is_first() */
     uint32_t swish, relu; /* 1: that activation function follows */
     uint32_t add;         /* 1: another activation is added */
     uint32_t bias;        /* 1: there are biases that are not zero */
@@ -67,11 +67,11 @@ struct conv_plan {
 
 /* Whether the kernel of first layers, which reads pictures [n][h][w][4], can do a convolution.
  * Reads in_c, groups, kernels, strides and dilations of s only. */
-int conv_is_first(const struct conv_shape *s);
+int ss_conv_is_first(const struct conv_shape *s);
 
 /* Whether the sliding unit can do a convolution of one channel a group: the kernel is 3 x 3 or 5 x
  * 5 without gaps, the stride 1 or 2. */
-int conv_slides(const struct conv_shape *s);
+int ss_conv_slides(const struct conv_shape *s);
 
 /* How many rows a kernel covers from its first to its last one, or columns. */
 static inline uint32_t conv_reach(uint32_t kernel, uint32_t dilation)
@@ -80,7 +80,7 @@ static inline uint32_t conv_reach(uint32_t kernel, uint32_t dilation)
 }
 
 /* How a convolution is computed. */
-enum conv_method conv_method_of(const struct conv_shape *s);
+enum conv_method ss_conv_method_of(const struct conv_shape *s);
 
 /* Kernels of convolutions that a machine can run. Zeros are none. */
 struct conv_kernels {
@@ -91,15 +91,15 @@ struct conv_kernels {
 /* Checks that a machine can do a convolution. EMU_USAGE for a shape that no method supports, or
  * when the machine lacks an instruction of the kernel; the message names both. known: of the same
  * machine; the kernel is added. */
-enum emu_status conv_check(const struct arch *a, const struct conv_shape *s,
-                           struct conv_kernels *known) EMU_MUST_CHECK;
+enum emu_status ss_conv_check(const struct arch *a, const struct conv_shape *s,
+                              struct conv_kernels *known) EMU_MUST_CHECK;
 
 /* The cheapest plan, including the price of its parameters, on tiles [first_tile, first_tile +
  * tiles) that takes at most memory_bytes of temporary memory on a tile; if there is none, the plan
  * that takes least. EMU_USAGE for shapes that no method supports. */
-enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
-                          uint32_t tiles, uint64_t memory_bytes,
-                          struct conv_plan *out) EMU_MUST_CHECK;
+enum emu_status ss_plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                             uint32_t tiles, uint64_t memory_bytes,
+                             struct conv_plan *out) EMU_MUST_CHECK;
 
 /* The plans of a shape worth choosing from, fastest first. For every other plan there is one here
  * that is no slower and needs no more temporary memory and no more memory for parameters (in steps
@@ -109,12 +109,12 @@ struct conv_choice {
     size_t count;
 };
 
-/* Finds them; ignores the kib_price of the shape. Errors: those of plan_conv(), and EMU_NO_MEMORY.
- * Free with conv_choice_free. */
-enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,
-                                 uint32_t first_tile, uint32_t tiles,
-                                 struct conv_choice *out) EMU_MUST_CHECK;
-void conv_choice_free(struct conv_choice *c);
+/* Finds them; ignores the kib_price of the shape. Errors: those of ss_plan_conv(), and
+ * EMU_NO_MEMORY. Free with ss_conv_choice_free. */
+enum emu_status ss_plan_conv_choice(const struct arch *a, const struct conv_shape *s,
+                                    uint32_t first_tile, uint32_t tiles,
+                                    struct conv_choice *out) EMU_MUST_CHECK;
+void ss_conv_choice_free(struct conv_choice *c);
 
 SUPERSTEP_API_END
 

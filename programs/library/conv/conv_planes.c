@@ -54,15 +54,15 @@ static struct tensor plane_of(struct nn *nn, const struct planes *l, uint32_t fr
                               uint32_t row, uint32_t column)
 {
     struct graph *g = nn->g;
-    struct tensor border = tensor_index(g, l->win.border, from);
+    struct tensor border = ss_tensor_index(g, l->win.border, from);
 
     row = row * l->win.h.dilation % l->win.h.stride;
     column = column * l->win.w.dilation % l->win.w.stride;
-    t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
-    t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
+    t = ss_tensor_slice(g, t, 2, row, ss_tensor_shape(g, t)[2]);
+    t = ss_tensor_slice(g, t, 3, column, ss_tensor_shape(g, t)[3]);
     t = conv_every(g, t, l->win.h.stride, l->win.w.stride);
-    t = field_part_add_border(nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
-    return field_part_add_border(nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
+    t = field_part_add_border(nn, border, t, 3, 0, l->columns - ss_tensor_shape(g, t)[3]);
+    return field_part_add_border(nn, border, t, 2, 0, l->rows - ss_tensor_shape(g, t)[2]);
 }
 
 struct tensor planes_input(struct nn *nn, const struct activation *x, const struct planes *l,
@@ -74,13 +74,13 @@ struct tensor planes_input(struct nn *nn, const struct activation *x, const stru
     struct tensor *part = emu_alloc(planes, sizeof(*part));
 
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "planes of an input");
+        ss_graph_fail(g, EMU_NO_MEMORY, "planes of an input");
         return t;
     }
-    for (uint32_t k = 0; k < planes && graph_status(g) == EMU_OK; k++)
+    for (uint32_t k = 0; k < planes && ss_graph_status(g) == EMU_OK; k++)
         part[k] = plane_of(nn, l, p->border, t, k / l->plane_columns, k % l->plane_columns);
-    if (graph_status(g) == EMU_OK)
-        t = tensor_concat(g, part, planes, 1);
-    emu_free(part);
-    return tensor_flatten(g, t);
+    if (ss_graph_status(g) == EMU_OK)
+        t = ss_tensor_concat(g, part, planes, 1);
+    ss_free(part);
+    return ss_tensor_flatten(g, t);
 }

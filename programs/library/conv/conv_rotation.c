@@ -172,12 +172,12 @@ static uint32_t least_of(const uint64_t *stays, uint32_t first, uint32_t n, uint
     return best;
 }
 
-/* The rotation that is nearest to whose turn it is (graph_take_turns()). */
+/* The rotation that is nearest to whose turn it is (ss_graph_take_turns()). */
 static uint32_t wanted_rotation(struct nn *nn, const struct conv_plan *p)
 {
     uint64_t parts = (uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out * p->cut_in;
 
-    return parts < p->tiles ? graph_first_tile(nn->g, (uint32_t)parts) % p->tiles : 0;
+    return parts < p->tiles ? ss_graph_first_tile(nn->g, (uint32_t)parts) % p->tiles : 0;
 }
 
 static enum emu_status choose_sum_rotation(struct nn *nn, const struct activation *add,
@@ -194,14 +194,14 @@ static enum emu_status choose_sum_rotation(struct nn *nn, const struct activatio
     p->sum_rotation = 1;
     if (!add || p->method != CONV_GEMM)
         return EMU_OK;
-    TRY(graph_tile_runs(nn->g, add->t, &run, &runs));
+    TRY(ss_graph_tile_runs(nn->g, add->t, &run, &runs));
     stays = emu_alloc(groups, sizeof(*stays));
     for (size_t k = 0; k < runs && stays; k++)
-        note_added(graph_arch(nn->g), p, &run[k], stays);
+        note_added(ss_graph_arch(nn->g), p, &run[k], stays);
     if (stays)
         p->sum_rotation = least_of(stays, 1, groups, 0);
-    emu_free(run);
-    emu_free(stays);
+    ss_free(run);
+    ss_free(stays);
     return stays ? EMU_OK : FAIL(NO_MEMORY, "rotations of %u groups", groups);
 }
 
@@ -217,12 +217,12 @@ enum emu_status conv_rotation_choose(struct nn *nn, const struct activation *x,
     p->rotation = 0;
     if (!t.stays)
         return FAIL(NO_MEMORY, "rotations of %u tiles", p->tiles);
-    s = graph_tile_runs(nn->g, x->t, &run, &runs);
+    s = ss_graph_tile_runs(nn->g, x->t, &run, &runs);
     for (size_t k = 0; k < runs && s == EMU_OK; k++)
         note_run(&t, &run[k]);
     if (s == EMU_OK)
         p->rotation = least_of(t.stays, 0, p->tiles, wanted_rotation(nn, p));
-    emu_free(run);
-    emu_free(t.stays);
+    ss_free(run);
+    ss_free(t.stays);
     return s == EMU_OK ? choose_sum_rotation(nn, add, p) : s;
 }

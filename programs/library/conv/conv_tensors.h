@@ -1,7 +1,7 @@
 /* conv_tensors.h - parameters of a convolution that are tensors of the graph: views of them in the
  * order in which the codelets read them. Private to convolutions.
  *
- * The form of conv_weights_home(), by method:
+ * The form of ss_conv_weights_home(), by method:
  *
  *   GEMM, WINDOW   [out blocks][in blocks of a group][kernel_h][kernel_w][16 out][16 in]
  *   DEPTHWISE      [blocks][kernel_h][kernel_w][1][16]
@@ -14,7 +14,7 @@
 
 #include "programs/library/conv/conv.h"
 
-/* l->w in the form of conv_weights_home() for a method; a layer that is not to be joined.
+/* l->w in the form of ss_conv_weights_home() for a method; a layer that is not to be joined.
  * channels: input channels of a group. */
 struct tensor conv_weight_blocks(struct nn *nn, const struct conv_layer *l, enum conv_method method,
                                  uint32_t channels);

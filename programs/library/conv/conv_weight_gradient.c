@@ -3,8 +3,8 @@
  *
  * A tile fetches some rows of both. The matrix unit adds up over 16 terms, so both are transposed
  * in blocks of 16 positions by 16 channels. With one tap dy streams through the unit, whose weights
- * are the input; products are [in block][out][16 in], which is the order of conv_weights_home() but
- * for the dimensions outside a block.
+ * are the input; products are [in block][out][16 in], which is the order of ss_conv_weights_home()
+ * but for the dimensions outside a block.
  *
  * With more taps a block is 16 positions of one row, and zeros where dy has fewer. The input comes
  * in planes (conv_planes.h), in which the positions of a tap are neighbours, and is transposed once
@@ -149,9 +149,9 @@ static enum emu_status find_pieces(struct weight_gradient *d)
 static struct tensor on_tile(const struct weight_gradient *d, uint32_t n, uint32_t tile,
                              const char *name)
 {
-    struct tensor t = graph_variable(d->g, ELEM_F16, 1, &n, name);
+    struct tensor t = ss_graph_variable(d->g, ELEM_F16, 1, &n, name);
 
-    graph_map(d->g, t, tile);
+    ss_graph_map(d->g, t, tile);
     return t;
 }
 
@@ -170,17 +170,17 @@ static struct tensor take_dy(const struct weight_gradient *d, const struct field
     struct graph *g = d->g;
     uint32_t pitch = weight_gradient_pitch(&d->s, d->plan.flat, nn_size(p->w));
     uint32_t blocks = nn_size(p->o), rows = nn_size(p->h), positions = kb * CHANNEL_BLOCK;
-    struct tensor border = tensor_index(g, d->nn->zeros, p->border);
+    struct tensor border = ss_tensor_index(g, d->nn->zeros, p->border);
     struct tensor t = field_part_output(d->nn, &d->dy, p, p->n.begin);
 
     t = field_part_add_border(d->nn, border, t, 3, 0, pitch - nn_size(p->w));
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, rows * pitch, CHANNEL_BLOCK });
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, rows * pitch, CHANNEL_BLOCK });
     if (rows * pitch > positions)
-        t = tensor_slice(g, t, 1, 0, positions);
+        t = ss_tensor_slice(g, t, 1, 0, positions);
     else
         t = field_part_add_border(d->nn, border, t, 1, 0, positions - rows * pitch);
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, kb, BLOCK });
-    return tensor_flatten(g, tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }));
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, kb, BLOCK });
+    return ss_tensor_flatten(g, ss_tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 }));
 }
 
 /* What a tile multiplies: operands of one group of a share for one partial sum. */
@@ -222,17 +222,17 @@ static struct tensor take_x(const struct weight_gradient *d, const struct gradie
     struct nn_range range = { in + o->share->in.begin, in + o->share->in.end };
     struct tensor t = planes_input(d->nn, &d->x, &l, p, range, p->n.begin);
 
-    t = tensor_reshape(g, t, 2, (const uint32_t[]){ o->ins, size * CHANNEL_BLOCK });
-    t = field_part_add_border(d->nn, tensor_index(g, d->nn->zeros, p->border), t, 1, 0,
+    t = ss_tensor_reshape(g, t, 2, (const uint32_t[]){ o->ins, size * CHANNEL_BLOCK });
+    t = field_part_add_border(d->nn, ss_tensor_index(g, d->nn->zeros, p->border), t, 1, 0,
                               (each - size) * CHANNEL_BLOCK);
-    return tensor_flatten(g, t);
+    return ss_tensor_flatten(g, t);
 }
 
 /* Fetches a piece of both operands, which begin at positions x and dy of raw. */
 static enum emu_status take_piece(struct weight_gradient *d, const struct gradient_operands *o,
                                   const struct gradient_piece *piece, uint32_t x, uint32_t dy)
 {
-    const uint32_t tiles = graph_compute_tiles(d->g);
+    const uint32_t tiles = ss_graph_compute_tiles(d->g);
     uint32_t out = o->group * d->s.out;
     uint32_t x_end = x + o->ins * piece_positions(d, o, piece);
     uint32_t dy_end = dy + o->outs * piece->blocks * CHANNEL_BLOCK;
@@ -244,9 +244,9 @@ static enum emu_status take_piece(struct weight_gradient *d, const struct gradie
                             .o = { out + o->share->out.begin, out + o->share->out.end } };
 
     TRY(fetch(d, take_x(d, o, &p, piece),
-              tensor_slice(d->g, o->raw, 0, x * CHANNEL_BLOCK, x_end * CHANNEL_BLOCK)));
+              ss_tensor_slice(d->g, o->raw, 0, x * CHANNEL_BLOCK, x_end * CHANNEL_BLOCK)));
     return fetch(d, take_dy(d, &p, piece->blocks),
-                 tensor_slice(d->g, o->raw, 0, dy * CHANNEL_BLOCK, dy_end * CHANNEL_BLOCK));
+                 ss_tensor_slice(d->g, o->raw, 0, dy * CHANNEL_BLOCK, dy_end * CHANNEL_BLOCK));
 }
 
 /* ---- transposed blocks ---- */
@@ -331,7 +331,7 @@ static enum emu_status take_pieces(struct weight_gradient *d, const struct gradi
         x += o->ins * piece_positions(d, o, piece);
         dy += o->outs * piece->blocks * CHANNEL_BLOCK;
     }
-    return graph_status(d->g);
+    return ss_graph_status(d->g);
 }
 
 /* Transposes n blocks of raw, in one go if they are neighbours. */
@@ -357,7 +357,7 @@ static enum emu_status multiply_windows(const struct weight_gradient *d,
                                         const struct gradient_operands *o, struct tensor x,
                                         struct tensor dy, struct tensor out)
 {
-    uint32_t n = (uint32_t)tensor_elements(d->g, out), kb = o->sum->blocks;
+    uint32_t n = (uint32_t)ss_tensor_elements(d->g, out), kb = o->sum->blocks;
     uint32_t *step = emu_alloc(kb, sizeof(*step)), first;
     struct tensor products = on_tile(d, n, o->tile, "products");
 
@@ -372,8 +372,8 @@ static enum emu_status multiply_windows(const struct weight_gradient *d,
            .steps = word_list(step, kb));
     VERTEX(transpose16_f16, d->g, d->cs_back, o->tile, .x = products, .y = out,
            .blocks = n / BLOCK);
-    emu_free(step);
-    return graph_status(d->g);
+    ss_free(step);
+    return ss_graph_status(d->g);
 }
 
 /* How much of both operands there is. */
@@ -401,7 +401,8 @@ static enum emu_status add_group(struct weight_gradient *d, const struct gradien
                                    .ins = nn_size(r->in),
                                    .outs = nn_size(r->out),
                                    .win = d->s.win };
-    struct tensor out = tensor_slice(g, tensor_index(g, d->partials, row), 0, begin, begin + size);
+    struct tensor out =
+        ss_tensor_slice(g, ss_tensor_index(g, d->partials, row), 0, begin, begin + size);
     struct tensor x, dy;
     enum emu_status s;
 
@@ -416,32 +417,32 @@ static enum emu_status add_group(struct weight_gradient *d, const struct gradien
         return FAIL(NO_MEMORY, "%u blocks", n);
     s = take_pieces(d, &o);
     turn(d, &o, n);
-    emu_free(o.at);
+    ss_free(o.at);
     TRY(s);
-    x = tensor_slice(g, o.block, 0, 0, o.of_x * BLOCK);
-    dy = tensor_slice(g, o.block, 0, o.of_x * BLOCK, n * BLOCK);
-    graph_map(g, out, tile);
+    x = ss_tensor_slice(g, o.block, 0, 0, o.of_x * BLOCK);
+    dy = ss_tensor_slice(g, o.block, 0, o.of_x * BLOCK, n * BLOCK);
+    ss_graph_map(g, out, tile);
     if (weight_gradient_is_windowed(&d->s))
         return multiply_windows(d, &o, x, dy, out);
     VERTEX(matmul_f16, g, d->cs_multiply, tile, .in = dy, .weights = x, .out = out,
            .kb = o.sum->blocks, .nb = o.ins, .f = o.outs * CHANNEL_BLOCK);
-    return graph_status(g);
+    return ss_graph_status(g);
 }
 
 static enum emu_status add_all(struct weight_gradient *d)
 {
-    uint32_t rows = (uint32_t)d->partial.count, tiles = graph_compute_tiles(d->g);
+    uint32_t rows = (uint32_t)d->partial.count, tiles = ss_graph_compute_tiles(d->g);
     uint32_t parts = d->shares * d->plan.rows * d->plan.columns,
-             first = graph_first_tile(d->g, parts);
-    struct program fetched = program_sequence(d->g);
+             first = ss_graph_first_tile(d->g, parts);
+    struct program fetched = ss_program_sequence(d->g);
 
-    program_add(d->g, d->nn->seq, fetched);
+    ss_program_add(d->g, d->nn->seq, fetched);
     d->cs_turn = op_compute_set(d->g, d->nn->seq, "transpose");
     d->cs_multiply = op_compute_set(d->g, d->nn->seq, "multiply");
     if (weight_gradient_is_windowed(&d->s))
         d->cs_back = op_compute_set(d->g, d->nn->seq, "transpose");
     d->partials =
-        graph_variable(d->g, ELEM_F16, 2, (const uint32_t[]){ rows, d->sums }, "partials");
+        ss_graph_variable(d->g, ELEM_F16, 2, (const uint32_t[]){ rows, d->sums }, "partials");
     for (uint32_t i = 0; i < d->shares; i++) {
         struct gradient_share r = share_at(d, i);
 
@@ -453,10 +454,11 @@ static enum emu_status add_all(struct weight_gradient *d)
                 TRY(add_group(d, &r, u, k, tile));
         }
     }
-    program_add(d->g, fetched,
-                program_copy(d->g, tensor_concat(d->g, d->from.at, (unsigned)d->from.count, 0),
-                             tensor_concat(d->g, d->to.at, (unsigned)d->to.count, 0)));
-    return graph_status(d->g);
+    ss_program_add(d->g, fetched,
+                   ss_program_copy(d->g,
+                                   ss_tensor_concat(d->g, d->from.at, (unsigned)d->from.count, 0),
+                                   ss_tensor_concat(d->g, d->to.at, (unsigned)d->to.count, 0)));
+    return ss_graph_status(d->g);
 }
 
 /* ---- the result ---- */
@@ -471,12 +473,12 @@ static struct tensor sums_of(const struct weight_gradient *d, struct tensor t, u
                                nn_size(r.in),  CHANNEL_BLOCK,   CHANNEL_BLOCK };
     const uint32_t one[] = { nn_size(r.in), nn_size(r.out), 1, 1, CHANNEL_BLOCK, CHANNEL_BLOCK };
 
-    t = tensor_slice(d->g, t, 0, at, at + size);
+    t = ss_tensor_slice(d->g, t, 0, at, at + size);
     if (!weight_gradient_is_windowed(&d->s))
-        return tensor_transpose(d->g, tensor_reshape(d->g, t, 6, one),
-                                (const unsigned[]){ 1, 0, 2, 3, 4, 5 });
-    t = tensor_reshape(d->g, t, 6, shape);
-    return tensor_transpose(d->g, t, (const unsigned[]){ 0, 3, 1, 2, 4, 5 });
+        return ss_tensor_transpose(d->g, ss_tensor_reshape(d->g, t, 6, one),
+                                   (const unsigned[]){ 1, 0, 2, 3, 4, 5 });
+    t = ss_tensor_reshape(d->g, t, 6, shape);
+    return ss_tensor_transpose(d->g, t, (const unsigned[]){ 0, 3, 1, 2, 4, 5 });
 }
 
 /* A group of the sums, whose parts are put together along dimension dim and those after it; first:
@@ -494,13 +496,13 @@ static struct tensor joined(const struct weight_gradient *d, struct tensor t, ui
         step *= cut[k];
     part = emu_alloc(cut[dim], sizeof(*part));
     if (!part) {
-        graph_fail(d->g, EMU_NO_MEMORY, "a gradient");
+        ss_graph_fail(d->g, EMU_NO_MEMORY, "a gradient");
         return t;
     }
     for (uint32_t k = 0; k < cut[dim]; k++)
         part[k] = joined(d, t, first + k * step, group, dim + 1);
-    t = tensor_concat(d->g, part, cut[dim], dim);
-    emu_free(part);
+    t = ss_tensor_concat(d->g, part, cut[dim], dim);
+    ss_free(part);
     return t;
 }
 
@@ -511,13 +513,13 @@ static struct tensor all_groups(const struct weight_gradient *d, struct tensor t
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
     if (!part) {
-        graph_fail(d->g, EMU_NO_MEMORY, "a gradient");
+        ss_graph_fail(d->g, EMU_NO_MEMORY, "a gradient");
         return t;
     }
     for (uint32_t k = 0; k < n; k++)
         part[k] = joined(d, t, part_with(n, d->plan.groups, k) * each, k, 0);
-    t = tensor_concat(d->g, part, n, 0);
-    emu_free(part);
+    t = ss_tensor_concat(d->g, part, n, 0);
+    ss_free(part);
     return t;
 }
 
@@ -527,25 +529,26 @@ static struct tensor whole_blocks(struct weight_gradient *d)
     struct weight_gradient_plan *p = &d->plan;
     struct graph *g = d->g;
     struct tensor t = d->x.t;
-    enum emu_status s = graph_status(g);
+    enum emu_status s = ss_graph_status(g);
 
     if (s != EMU_OK)
         return t;
-    *p = plan_weight_gradient(graph_arch(g), &d->s, graph_compute_tiles(g), d->nn->memory_bytes);
+    *p = plan_weight_gradient(ss_graph_arch(g), &d->s, ss_graph_compute_tiles(g),
+                              d->nn->memory_bytes);
     d->shares = p->groups * p->out * p->in * p->taps;
     d->sums = d->s.groups * d->s.out * d->s.in * d->s.win.h.kernel * d->s.win.w.kernel * BLOCK;
     s = find_pieces(d);
     if (s == EMU_OK)
         s = add_all(d);
     if (s == EMU_OK)
-        t = op_reduce(g, d->nn->seq, REDUCE_SUM, d->partials, ELEM_F32, "add");
+        t = ss_op_reduce(g, d->nn->seq, REDUCE_SUM, d->partials, ELEM_F32, "add");
     else
-        graph_fail(g, s, "%s", emu_error());
+        ss_graph_fail(g, s, "%s", ss_error());
     VEC_FREE(&d->piece);
     VEC_FREE(&d->partial);
     VEC_FREE(&d->from);
     VEC_FREE(&d->to);
-    return graph_status(g) == EMU_OK ? all_groups(d, t) : t;
+    return ss_graph_status(g) == EMU_OK ? all_groups(d, t) : t;
 }
 
 /* ---- layers ---- */
@@ -561,7 +564,7 @@ static void make_list(struct weight_gradient *d, const struct conv_layer *l)
     for (int i = 0; i < 2; i++) {
         uint32_t shape[] = { channel_blocks(of[i]->c), 1, n, 1, CHANNEL_BLOCK };
 
-        of[i]->t = tensor_reshape(g, of[i]->t, 5, shape);
+        of[i]->t = ss_tensor_reshape(g, of[i]->t, 5, shape);
         of[i]->n = of[i]->w = 1;
         of[i]->h = n;
     }
@@ -592,12 +595,12 @@ static void begin(struct weight_gradient *d, const struct conv_layer *l, uint32_
 static struct tensor first_channels(const struct weight_gradient *d, struct tensor t)
 {
     struct graph *g = d->g;
-    const uint32_t *s = tensor_shape(g, t);
+    const uint32_t *s = ss_tensor_shape(g, t);
 
-    t = tensor_reshape(g, t, 5,
-                       (const uint32_t[]){ s[0], s[2], s[3], CHANNEL_BLOCK, CHANNEL_BLOCK });
-    t = tensor_slice(g, t, 4, 0, 4);
-    return tensor_transpose(g, t, (const unsigned[]){ 0, 1, 3, 2, 4 });
+    t = ss_tensor_reshape(g, t, 5,
+                          (const uint32_t[]){ s[0], s[2], s[3], CHANNEL_BLOCK, CHANNEL_BLOCK });
+    t = ss_tensor_slice(g, t, 4, 0, 4);
+    return ss_tensor_transpose(g, t, (const unsigned[]){ 0, 1, 3, 2, 4 });
 }
 
 /* Of joined groups what belongs to one original group each, [out_c][in][rows][columns]. */
@@ -612,58 +615,58 @@ static struct tensor own_channels(const struct weight_gradient *d, const struct 
                              l->kernel_w };
 
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "a gradient");
+        ss_graph_fail(g, EMU_NO_MEMORY, "a gradient");
         return t;
     }
-    t = tensor_transpose(g, t, (const unsigned[]){ 0, 4, 1, 5, 2, 3 });
-    t = tensor_reshape(g, t, 4, all);
+    t = ss_tensor_transpose(g, t, (const unsigned[]){ 0, 4, 1, 5, 2, 3 });
+    t = ss_tensor_reshape(g, t, 4, all);
     for (uint32_t k = 0; k < l->groups; k++) {
         uint32_t first = k * in - k * out / high * (shape->in_c / shape->groups);
 
-        part[k] = tensor_slice(g, t, 0, k * out, (k + 1) * out);
-        part[k] = tensor_slice(g, part[k], 1, first, first + in);
+        part[k] = ss_tensor_slice(g, t, 0, k * out, (k + 1) * out);
+        part[k] = ss_tensor_slice(g, part[k], 1, first, first + in);
     }
-    t = tensor_concat(g, part, l->groups, 0);
-    emu_free(part);
+    t = ss_tensor_concat(g, part, l->groups, 0);
+    ss_free(part);
     return t;
 }
 
 static struct tensor gradient(struct weight_gradient *d, const struct conv_layer *l)
 {
     const struct activation x = d->x;
-    struct conv_shape shape = conv_layer_shape(&x, l);
-    int picture = tensor_rank(d->g, x.t) == 4;
+    struct conv_shape shape = ss_conv_layer_shape(&x, l);
+    int picture = ss_tensor_rank(d->g, x.t) == 4;
     struct tensor t;
 
-    shape.blocks = !picture && conv_is_first(&shape);
-    if (conv_method_of(&shape) == CONV_DEPTHWISE)
+    shape.blocks = !picture && ss_conv_is_first(&shape);
+    if (ss_conv_method_of(&shape) == CONV_DEPTHWISE)
         return dw_weight_gradient(d->nn, &x, &d->dy, l);
     if (picture)
-        d->x = op_picture_blocks(d->nn, x, "picture");
+        d->x = ss_op_picture_blocks(d->nn, x, "picture");
     begin(d, l, shape.groups, channel_blocks(shape.in_c / shape.groups),
           channel_blocks(shape.out_c / shape.groups));
     t = whole_blocks(d);
-    if (graph_status(d->g) != EMU_OK)
+    if (ss_graph_status(d->g) != EMU_OK)
         return t;
     if (picture)
         return first_channels(d, t);
     return shape.groups == l->groups ? t : own_channels(d, l, x.c, &shape, t);
 }
 
-struct tensor op_conv_weight_gradient(struct nn *nn, struct activation x, struct activation dy,
-                                      const struct conv_layer *l, const char *name)
+struct tensor ss_op_conv_weight_gradient(struct nn *nn, struct activation x, struct activation dy,
+                                         const struct conv_layer *l, const char *name)
 {
     struct weight_gradient d = { .nn = nn, .g = nn_graph(nn), .x = x, .dy = dy };
-    struct conv_shape s = conv_layer_shape(&x, l);
+    struct conv_shape s = ss_conv_layer_shape(&x, l);
     struct tensor t;
 
     if (s.out_h != dy.h || s.out_w != dy.w || dy.c != l->out_c || dy.n != x.n)
-        graph_fail(d.g, EMU_USAGE, "%s: the gradient of an output of %u x %u x %u x %u", name, dy.n,
-                   dy.c, dy.h, dy.w);
-    if (graph_status(d.g) != EMU_OK)
+        ss_graph_fail(d.g, EMU_USAGE, "%s: the gradient of an output of %u x %u x %u x %u", name,
+                      dy.n, dy.c, dy.h, dy.w);
+    if (ss_graph_status(d.g) != EMU_OK)
         return x.t;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     t = gradient(&d, l);
-    graph_pop(nn->g);
+    ss_graph_pop(nn->g);
     return t;
 }

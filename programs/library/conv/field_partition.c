@@ -51,11 +51,11 @@ static uint32_t reach_size(const struct reach *r)
 struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct tensor t,
                                     unsigned dim, uint32_t before, uint32_t after)
 {
-    unsigned rank = tensor_rank(nn->g, t), parts = 0;
+    unsigned rank = ss_tensor_rank(nn->g, t), parts = 0;
     uint32_t shape[TENSOR_MAX_RANK];
     struct tensor part[3];
 
-    memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
+    memcpy(shape, ss_tensor_shape(nn->g, t), rank * sizeof(*shape));
     shape[dim] = before;
     if (before)
         part[parts++] = nn_repeat(nn, border, rank, shape);
@@ -63,21 +63,21 @@ struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct 
     shape[dim] = after;
     if (after)
         part[parts++] = nn_repeat(nn, border, rank, shape);
-    return parts > 1 ? tensor_concat(nn->g, part, parts, dim) : t;
+    return parts > 1 ? ss_tensor_concat(nn->g, part, parts, dim) : t;
 }
 
 /* The elements of r in a dimension of t; only border, if r lies outside t. */
 static struct tensor reach_take(struct nn *nn, struct tensor border, struct tensor t, unsigned dim,
                                 const struct reach *r)
 {
-    unsigned rank = tensor_rank(nn->g, t);
+    unsigned rank = ss_tensor_rank(nn->g, t);
     uint32_t shape[TENSOR_MAX_RANK];
 
     if (nn_size(r->in))
         return field_part_add_border(nn, border,
-                                     tensor_slice(nn->g, t, dim, r->in.begin, r->in.end), dim,
+                                     ss_tensor_slice(nn->g, t, dim, r->in.begin, r->in.end), dim,
                                      r->before, r->after);
-    memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
+    memcpy(shape, ss_tensor_shape(nn->g, t), rank * sizeof(*shape));
     shape[dim] = reach_size(r);
     return nn_repeat(nn, border, rank, shape);
 }
@@ -89,12 +89,12 @@ struct tensor field_part_input(struct nn *nn, const struct activation *x, const 
     struct graph *g = nn->g;
     struct reach h = reach_of(&win->h, p->h, x->h);
     struct reach w = reach_of(&win->w, p->w, x->w);
-    unsigned picture = tensor_rank(g, x->t) == 4 ? 0 : 1; /* pictures have no blocks */
-    struct tensor border = tensor_index(g, win->border, p->border), t = x->t;
+    unsigned picture = ss_tensor_rank(g, x->t) == 4 ? 0 : 1; /* pictures have no blocks */
+    struct tensor border = ss_tensor_index(g, win->border, p->border), t = x->t;
 
     if (picture)
-        t = tensor_slice(g, t, 0, blocks.begin, blocks.end);
-    t = tensor_slice(g, t, picture, n, n + 1);
+        t = ss_tensor_slice(g, t, 0, blocks.begin, blocks.end);
+    t = ss_tensor_slice(g, t, picture, n, n + 1);
     t = reach_take(nn, border, t, picture + 2, &w);
     t = reach_take(nn, border, t, picture + 1, &h);
     *rows = reach_size(&h);

@@ -13,9 +13,9 @@ static void add_depthwise(const struct conv_field *d, const struct field_call *c
     uint32_t ho = nn_size(p->h), wo = nn_size(p->w);
     uint32_t n = dw_scratch_halves(kind, ho, wo, c->wp);
     uint32_t work[DW_WORK_WORDS];
-    struct tensor scratch = graph_variable(g, ELEM_F16, 1, &n, "window sums");
+    struct tensor scratch = ss_graph_variable(g, ELEM_F16, 1, &n, "window sums");
 
-    graph_map(g, scratch, p->tile);
+    ss_graph_map(g, scratch, p->tile);
     dw_work(kind, ho, wo, c->hp, c->wp, work);
     VERTEX_OF(dw, dw_codelet(kind), g, c->cs, p->tile, .x = c->x, .weights = c->weights, .y = c->y,
               .scratch = scratch, .work = word_list(work, DW_WORK_WORDS), .blocks = nn_size(p->o),
@@ -28,18 +28,19 @@ static struct tensor pack_depthwise(const struct conv_field *d, struct dw_kind k
     struct graph *g = d->nn->g;
     uint32_t n = d->blocks * d->values, work[DW_PACK_WORDS], words = dw_pack_work(kind, work);
     uint32_t each = kind.k * kind.k * CHANNEL_BLOCK, cs;
-    struct tensor w = tensor_flatten(g, conv_weight_blocks(d->nn, d->layer, CONV_DEPTHWISE, 1));
-    struct tensor t = graph_variable(g, ELEM_F16, 1, &n, "packed weights");
+    struct tensor w = ss_tensor_flatten(g, conv_weight_blocks(d->nn, d->layer, CONV_DEPTHWISE, 1));
+    struct tensor t = ss_graph_variable(g, ELEM_F16, 1, &n, "packed weights");
 
     cs = op_compute_set(g, d->nn->seq, "pack");
-    for (uint32_t o = 0; o < d->plan->cut_out && graph_status(g) == EMU_OK; o++) {
+    for (uint32_t o = 0; o < d->plan->cut_out && ss_graph_status(g) == EMU_OK; o++) {
         struct nn_range b = conv_output_part(d->plan, o);
-        struct tensor y = tensor_slice(g, t, 0, b.begin * d->values, b.end * d->values);
+        struct tensor y = ss_tensor_slice(g, t, 0, b.begin * d->values, b.end * d->values);
         uint32_t tile = nn_holder(d->nn, d->plan, o, 0, nn_size(b) * d->values * sizeof(uint16_t));
 
-        graph_map(g, y, tile);
-        VERTEX(dw_pack_f16, g, cs, tile, .x = tensor_slice(g, w, 0, b.begin * each, b.end * each),
-               .y = y, .work = word_list(work, words), .entries = words / DW_PACK_ENTRY,
+        ss_graph_map(g, y, tile);
+        VERTEX(dw_pack_f16, g, cs, tile,
+               .x = ss_tensor_slice(g, w, 0, b.begin * each, b.end * each), .y = y,
+               .work = word_list(work, words), .entries = words / DW_PACK_ENTRY,
                .blocks = nn_size(b), .x_bytes = each * 2, .y_bytes = d->values * 2);
     }
     return t;

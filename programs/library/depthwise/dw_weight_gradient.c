@@ -111,8 +111,8 @@ static void try_cut(struct dw_search *s, struct dw_cut c)
 
 static struct dw_cut choose_cut(const struct dw_gradient *d)
 {
-    const struct arch *a = graph_arch(d->g);
-    uint64_t tiles = graph_compute_tiles(d->g), half = a->mem_bytes / 2;
+    const struct arch *a = ss_graph_arch(d->g);
+    uint64_t tiles = ss_graph_compute_tiles(d->g), half = a->mem_bytes / 2;
     struct dw_search s = { .a = a, .d = d, .port = plan_port(a), .memory = d->nn->memory_bytes };
     struct dw_cut c = { .blocks = 1 };
 
@@ -143,7 +143,7 @@ static struct dw_share share_at(const struct dw_gradient *d, uint32_t i)
         .n = nn_part(d->dy.n, c->n, box / c->w / c->h),
         .h = nn_part(d->dy.h, c->h, box / c->w % c->h),
         .w = nn_part(d->dy.w, c->w, box % c->w),
-        .tile = weight_gradient_tile(i, all, graph_compute_tiles(d->g)),
+        .tile = weight_gradient_tile(i, all, ss_graph_compute_tiles(d->g)),
         .box = box,
     };
 }
@@ -153,9 +153,9 @@ static struct tensor on_tile(const struct dw_gradient *d, uint32_t positions, ui
                              const char *name)
 {
     uint32_t n = positions * CHANNEL_BLOCK;
-    struct tensor t = graph_variable(d->g, ELEM_F16, 1, &n, name);
+    struct tensor t = ss_graph_variable(d->g, ELEM_F16, 1, &n, name);
 
-    graph_map(d->g, t, tile);
+    ss_graph_map(d->g, t, tile);
     return t;
 }
 
@@ -163,18 +163,18 @@ static struct tensor on_tile(const struct dw_gradient *d, uint32_t positions, ui
 static enum emu_status fetch(struct dw_gradient *d, struct tensor view, struct tensor to,
                              uint32_t i, uint32_t n)
 {
-    uint32_t each = (uint32_t)tensor_elements(d->g, to) / n;
+    uint32_t each = (uint32_t)ss_tensor_elements(d->g, to) / n;
 
-    TRY(graph_status(d->g));
-    TRY(VEC_PUSH(&d->from, tensor_flatten(d->g, view)));
-    return VEC_PUSH(&d->to, tensor_slice(d->g, to, 0, i * each, (i + 1) * each));
+    TRY(ss_graph_status(d->g));
+    TRY(VEC_PUSH(&d->from, ss_tensor_flatten(d->g, view)));
+    return VEC_PUSH(&d->to, ss_tensor_slice(d->g, to, 0, i * each, (i + 1) * each));
 }
 
 /* Adds one block of channels of a share. */
 static enum emu_status add_block(struct dw_gradient *d, const struct dw_share *s, uint32_t block)
 {
     struct graph *g = d->g;
-    const uint32_t tiles = graph_compute_tiles(g), n = nn_size(s->n);
+    const uint32_t tiles = ss_graph_compute_tiles(g), n = nn_size(s->n);
     struct dw_call k = call_of(&d->win, nn_size(s->taps), n, nn_size(s->h), nn_size(s->w));
     uint32_t hp = reach(&d->win.h, nn_size(s->taps), k.ho), wp = reach(&d->win.w, k.columns, k.wo);
     struct field_part p = { .tile = s->tile,
@@ -196,13 +196,13 @@ static enum emu_status add_block(struct dw_gradient *d, const struct dw_share *s
                   n));
         TRY(fetch(d, field_part_output(d->nn, &d->dy, &p, picture), dy, i, n));
     }
-    out = tensor_index(g, tensor_index(g, d->partials, s->box), block);
-    out = tensor_flatten(g, tensor_slice(g, out, 0, s->taps.begin, s->taps.end));
-    graph_map(g, out, s->tile);
+    out = ss_tensor_index(g, ss_tensor_index(g, d->partials, s->box), block);
+    out = ss_tensor_flatten(g, ss_tensor_slice(g, out, 0, s->taps.begin, s->taps.end));
+    ss_graph_map(g, out, s->tile);
     VERTEX(dw_weights_f16, g, d->cs, s->tile, .x = x, .dy = dy, .out = out, .taps = k.taps,
            .columns = k.columns, .n = n, .ho = k.ho, .wo = k.wo, .x_step = k.x_step,
            .x_row = k.x_row, .x_picture = k.x_picture, .tap = k.tap, .tap_row = k.tap_row);
-    return graph_status(g);
+    return ss_graph_status(g);
 }
 
 /* All partial sums. */
@@ -212,21 +212,22 @@ static enum emu_status add_all(struct dw_gradient *d)
     uint32_t boxes = c->n * c->h * c->w, all = boxes * c->blocks * c->taps;
     const uint32_t shape[] = { boxes, channel_blocks(d->dy.c), d->win.h.kernel, d->win.w.kernel,
                                CHANNEL_BLOCK };
-    struct program fetched = program_sequence(d->g);
+    struct program fetched = ss_program_sequence(d->g);
 
-    program_add(d->g, d->nn->seq, fetched);
+    ss_program_add(d->g, d->nn->seq, fetched);
     d->cs = op_compute_set(d->g, d->nn->seq, "multiply");
-    d->partials = graph_variable(d->g, ELEM_F32, 5, shape, "partials");
+    d->partials = ss_graph_variable(d->g, ELEM_F32, 5, shape, "partials");
     for (uint32_t i = 0; i < all; i++) {
         struct dw_share s = share_at(d, i);
 
         for (uint32_t block = s.blocks.begin; block < s.blocks.end; block++)
             TRY(add_block(d, &s, block));
     }
-    program_add(d->g, fetched,
-                program_copy(d->g, tensor_concat(d->g, d->from.at, (unsigned)d->from.count, 0),
-                             tensor_concat(d->g, d->to.at, (unsigned)d->to.count, 0)));
-    return graph_status(d->g);
+    ss_program_add(d->g, fetched,
+                   ss_program_copy(d->g,
+                                   ss_tensor_concat(d->g, d->from.at, (unsigned)d->from.count, 0),
+                                   ss_tensor_concat(d->g, d->to.at, (unsigned)d->to.count, 0)));
+    return ss_graph_status(d->g);
 }
 
 struct tensor dw_weight_gradient(struct nn *nn, const struct activation *x,
@@ -253,13 +254,13 @@ struct tensor dw_weight_gradient(struct nn *nn, const struct activation *x,
     VEC_FREE(&d.from);
     VEC_FREE(&d.to);
     if (s != EMU_OK) {
-        graph_fail(nn->g, s, "%s", emu_error());
+        ss_graph_fail(nn->g, s, "%s", ss_error());
         return t;
     }
-    t = tensor_reshape(
+    t = ss_tensor_reshape(
         nn->g, d.partials, 2,
         (const uint32_t[]){ boxes, blocks * l->kernel_h * l->kernel_w * CHANNEL_BLOCK });
     if (boxes > 1)
-        t = op_reduce(nn->g, nn->seq, REDUCE_SUM, t, ELEM_F32, "add");
-    return tensor_reshape(nn->g, t, 5, shape);
+        t = ss_op_reduce(nn->g, nn->seq, REDUCE_SUM, t, ELEM_F32, "add");
+    return ss_tensor_reshape(nn->g, t, 5, shape);
 }

@@ -157,13 +157,13 @@ static void run_elementwise(struct graph *g, struct program seq, const struct el
     uint32_t cs;
     enum emu_status st;
 
-    if (!op->codelet || graph_status(g) != EMU_OK)
+    if (!op->codelet || ss_graph_status(g) != EMU_OK)
         return;
     now = in_order(g, op);
     st = tile_parts_of(g, e->out, &s);
 
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return;
     }
     cs = op_compute_set(g, seq, name);
@@ -190,25 +190,25 @@ static struct tensor run_one(struct graph *g, struct program seq, const struct t
     return out;
 }
 
-void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name)
+void ss_op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name)
 {
     struct elementwise_op e = {
-        .codelet = kernel_of_type(g, &fill, tensor_elem(g, t)), .a = t, .out = t, .value = value
+        .codelet = kernel_of_type(g, &fill, ss_tensor_elem(g, t)), .a = t, .out = t, .value = value
     };
 
     run_elementwise(g, seq, &e, name);
 }
 
-struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
-                      const char *name)
+struct tensor ss_op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
+                         const char *name)
 {
-    return run_one(g, seq, &cast[tensor_elem(g, t)], t, to, 0, 0, name);
+    return run_one(g, seq, &cast[ss_tensor_elem(g, t)], t, to, 0, 0, name);
 }
 
-struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
-                       const char *name)
+struct tensor ss_op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
+                          const char *name)
 {
-    return run_one(g, seq, &unary[op], t, tensor_elem(g, t), -1, 0, name);
+    return run_one(g, seq, &unary[op], t, ss_tensor_elem(g, t), -1, 0, name);
 }
 
 /* A bound beyond the largest f16 is no bound; rounded to it, it would be one. */
@@ -219,99 +219,100 @@ static float bound_of_type(enum elem e, float x)
     return e == ELEM_F16 && fabsf(x) > most ? copysignf(INFINITY, x) : x;
 }
 
-struct tensor op_clamp(struct graph *g, struct program seq, struct tensor t, float low, float high,
-                       const char *name)
+struct tensor ss_op_clamp(struct graph *g, struct program seq, struct tensor t, float low,
+                          float high, const char *name)
 {
-    enum elem e = tensor_elem(g, t);
+    enum elem e = ss_tensor_elem(g, t);
 
     return run_one(g, seq, &clamp, t, e, bound_of_type(e, low), bound_of_type(e, high), name);
 }
 
-struct tensor op_hard_sigmoid(struct graph *g, struct program seq, struct tensor t, float alpha,
-                              float beta, const char *name)
+struct tensor ss_op_hard_sigmoid(struct graph *g, struct program seq, struct tensor t, float alpha,
+                                 float beta, const char *name)
 {
-    return run_one(g, seq, &hard_sigmoid, t, tensor_elem(g, t), alpha, beta, name);
+    return run_one(g, seq, &hard_sigmoid, t, ss_tensor_elem(g, t), alpha, beta, name);
 }
 
-struct tensor op_leaky_relu(struct graph *g, struct program seq, struct tensor t, float slope,
-                            const char *name)
+struct tensor ss_op_leaky_relu(struct graph *g, struct program seq, struct tensor t, float slope,
+                               const char *name)
 {
     if (slope <= 1)
-        return run_one(g, seq, &leaky_relu, t, tensor_elem(g, t), slope, 0, name);
-    return op_binary(g, seq, BINARY_MIN, op_binary_scalar(g, seq, BINARY_MUL, t, slope, name), t,
-                     name);
+        return run_one(g, seq, &leaky_relu, t, ss_tensor_elem(g, t), slope, 0, name);
+    return ss_op_binary(g, seq, BINARY_MIN, ss_op_binary_scalar(g, seq, BINARY_MUL, t, slope, name),
+                        t, name);
 }
 
 /* Whether every tile has whole rows of c elements of t, and the codelet supports rows of that size.
  */
 static int has_whole_rows(struct graph *g, struct tensor t, uint32_t c)
 {
-    unsigned vector = 8 / elem_bytes(tensor_elem(g, t));
+    unsigned vector = 8 / ss_elem_bytes(ss_tensor_elem(g, t));
     struct tile_run *run;
     size_t runs;
     int whole = c % vector == 0;
-    enum emu_status s = graph_tile_runs(g, t, &run, &runs);
+    enum emu_status s = ss_graph_tile_runs(g, t, &run, &runs);
 
     if (s != EMU_OK) {
-        graph_fail(g, s, "%s", emu_error());
+        ss_graph_fail(g, s, "%s", ss_error());
         return 0;
     }
     for (size_t i = 0; i < runs; i++)
         whole = whole && run[i].begin % c == 0 && run[i].end % c == 0;
-    emu_free(run);
+    ss_free(run);
     return whole;
 }
 
 /* b [c] repeated to the shape of a. */
 static struct tensor broadcast(struct graph *g, struct tensor a, struct tensor b)
 {
-    unsigned rank = tensor_rank(g, a);
-    const uint32_t *shape = tensor_shape(g, a);
-    uint32_t c = shape[rank - 1], rows = c ? (uint32_t)(tensor_elements(g, a) / c) : 0;
-    struct tensor row = tensor_reshape(g, b, 2, (const uint32_t[]){ 1, c });
+    unsigned rank = ss_tensor_rank(g, a);
+    const uint32_t *shape = ss_tensor_shape(g, a);
+    uint32_t c = shape[rank - 1], rows = c ? (uint32_t)(ss_tensor_elements(g, a) / c) : 0;
+    struct tensor row = ss_tensor_reshape(g, b, 2, (const uint32_t[]){ 1, c });
 
-    return tensor_broadcast(g, row, 0, rows);
+    return ss_tensor_broadcast(g, row, 0, rows);
 }
 
-struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
-                        struct tensor b, const char *name)
+struct tensor ss_op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
+                           struct tensor b, const char *name)
 {
     int whole = op_has_shape_of(g, a, b), channel = 0;
     struct tensor operand[] = { a, b };
     struct elementwise_op e = { .a = a, .b = b };
-    struct tensor out =
-        op_like_one_of(g, operand, whole ? 2 : 1, tensor_elem(g, a), whole ? &e.order : NULL, name);
-    unsigned rank = tensor_rank(g, a);
+    struct tensor out = op_like_one_of(g, operand, whole ? 2 : 1, ss_tensor_elem(g, a),
+                                       whole ? &e.order : NULL, name);
+    unsigned rank = ss_tensor_rank(g, a);
 
     e.out = out;
 
     if (!whole) {
-        if (!rank || tensor_rank(g, b) != 1 ||
-            tensor_shape(g, a)[rank - 1] != tensor_shape(g, b)[0]) {
-            graph_fail(g, EMU_BAD_PROGRAM,
-                       "%s: the second operand has neither the shape of the first nor that of its "
-                       "last dimension",
-                       name);
+        if (!rank || ss_tensor_rank(g, b) != 1 ||
+            ss_tensor_shape(g, a)[rank - 1] != ss_tensor_shape(g, b)[0]) {
+            ss_graph_fail(
+                g, EMU_BAD_PROGRAM,
+                "%s: the second operand has neither the shape of the first nor that of its "
+                "last dimension",
+                name);
             return out;
         }
-        channel = binary[op].channel.of[tensor_elem(g, a)] &&
-                  has_whole_rows(g, out, tensor_shape(g, b)[0]);
+        channel = binary[op].channel.of[ss_tensor_elem(g, a)] &&
+                  has_whole_rows(g, out, ss_tensor_shape(g, b)[0]);
         if (!channel)
             e.b = broadcast(g, a, b);
     }
     e.codelet =
-        kernel_of_type(g, channel ? &binary[op].channel : &binary[op].whole, tensor_elem(g, a));
+        kernel_of_type(g, channel ? &binary[op].channel : &binary[op].whole, ss_tensor_elem(g, a));
     run_elementwise(g, seq, &e, name);
     return out;
 }
 
-struct tensor op_slope(struct graph *g, struct program seq, enum slope_op op, struct tensor v,
-                       struct tensor dy, const char *name)
+struct tensor ss_op_slope(struct graph *g, struct program seq, enum slope_op op, struct tensor v,
+                          struct tensor dy, const char *name)
 {
     const struct tensor operand[] = { dy, v };
     struct dim_order order;
-    struct tensor out = op_like_one_of(g, operand, 2, tensor_elem(g, dy), &order, name);
-    struct elementwise_op e = { .codelet = kernel_of_type(g, &slopes[op], tensor_elem(g, dy)),
+    struct tensor out = op_like_one_of(g, operand, 2, ss_tensor_elem(g, dy), &order, name);
+    struct elementwise_op e = { .codelet = kernel_of_type(g, &slopes[op], ss_tensor_elem(g, dy)),
                                 .a = v,
                                 .b = dy,
                                 .out = out,
@@ -328,13 +329,13 @@ static void add_block(struct graph *g, uint32_t cs, enum binary_op op, struct el
     struct tile_parts s;
     enum emu_status st;
 
-    if (!has_whole_rows(g, e.out, (uint32_t)tensor_elements(g, e.b))) {
-        e.codelet = kernel_of_type(g, &binary[op].whole, tensor_elem(g, e.out));
+    if (!has_whole_rows(g, e.out, (uint32_t)ss_tensor_elements(g, e.b))) {
+        e.codelet = kernel_of_type(g, &binary[op].whole, ss_tensor_elem(g, e.out));
         e.b = broadcast(g, e.out, e.b);
     }
-    st = graph_status(g) == EMU_OK ? tile_parts_of(g, e.out, &s) : graph_status(g);
+    st = ss_graph_status(g) == EMU_OK ? tile_parts_of(g, e.out, &s) : ss_graph_status(g);
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s", emu_error());
+        ss_graph_fail(g, st, "%s", ss_error());
         return;
     }
     for (size_t i = 0; i < s.count; i++)
@@ -342,56 +343,56 @@ static void add_block(struct graph *g, uint32_t cs, enum binary_op op, struct el
     tile_parts_free(&s);
 }
 
-struct tensor op_binary_channels(struct graph *g, struct program seq, enum binary_op op,
-                                 struct tensor t, struct tensor v, const char *name)
+struct tensor ss_op_binary_channels(struct graph *g, struct program seq, enum binary_op op,
+                                    struct tensor t, struct tensor v, const char *name)
 {
-    enum elem type = tensor_elem(g, t);
-    const uint32_t *shape = tensor_shape(g, t);
-    unsigned rank = tensor_rank(g, t);
+    enum elem type = ss_tensor_elem(g, t);
+    const uint32_t *shape = ss_tensor_shape(g, t);
+    unsigned rank = ss_tensor_rank(g, t);
     uint32_t blocks = shape[0], n = shape[1], c = rank ? shape[rank - 1] : 1, cs;
     uint64_t channels = (uint64_t)blocks * c,
-             lists = channels ? tensor_elements(g, v) / channels : 0;
+             lists = channels ? ss_tensor_elements(g, v) / channels : 0;
     struct tensor out = op_like(g, t, type, name);
     struct elementwise_op e = { .codelet = kernel_of_type(g, &binary[op].channel, type) };
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return out;
     if ((lists != 1 && lists != n) || !e.codelet) {
-        graph_fail(g, EMU_BAD_PROGRAM, "%s: the second operand has no number for each channel",
-                   name);
+        ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: the second operand has no number for each channel",
+                      name);
         return out;
     }
-    v = tensor_reshape(g, v, 3, (const uint32_t[]){ (uint32_t)lists, blocks, c });
+    v = ss_tensor_reshape(g, v, 3, (const uint32_t[]){ (uint32_t)lists, blocks, c });
     cs = op_compute_set(g, seq, name);
     for (uint32_t b = 0; b < blocks; b++) {
         for (uint32_t k = 0; k < lists; k++) {
             uint32_t end = lists == 1 ? n : k + 1;
 
-            e.a = tensor_slice(g, tensor_index(g, t, b), 0, k, end);
-            e.out = tensor_slice(g, tensor_index(g, out, b), 0, k, end);
-            e.b = tensor_index(g, tensor_index(g, v, k), b);
+            e.a = ss_tensor_slice(g, ss_tensor_index(g, t, b), 0, k, end);
+            e.out = ss_tensor_slice(g, ss_tensor_index(g, out, b), 0, k, end);
+            e.b = ss_tensor_index(g, ss_tensor_index(g, v, k), b);
             add_block(g, cs, op, e);
         }
     }
     return out;
 }
 
-struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
-                               struct tensor a, float b, const char *name)
+struct tensor ss_op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
+                                  struct tensor a, float b, const char *name)
 {
-    return run_one(g, seq, &binary[op].scalar, a, tensor_elem(g, a), b, 0, name);
+    return run_one(g, seq, &binary[op].scalar, a, ss_tensor_elem(g, a), b, 0, name);
 }
 
-struct tensor op_scalar_binary(struct graph *g, struct program seq, enum binary_op op, float a,
-                               struct tensor b, const char *name)
+struct tensor ss_op_scalar_binary(struct graph *g, struct program seq, enum binary_op op, float a,
+                                  struct tensor b, const char *name)
 {
-    return run_one(g, seq, &binary[op].scalar_first, b, tensor_elem(g, b), a, 0, name);
+    return run_one(g, seq, &binary[op].scalar_first, b, ss_tensor_elem(g, b), a, 0, name);
 }
 
-struct tensor op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
-                        struct tensor b, const char *name)
+struct tensor ss_op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
+                           struct tensor b, const char *name)
 {
-    enum elem type = tensor_elem(g, a);
+    enum elem type = ss_tensor_elem(g, a);
     struct tensor operand[] = { cond, a, b };
     struct dim_order order;
     struct tensor out = op_like_one_of(g, operand, 3, type, &order, name);
@@ -403,19 +404,19 @@ struct tensor op_select(struct graph *g, struct program seq, struct tensor cond,
                                 .order = order };
 
     if (!op_has_shape_of(g, cond, a) || !op_has_shape_of(g, cond, b))
-        graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
+        ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
     run_elementwise(g, seq, &e, name);
     return out;
 }
 
-void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
-             const char *name)
+void ss_op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
+                const char *name)
 {
     struct elementwise_op e = {
-        .codelet = kernel_of_type(g, &axpy, tensor_elem(g, y)), .a = x, .out = y, .value = a
+        .codelet = kernel_of_type(g, &axpy, ss_tensor_elem(g, y)), .a = x, .out = y, .value = a
     };
 
     if (!op_has_shape_of(g, x, y))
-        graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
+        ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
     run_elementwise(g, seq, &e, name);
 }

@@ -15,48 +15,48 @@ static void add_first(const struct conv_field *d, const struct field_call *c,
     uint32_t k = d->layer->kernel_h, ho = nn_size(p->h), wo = nn_size(p->w);
     uint32_t kb = conv_first_blocks(k), words = conv_first_row_words(k, ho);
     uint32_t shape[3] = { kb, ho * wo, CHANNEL_BLOCK }, *rows = emu_alloc(words, sizeof(*rows));
-    struct tensor patches = graph_variable(g, ELEM_F16, 3, shape, "patches");
+    struct tensor patches = ss_graph_variable(g, ELEM_F16, 3, shape, "patches");
 
     if (!rows) {
-        graph_fail(g, EMU_NO_MEMORY, "rows of a first layer");
+        ss_graph_fail(g, EMU_NO_MEMORY, "rows of a first layer");
         return;
     }
-    graph_map(g, patches, p->tile);
+    ss_graph_map(g, patches, p->tile);
     conv_first_rows(k, ho, wo, c->wp, rows);
     VERTEX_OF(conv_first, d->has_sums ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16),
-              g, c->cs, p->tile, .patches = tensor_flatten(g, patches), .y = c->y,
+              g, c->cs, p->tile, .patches = ss_tensor_flatten(g, patches), .y = c->y,
               .weights = c->weights, .kb = kb, .nb = nn_size(p->o) * conv_halves(d->layer),
               .f = ho * wo, .x = c->x, .rows = word_list(rows, words), .ho = ho, .wo = wo,
               .hp = c->hp, .wp = c->wp);
-    emu_free(rows);
+    ss_free(rows);
 }
 
 /* The weights of a first layer in blocks of four pixels, conv_first_pack():
- * [out blocks][blocks][16][16]. t has the form of conv_weights_home(). */
+ * [out blocks][blocks][16][16]. t has the form of ss_conv_weights_home(). */
 static struct tensor first_view(struct nn *nn, struct tensor t)
 {
     struct graph *g = nn->g;
-    const uint32_t k = tensor_shape(g, t)[1], n = tensor_shape(g, t)[0];
+    const uint32_t k = ss_tensor_shape(g, t)[1], n = ss_tensor_shape(g, t)[0];
     const uint32_t kb = conv_first_blocks(k);
     struct tensor *part = emu_alloc(kb, sizeof(*part));
 
     if (!part)
-        graph_fail(g, EMU_NO_MEMORY, "weights");
-    if (graph_status(g) != EMU_OK) {
-        emu_free(part);
+        ss_graph_fail(g, EMU_NO_MEMORY, "weights");
+    if (ss_graph_status(g) != EMU_OK) {
+        ss_free(part);
         return t;
     }
     for (uint32_t b = 0; b < kb; b++) {
         struct conv_first_pixels p = conv_first_pixels(k, b);
-        struct tensor row = tensor_slice(g, t, 1, p.row, p.row + 1);
+        struct tensor row = ss_tensor_slice(g, t, 1, p.row, p.row + 1);
 
-        row =
-            field_part_add_border(nn, conv_some_zeros(nn), tensor_slice(g, row, 3, p.begin, p.end),
-                                  3, p.before, 4 - p.before - (p.end - p.begin));
-        part[b] = tensor_reshape(g, row, 4, (const uint32_t[]){ n, 1, CHANNEL_BLOCK, 16 });
+        row = field_part_add_border(nn, conv_some_zeros(nn),
+                                    ss_tensor_slice(g, row, 3, p.begin, p.end), 3, p.before,
+                                    4 - p.before - (p.end - p.begin));
+        part[b] = ss_tensor_reshape(g, row, 4, (const uint32_t[]){ n, 1, CHANNEL_BLOCK, 16 });
     }
-    t = tensor_concat(g, part, kb, 1);
-    emu_free(part);
+    t = ss_tensor_concat(g, part, kb, 1);
+    ss_free(part);
     return t;
 }
 
@@ -71,17 +71,17 @@ static struct tensor first_tensor(const struct conv_field *d)
                                units, CHANNEL_BLOCK };
 
     if (!part)
-        graph_fail(g, EMU_NO_MEMORY, "weights");
-    t = tensor_reshape(g, t, 5, shape);
-    t = tensor_transpose(g, t, (const unsigned[]){ 0, 2, 1, 3, 4 });
-    for (uint32_t o = 0; o < d->plan->cut_out && graph_status(g) == EMU_OK; o++) {
+        ss_graph_fail(g, EMU_NO_MEMORY, "weights");
+    t = ss_tensor_reshape(g, t, 5, shape);
+    t = ss_tensor_transpose(g, t, (const unsigned[]){ 0, 2, 1, 3, 4 });
+    for (uint32_t o = 0; o < d->plan->cut_out && ss_graph_status(g) == EMU_OK; o++) {
         struct nn_range b = conv_output_part(d->plan, o);
 
-        part[o] = tensor_flatten(g, tensor_slice(g, t, 0, b.begin, b.end));
+        part[o] = ss_tensor_flatten(g, ss_tensor_slice(g, t, 0, b.begin, b.end));
     }
-    if (graph_status(g) == EMU_OK)
+    if (ss_graph_status(g) == EMU_OK)
         t = conv_fetched(d->nn, d->plan, part);
-    emu_free(part);
+    ss_free(part);
     return t;
 }
 
@@ -102,8 +102,8 @@ static struct tensor first_constant(const struct conv_field *d)
             memcpy(packed + (size_t)b * d->values, whole, d->values * sizeof(*whole));
     }
     if (!whole)
-        graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
-    emu_free(whole);
+        ss_graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
+    ss_free(whole);
     return conv_field_constant(d, packed);
 }
 

@@ -101,6 +101,6 @@ enum emu_status codelet_link(const struct arch *arch, const struct codelet *cons
     memset(out, 0, sizeof(*out));
     s = order ? link_somehow(arch, set, n, order, addr, out)
               : FAIL(NO_MEMORY, "a set of %zu codelets", n);
-    emu_free((void *)order);
+    ss_free((void *)order);
     return s;
 }

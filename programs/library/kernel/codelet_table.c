@@ -107,7 +107,7 @@ uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
 
 /* ---- the library as the compiler sees it ---- */
 
-const struct codelet_library kernel_library = {
+const struct codelet_library ss_kernel_library = {
     .find = codelet_find,
     .copy = { KERNEL_ROW(copy_8), KERNEL_ROW(copy_16), KERNEL_ROW(copy_32), KERNEL_ROW(copy_64) },
     .copy_list = { KERNEL_ROW(copy_list_8), KERNEL_ROW(copy_list_16), KERNEL_ROW(copy_list_32),

@@ -2,7 +2,7 @@
  *
  * A codelet is a row of families.def, the section .text.NAME of a .S in the folder of its family,
  * and two C functions: NAME_ref (its meaning) and NAME_cycles (its time). What the compiler sees of
- * all that is kernel_library (library.h).
+ * all that is ss_kernel_library (library.h).
  */
 #ifndef PROGRAMS_CODELET_TABLE_H
 #define PROGRAMS_CODELET_TABLE_H

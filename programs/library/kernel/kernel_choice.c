@@ -4,6 +4,6 @@
 const struct codelet *kernel_of_type(struct graph *g, const struct typed_kernels *k, enum elem type)
 {
     if (!k->of[type])
-        graph_fail(g, EMU_BAD_PROGRAM, "there is no codelet %s_%s", k->name, elem_name(type));
+        ss_graph_fail(g, EMU_BAD_PROGRAM, "there is no codelet %s_%s", k->name, ss_elem_name(type));
     return k->of[type];
 }

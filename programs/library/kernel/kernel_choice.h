@@ -1,7 +1,7 @@
 /* kernel_choice.h - tables of kernels that do the same for different types of elements.
  *
  *   static const struct typed_kernels argmax = FLOAT_KERNELS(argmax);
- *   codelet = kernel_of_type(g, &argmax, tensor_elem(g, t));
+ *   codelet = kernel_of_type(g, &argmax, ss_tensor_elem(g, t));
  *
  * A row that names a kernel which does not exist does not compile.
  */

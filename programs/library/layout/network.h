@@ -29,7 +29,7 @@ struct nn {
 
 enum { NN_ZEROS = 256 };
 
-/* Its graph; NULL without a network, as where nn_new() has failed: graph_status() says so. */
+/* Its graph; NULL without a network, as where ss_nn_new() has failed: ss_graph_status() says so. */
 static inline struct graph *nn_graph(const struct nn *nn)
 {
     return nn ? nn->g : NULL;

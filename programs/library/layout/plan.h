@@ -36,17 +36,18 @@ struct matmul_plan {
 /* Checks that a plan can be carried out: sizes are above 0, n and k are multiples of 16, matrices
  * have fewer than 2^32 elements, no part is empty, and the chip has all the tiles. Else EMU_USAGE.
  */
-enum emu_status plan_matmul_check(const struct arch *a, const struct matmul_plan *p) EMU_MUST_CHECK;
+enum emu_status ss_plan_matmul_check(const struct arch *a,
+                                     const struct matmul_plan *p) EMU_MUST_CHECK;
 
 /* Predicted cycles and memory of a legal plan, from its sizes and cuts, into p->cost. */
-void plan_matmul_cost(const struct arch *a, struct matmul_plan *p);
+void ss_plan_matmul_cost(const struct arch *a, struct matmul_plan *p);
 
 /* The cheapest plan on at most `tiles` tiles that takes at most memory_bytes of temporary memory on
  * a tile; if there is none, the plan that takes least. Errors: EMU_USAGE for sizes and tiles that
- * plan_matmul_check() refuses. */
-enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
-                            uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
-                            struct matmul_plan *out) EMU_MUST_CHECK;
+ * ss_plan_matmul_check() refuses. */
+enum emu_status ss_plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
+                               uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
+                               struct matmul_plan *out) EMU_MUST_CHECK;
 
 /* What all exchange phases of a machine have in common. */
 struct plan_port {

@@ -64,10 +64,11 @@ static int are_whole(const struct tile_parts *parts)
 /* x with whole positions, dealt out to all tiles. */
 static void join(struct nn *nn, struct activation *x)
 {
-    struct tensor t = graph_variable(nn->g, ELEM_F16, 5, tensor_shape(nn->g, x->t), "joined");
+    struct tensor t = ss_graph_variable(nn->g, ELEM_F16, 5, ss_tensor_shape(nn->g, x->t), "joined");
 
-    graph_map_linear(nn->g, t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(nn->g));
-    program_add(nn->g, nn->seq, program_copy(nn->g, x->t, t));
+    ss_graph_map_linear(nn->g, t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0,
+                        ss_graph_compute_tiles(nn->g));
+    ss_program_add(nn->g, nn->seq, ss_program_copy(nn->g, x->t, t));
     x->t = t;
 }
 
@@ -98,17 +99,18 @@ struct tensor tile_block_take(struct graph *g, const struct tile_blocks *all,
 {
     uint32_t n = f->blocks * f->f * CHANNEL_BLOCK;
 
-    return tensor_slice(g, tile_part_take(g, &all->parts, f->part, t), 0, (uint32_t)f->at,
-                        (uint32_t)f->at + n);
+    return ss_tensor_slice(g, tile_part_take(g, &all->parts, f->part, t), 0, (uint32_t)f->at,
+                           (uint32_t)f->at + n);
 }
 
 struct tensor tile_block_channels(struct graph *g, const struct tile_block *f, struct tensor t)
 {
-    const uint32_t *shape = tensor_shape(g, t);
+    const uint32_t *shape = ss_tensor_shape(g, t);
     struct tensor part =
-        tensor_reshape(g, t, 3, (const uint32_t[]){ shape[0], shape[1], CHANNEL_BLOCK });
+        ss_tensor_reshape(g, t, 3, (const uint32_t[]){ shape[0], shape[1], CHANNEL_BLOCK });
 
-    return tensor_flatten(g, nn_slice(g, part,
+    return ss_tensor_flatten(g,
+                             nn_slice(g, part,
                                       (const struct nn_range[]){ { f->block, f->block + f->blocks },
                                                                  { f->n, f->n + 1 },
                                                                  { 0, CHANNEL_BLOCK } }));
@@ -122,16 +124,16 @@ static struct tensor channel_variable(struct graph *g, const struct tile_blocks 
 
     for (size_t i = 0; i < all->list.count; i++)
         elements += all->list.at[i].blocks * CHANNEL_BLOCK * n;
-    return graph_variable(g, ELEM_F32, 1, &elements, name);
+    return ss_graph_variable(g, ELEM_F32, 1, &elements, name);
 }
 
 /* A part of a variable, mapped to a tile. */
 static struct tensor part_on(struct graph *g, struct tensor all, uint32_t begin, uint32_t end,
                              uint32_t tile)
 {
-    struct tensor t = tensor_slice(g, all, 0, begin, end);
+    struct tensor t = ss_tensor_slice(g, all, 0, begin, end);
 
-    graph_map(g, t, tile);
+    ss_graph_map(g, t, tile);
     return t;
 }
 
@@ -139,7 +141,7 @@ void tile_blocks_sum(struct nn *nn, const struct activation *x, const struct til
                      struct tensor *sum, struct tensor *squares)
 {
     struct graph *g = nn->g;
-    uint32_t workers = graph_arch(g)->workers, at = 0;
+    uint32_t workers = ss_graph_arch(g)->workers, at = 0;
     uint32_t cs = op_compute_set(g, nn->seq, "sum");
     struct tensor scratch = channel_variable(g, all, workers, "workers");
 

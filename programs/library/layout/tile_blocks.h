@@ -21,7 +21,7 @@ struct tile_blocks {
 };
 
 /* The tile blocks of an activation [c16][n][h][w][16], in the order of tiles, then of blocks and
- * pictures. Where 16 channels of a position lie on several tiles, as op_linear() leaves them, x
+ * pictures. Where 16 channels of a position lie on several tiles, as ss_op_linear() leaves them, x
  * becomes a copy in which they lie together. Errors: those of the graph, EMU_NO_MEMORY. Free with
  * tile_blocks_free, also after an error. */
 enum emu_status tile_blocks_of(struct nn *nn, struct activation *x,

@@ -5,7 +5,7 @@ enum { LAYER_STRIDE = 97 }; /* tiles from the first tile of a layer to that of t
 
 enum emu_status tile_choice_new(struct nn *nn, uint32_t parts, struct tile_choice *out)
 {
-    uint32_t tiles = graph_compute_tiles(nn->g);
+    uint32_t tiles = ss_graph_compute_tiles(nn->g);
 
     nn->small_layer_tile = (nn->small_layer_tile + LAYER_STRIDE) % tiles;
     *out = (struct tile_choice){ .tiles = tiles,
@@ -17,7 +17,7 @@ enum emu_status tile_choice_new(struct nn *nn, uint32_t parts, struct tile_choic
 
 void tile_choice_free(struct tile_choice *s)
 {
-    emu_free(s->taken);
+    ss_free(s->taken);
     s->taken = NULL;
 }
 

@@ -29,8 +29,8 @@ enum emu_status tile_parts_of(struct graph *g, struct tensor t, struct tile_part
     size_t runs;
 
     memset(out, 0, sizeof(*out));
-    TRY(graph_status(g));
-    TRY(graph_tile_runs(g, t, &out->run, &runs));
+    TRY(ss_graph_status(g));
+    TRY(ss_graph_tile_runs(g, t, &out->run, &runs));
     if (runs)
         qsort(out->run, runs, sizeof(*out->run), by_tile);
     out->at = emu_alloc(runs + 1, sizeof(*out->at));
@@ -55,15 +55,15 @@ enum emu_status tile_parts_of(struct graph *g, struct tensor t, struct tile_part
         s->runs++;
         s->elements += out->run[i].end - out->run[i].begin;
     }
-    if (graph_takes_turns(g))
+    if (ss_graph_takes_turns(g))
         qsort_r(out->at, out->count, sizeof(*out->at), by_first_element, out->run);
     return EMU_OK;
 }
 
 void tile_parts_free(struct tile_parts *s)
 {
-    emu_free(s->at);
-    emu_free(s->run);
+    ss_free(s->at);
+    ss_free(s->run);
     memset(s, 0, sizeof(*s));
 }
 
@@ -71,44 +71,44 @@ struct tensor tile_part_take(struct graph *g, const struct tile_parts *s, size_t
 {
     const struct tile_part *from = &s->at[i];
     const struct tile_run *run = &s->run[from->first];
-    struct tensor flat = tensor_flatten(g, t), all = flat;
+    struct tensor flat = ss_tensor_flatten(g, t), all = flat;
     struct tensor *part;
 
     if (from->runs == 1)
-        return tensor_slice(g, flat, 0, (uint32_t)run->begin, (uint32_t)run->end);
+        return ss_tensor_slice(g, flat, 0, (uint32_t)run->begin, (uint32_t)run->end);
     part = emu_alloc(from->runs, sizeof(*part));
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "the runs of a tile");
+        ss_graph_fail(g, EMU_NO_MEMORY, "the runs of a tile");
         return flat;
     }
     for (uint32_t k = 0; k < from->runs; k++)
-        part[k] = tensor_slice(g, flat, 0, (uint32_t)run[k].begin, (uint32_t)run[k].end);
-    all = tensor_concat(g, part, from->runs, 0);
-    emu_free(part);
+        part[k] = ss_tensor_slice(g, flat, 0, (uint32_t)run[k].begin, (uint32_t)run[k].end);
+    all = ss_tensor_concat(g, part, from->runs, 0);
+    ss_free(part);
     return all;
 }
 
 uint32_t op_compute_set(struct graph *g, struct program seq, const char *name)
 {
-    uint32_t cs = graph_compute_set(g, name);
+    uint32_t cs = ss_graph_compute_set(g, name);
 
-    program_add(g, seq, program_execute(g, cs));
+    ss_program_add(g, seq, ss_program_execute(g, cs));
     return cs;
 }
 
 int op_has_shape_of(const struct graph *g, struct tensor a, struct tensor b)
 {
-    unsigned rank = tensor_rank(g, a);
+    unsigned rank = ss_tensor_rank(g, a);
 
-    return rank == tensor_rank(g, b) &&
-           !memcmp(tensor_shape(g, a), tensor_shape(g, b), rank * sizeof(*tensor_shape(g, a)));
+    return rank == ss_tensor_rank(g, b) && !memcmp(ss_tensor_shape(g, a), ss_tensor_shape(g, b),
+                                                   rank * sizeof(*ss_tensor_shape(g, a)));
 }
 
 struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name)
 {
-    struct tensor out = graph_variable(g, e, tensor_rank(g, t), tensor_shape(g, t), name);
+    struct tensor out = ss_graph_variable(g, e, ss_tensor_rank(g, t), ss_tensor_shape(g, t), name);
 
-    graph_map_like(g, out, t);
+    ss_graph_map_like(g, out, t);
     return out;
 }
 
@@ -119,11 +119,11 @@ static uint64_t fullest_tile(struct graph *g, struct tensor t, const char *name)
     uint64_t most = 0;
     enum emu_status st;
 
-    if (tensor_repeats(g, t))
+    if (ss_tensor_repeats(g, t))
         return UINT64_MAX;
     st = tile_parts_of(g, t, &s);
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return UINT64_MAX;
     }
     for (size_t i = 0; i < s.count; i++)
@@ -134,7 +134,7 @@ static uint64_t fullest_tile(struct graph *g, struct tensor t, const char *name)
 
 struct tensor op_in_order(struct graph *g, const struct dim_order *o, struct tensor t)
 {
-    return o->rank ? tensor_transpose(g, t, o->to) : t;
+    return o->rank ? ss_tensor_transpose(g, t, o->to) : t;
 }
 
 static struct tensor out_of_order(struct graph *g, const struct dim_order *o, struct tensor t)
@@ -143,26 +143,27 @@ static struct tensor out_of_order(struct graph *g, const struct dim_order *o, st
 
     for (unsigned k = 0; k < o->rank; k++)
         back[o->to[k]] = k;
-    return o->rank ? tensor_transpose(g, t, back) : t;
+    return o->rank ? ss_tensor_transpose(g, t, back) : t;
 }
 
 /* The order in which t lies in memory, if it has fewer runs of neighbours in that one. */
 static struct dim_order memory_order(struct graph *g, struct tensor t)
 {
-    struct dim_order o = { .rank = tensor_rank(g, t) }, none = { .rank = 0 };
+    struct dim_order o = { .rank = ss_tensor_rank(g, t) }, none = { .rank = 0 };
     int moves = 0;
 
-    tensor_memory_order(g, t, o.to);
+    ss_tensor_memory_order(g, t, o.to);
     for (unsigned k = 0; k < o.rank; k++)
         moves |= o.to[k] != k;
-    return moves && tensor_memory_runs(g, op_in_order(g, &o, t)) < tensor_memory_runs(g, t) ? o
-                                                                                            : none;
+    return moves && ss_tensor_memory_runs(g, op_in_order(g, &o, t)) < ss_tensor_memory_runs(g, t)
+               ? o
+               : none;
 }
 
 struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n, enum elem e,
                              struct dim_order *order, const char *name)
 {
-    uint32_t tiles = graph_compute_tiles(g), vector = 8 / elem_bytes(e);
+    uint32_t tiles = ss_graph_compute_tiles(g), vector = 8 / ss_elem_bytes(e);
     uint64_t share, least = UINT64_MAX;
     struct dim_order o = { .rank = 0 };
     struct tensor like, out;
@@ -170,9 +171,9 @@ struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n
 
     if (order)
         *order = o;
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return t[0];
-    share = tensor_elements(g, t[0]) / tiles + 1;
+    share = ss_tensor_elements(g, t[0]) / tiles + 1;
     for (unsigned k = 0; k < n; k++) {
         uint64_t most = fullest_tile(g, t[k], name);
 
@@ -184,10 +185,10 @@ struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n
     if (order)
         *order = o = memory_order(g, t[best]);
     like = op_in_order(g, &o, t[best]);
-    out = graph_variable(g, e, tensor_rank(g, like), tensor_shape(g, like), name);
+    out = ss_graph_variable(g, e, ss_tensor_rank(g, like), ss_tensor_shape(g, like), name);
     if (least <= LIKE_FEW || least / LIKE_UNEVEN <= share)
-        graph_map_like(g, out, like);
+        ss_graph_map_like(g, out, like);
     else
-        graph_map_linear(g, out, vector, vector * graph_arch(g)->workers, 0, tiles);
+        ss_graph_map_linear(g, out, vector, vector * ss_graph_arch(g)->workers, 0, tiles);
     return out_of_order(g, &o, out);
 }

@@ -31,8 +31,8 @@ static inline uint32_t cut_size(uint32_t n, uint32_t parts, uint32_t i)
     return cut_at(n, parts, i + 1) - cut_at(n, parts, i);
 }
 
-/* The parts of a tensor, by tile, or, if operations take turns (graph_take_turns()), by their first
- * element; the runs of each are in the order of the tensor. */
+/* The parts of a tensor, by tile, or, if operations take turns (ss_graph_take_turns()), by their
+ * first element; the runs of each are in the order of the tensor. */
 struct tile_parts {
     struct tile_part *at; /* owned, like run */
     struct tile_run *run; /* sorted by tile, then by element */

@@ -42,7 +42,7 @@ static struct tensor take(struct graph *g, struct tensor t, struct nn_range rows
 {
     const struct nn_range range[] = { rows, columns };
 
-    return tensor_flatten(g, nn_slice(g, t, range));
+    return ss_tensor_flatten(g, nn_slice(g, t, range));
 }
 
 /* ---- parameters ---- */
@@ -62,10 +62,10 @@ static void add_weights(struct linear_layer *l, const float *weights)
         }
     }
     if (m)
-        l->rows = graph_constant(l->nn->g, ELEM_F16, 1, &n, m, "weights");
+        l->rows = ss_graph_constant(l->nn->g, ELEM_F16, 1, &n, m, "weights");
     else
-        graph_fail(l->nn->g, EMU_NO_MEMORY, "%u weights", n);
-    emu_free(m);
+        ss_graph_fail(l->nn->g, EMU_NO_MEMORY, "%u weights", n);
+    ss_free(m);
 }
 
 /* Makes the biases; one copy for every picture if their sums are made on different tiles. */
@@ -81,10 +81,10 @@ static void add_biases(struct linear_layer *l, const float *bias, enum activatio
             b[c] = (float)fp_f16_value(NN_HALF_LOWEST);
     }
     if (b)
-        l->bias = graph_constant_repeated(l->nn->g, ELEM_F32, 2, shape, b, "bias");
+        l->bias = ss_graph_constant_repeated(l->nn->g, ELEM_F32, 2, shape, b, "bias");
     else
-        graph_fail(l->nn->g, EMU_NO_MEMORY, "%u biases", shape[1]);
-    emu_free(b);
+        ss_graph_fail(l->nn->g, EMU_NO_MEMORY, "%u biases", shape[1]);
+    ss_free(b);
 }
 
 /* ---- parameters that are tensors ---- */
@@ -97,14 +97,14 @@ static void take_weights(struct linear_layer *l, struct tensor w)
     struct tensor *part = emu_alloc(parts, sizeof(*part));
 
     if (!part)
-        graph_fail(g, EMU_NO_MEMORY, "%u parts", parts);
+        ss_graph_fail(g, EMU_NO_MEMORY, "%u parts", parts);
     w = conv_pad(l->nn, conv_f16(l->nn, w, "weights"), 1, l->plan.shape.in);
     w = conv_pad(l->nn, w, 0, l->plan.shape.out);
-    for (uint32_t k = 0; k < parts && graph_status(g) == EMU_OK; k++)
+    for (uint32_t k = 0; k < parts && ss_graph_status(g) == EMU_OK; k++)
         part[k] = take(g, w, rows_of(l, k % l->plan.cut_out), inputs_of(l, k / l->plan.cut_out));
-    if (graph_status(g) == EMU_OK)
-        l->rows = tensor_concat(g, part, parts, 0);
-    emu_free(part);
+    if (ss_graph_status(g) == EMU_OK)
+        l->rows = ss_tensor_concat(g, part, parts, 0);
+    ss_free(part);
 }
 
 /* The biases b [out] in f32, as often as there are copies of the constant; like there, the sigmoid
@@ -114,20 +114,20 @@ static void take_biases(struct linear_layer *l, struct tensor b, enum activation
     struct graph *g = l->nn->g;
     uint32_t n = l->plan.shape.out - l->y.c;
     float v[CHANNEL_BLOCK];
-    struct tensor part[2] = { tensor_flatten(g, b) };
+    struct tensor part[2] = { ss_tensor_flatten(g, b) };
 
-    if (tensor_elem(g, b) != ELEM_F32)
-        part[0] = op_cast(g, l->nn->seq, part[0], ELEM_F32, "bias");
+    if (ss_tensor_elem(g, b) != ELEM_F32)
+        part[0] = ss_op_cast(g, l->nn->seq, part[0], ELEM_F32, "bias");
     for (uint32_t i = 0; i < CHANNEL_BLOCK; i++)
         v[i] = act == ACT_SIGMOID ? (float)fp_f16_value(NN_HALF_LOWEST) : 0;
     if (n) {
-        part[1] = graph_constant(g, ELEM_F32, 1, &n, v, "bias of no channel");
-        graph_map(g, part[1], 0);
+        part[1] = ss_graph_constant(g, ELEM_F32, 1, &n, v, "bias of no channel");
+        ss_graph_map(g, part[1], 0);
     }
-    l->bias = tensor_reshape(g, tensor_concat(g, part, 1 + (n > 0), 0), 2,
-                             (const uint32_t[]){ 1, l->plan.shape.out });
+    l->bias = ss_tensor_reshape(g, ss_tensor_concat(g, part, 1 + (n > 0), 0), 2,
+                                (const uint32_t[]){ 1, l->plan.shape.out });
     if (l->plan.columns)
-        l->bias = tensor_broadcast(g, l->bias, 0, l->y.n);
+        l->bias = ss_tensor_broadcast(g, l->bias, 0, l->y.n);
 }
 
 /* ---- tiles ---- */
@@ -164,7 +164,7 @@ static uint32_t take_tile(const struct linear_layer *l, struct tile_choice *s, s
 /* Finds the tiles that hold some of x. *others: how many hold nothing. */
 static enum emu_status find_holders(struct linear_layer *l, uint32_t *others)
 {
-    uint32_t tiles = graph_compute_tiles(l->nn->g);
+    uint32_t tiles = ss_graph_compute_tiles(l->nn->g);
     struct tile_parts s;
 
     *others = tiles;
@@ -183,7 +183,7 @@ static enum emu_status find_holders(struct linear_layer *l, uint32_t *others)
 
 static struct tensor on_tile(struct linear_layer *l, struct tensor t, uint32_t tile)
 {
-    graph_map(l->nn->g, t, tile);
+    ss_graph_map(l->nn->g, t, tile);
     return t;
 }
 
@@ -203,15 +203,16 @@ static void multiply_part(struct linear_layer *l, uint32_t cs, uint32_t k, uint3
     struct graph *g = l->nn->g;
     struct nn_range rows = rows_of(l, k % l->plan.cut_out), n = { 0, l->x.n }, one = { 0, 1 };
     struct nn_range in = inputs_of(l, k / l->plan.cut_out);
-    struct tensor a = tensor_slice(g, l->rows, 0, at, at + nn_size(rows) * nn_size(in));
+    struct tensor a = ss_tensor_slice(g, l->rows, 0, at, at + nn_size(rows) * nn_size(in));
     struct tensor x = take(g, nn_vectors(g, &l->x), n, in);
-    struct tensor y = take(
-        g, l->plan.columns ? tensor_index(g, l->parts, k / l->plan.cut_out) : nn_vectors(g, &l->y),
-        n, rows);
+    struct tensor y = take(g,
+                           l->plan.columns ? ss_tensor_index(g, l->parts, k / l->plan.cut_out)
+                                           : nn_vectors(g, &l->y),
+                           n, rows);
 
     if (!l->w)
-        graph_map(g, a, tile);
-    graph_map(g, y, tile);
+        ss_graph_map(g, a, tile);
+    ss_graph_map(g, y, tile);
     if (l->plan.columns)
         VERTEX(linear_f16_f32, g, cs, tile, .a = a, .x = x, .y = y, .k = nn_size(in),
                .m = nn_size(rows));
@@ -231,7 +232,7 @@ static enum emu_status multiply(struct linear_layer *l)
 
     TRY(tile_choice_new(l->nn, parts, &s));
     if (l->plan.columns)
-        l->parts = graph_variable(l->nn->g, ELEM_F32, 3, shape, "partials");
+        l->parts = ss_graph_variable(l->nn->g, ELEM_F32, 3, shape, "partials");
     for (uint32_t k = 0; k < parts; k++) {
         struct nn_range rows = rows_of(l, k % l->plan.cut_out);
 
@@ -252,7 +253,7 @@ static void add_columns(struct linear_layer *l, uint32_t cs, uint32_t n, struct 
     struct nn_range all[] = { { 0, l->plan.cut_in }, picture, columns };
 
     VERTEX_OF(sum_bias, l->sum, g, cs, tile,
-              .partials = tensor_flatten(g, nn_slice(g, l->parts, all)),
+              .partials = ss_tensor_flatten(g, nn_slice(g, l->parts, all)),
               .bias = biases_on(l, picture, columns, tile),
               .out = on_tile(l, take(g, nn_vectors(g, &l->y), picture, columns), tile),
               .p = l->plan.cut_in);
@@ -283,15 +284,15 @@ static const struct act_kernels sums = ACT_KERNELS_4(sum_bias, f16);
 /* Plans for the tiles that hold nothing of x, if those are the majority; else for all. */
 static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activation_function act)
 {
-    const struct arch *a = graph_arch(l->nn->g);
-    uint32_t others, tiles = graph_compute_tiles(l->nn->g);
+    const struct arch *a = ss_graph_arch(l->nn->g);
+    uint32_t others, tiles = ss_graph_compute_tiles(l->nn->g);
     struct linear_shape s = { .n = l->x.n,
                               .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
                               .out = channel_blocks(out) * CHANNEL_BLOCK };
 
     l->whole = s.whole = nn_codelet(l->nn->g, &whole_rows, act);
     l->sum = s.sum = nn_codelet(l->nn->g, &sums, act);
-    TRY(graph_status(l->nn->g));
+    TRY(ss_graph_status(l->nn->g));
     TRY(find_holders(l, &others));
     return plan_linear(a, &s, others > tiles / 2 ? others : tiles, &l->plan);
 }
@@ -302,17 +303,17 @@ static void add_result(struct linear_layer *l, uint32_t out)
     struct graph *g = l->nn->g;
     uint32_t n = l->x.n, blocks = channel_blocks(out);
     struct tensor t =
-        graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, blocks, CHANNEL_BLOCK }, "out");
+        ss_graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, blocks, CHANNEL_BLOCK }, "out");
 
-    t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
-    t = tensor_reshape(g, t, 5, (const uint32_t[]){ blocks, n, 1, 1, CHANNEL_BLOCK });
+    t = ss_tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
+    t = ss_tensor_reshape(g, t, 5, (const uint32_t[]){ blocks, n, 1, 1, CHANNEL_BLOCK });
     l->y = (struct activation){ t, n, out, 1, 1 };
 }
 
 static enum emu_status build(struct linear_layer *l, uint32_t out, const float *weights,
                              const float *bias, enum activation_function act)
 {
-    TRY(graph_status(l->nn->g));
+    TRY(ss_graph_status(l->nn->g));
     if (l->x.h != 1 || l->x.w != 1)
         return FAIL(USAGE, "a field of %u x %u: expected one position", l->x.h, l->x.w);
     TRY(plan(l, out, act));
@@ -336,35 +337,36 @@ static struct activation add_layer(struct linear_layer *l, uint32_t out, const f
     struct graph *g = nn_graph(l->nn);
     enum emu_status s;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return l->y;
-    graph_push(g, name);
+    ss_graph_push(g, name);
     s = build(l, out, weights, bias, act);
-    graph_pop(g);
+    ss_graph_pop(g);
     if (s != EMU_OK)
-        graph_fail(g, s, "%s: %s", name, emu_error());
-    emu_free(l->holds);
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
+    ss_free(l->holds);
     return l->y;
 }
 
-struct activation op_linear(struct nn *nn, struct activation x, uint32_t out, const float *weights,
-                            const float *bias, enum activation_function act, const char *name)
+struct activation ss_op_linear(struct nn *nn, struct activation x, uint32_t out,
+                               const float *weights, const float *bias,
+                               enum activation_function act, const char *name)
 {
     struct linear_layer l = { .nn = nn, .x = x, .y = x };
 
     return add_layer(&l, out, weights, bias, act, name);
 }
 
-struct activation op_linear_tensors(struct nn *nn, struct activation x, struct tensor w,
-                                    const struct tensor *b, enum activation_function act,
-                                    const char *name)
+struct activation ss_op_linear_tensors(struct nn *nn, struct activation x, struct tensor w,
+                                       const struct tensor *b, enum activation_function act,
+                                       const char *name)
 {
     struct linear_layer l = { .nn = nn, .x = x, .y = x, .w = &w, .b = b };
     struct graph *g = nn_graph(nn);
 
-    if (tensor_rank(g, w) != 2 || tensor_shape(g, w)[1] != x.c) {
-        graph_fail(g, EMU_USAGE, "%s: weights of another shape: expected [out][%u]", name, x.c);
+    if (ss_tensor_rank(g, w) != 2 || ss_tensor_shape(g, w)[1] != x.c) {
+        ss_graph_fail(g, EMU_USAGE, "%s: weights of another shape: expected [out][%u]", name, x.c);
         return x;
     }
-    return add_layer(&l, tensor_shape(g, w)[0], NULL, NULL, act, name);
+    return add_layer(&l, ss_tensor_shape(g, w)[0], NULL, NULL, act, name);
 }

@@ -38,13 +38,13 @@ static uint32_t out_at(const struct matmul_plan *p, uint32_t im, uint32_t in)
 /* Maps t to `tiles` tiles, `stride` apart, in whole rows of 16 elements. */
 static void deal(struct graph *g, struct tensor t, uint32_t first, uint32_t stride, uint32_t tiles)
 {
-    uint32_t rows = (uint32_t)(tensor_elements(g, t) / BLOCK);
+    uint32_t rows = (uint32_t)(ss_tensor_elements(g, t) / BLOCK);
 
     for (uint32_t i = 0; i < tiles; i++) {
         uint32_t from = cut_at(rows, tiles, i) * BLOCK, to = cut_at(rows, tiles, i + 1) * BLOCK;
 
         if (from < to)
-            graph_map(g, tensor_slice(g, t, 0, from, to), first + i * stride);
+            ss_graph_map(g, ss_tensor_slice(g, t, 0, from, to), first + i * stride);
     }
 }
 
@@ -55,13 +55,13 @@ static struct tensor mosaic(struct graph *g, const struct tensor *part, uint32_t
     struct tensor *row = emu_alloc(rows, sizeof(*row)), all = part[0];
 
     if (!row) {
-        graph_fail(g, EMU_NO_MEMORY, "a matrix of %u x %u blocks", rows, columns);
+        ss_graph_fail(g, EMU_NO_MEMORY, "a matrix of %u x %u blocks", rows, columns);
         return all;
     }
     for (uint32_t i = 0; i < rows; i++)
-        row[i] = tensor_concat(g, part + (size_t)i * columns, columns, 1);
-    all = tensor_concat(g, row, rows, 0);
-    emu_free(row);
+        row[i] = ss_tensor_concat(g, part + (size_t)i * columns, columns, 1);
+    all = ss_tensor_concat(g, row, rows, 0);
+    ss_free(row);
     return all;
 }
 
@@ -70,9 +70,9 @@ static struct tensor unblock(struct graph *g, struct tensor t, uint32_t blocks, 
 {
     static const unsigned order[] = { 1, 0, 2 };
 
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, rows, BLOCK });
-    t = tensor_transpose(g, t, order);
-    return tensor_reshape(g, t, 2, (const uint32_t[]){ rows, blocks * BLOCK });
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, rows, BLOCK });
+    t = ss_tensor_transpose(g, t, order);
+    return ss_tensor_reshape(g, t, 2, (const uint32_t[]){ rows, blocks * BLOCK });
 }
 
 /* Makes the variable of an operand; both views are flat until its blocks are put together. If the
@@ -81,12 +81,12 @@ static struct matmul_operand new_operand(struct graph *g, const struct matmul_pl
                                          uint32_t rows, uint32_t columns, const char *name)
 {
     uint32_t elements = rows * columns;
-    enum emu_status s = plan_matmul_check(graph_arch(g), p);
+    enum emu_status s = ss_plan_matmul_check(ss_graph_arch(g), p);
     struct matmul_operand o;
 
     if (s != EMU_OK)
-        graph_fail(g, s, "%s: %s", name, emu_error());
-    o.matrix = o.blocks = graph_variable(g, ELEM_F16, 1, &elements, name);
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
+    o.matrix = o.blocks = ss_graph_variable(g, ELEM_F16, 1, &elements, name);
     return o;
 }
 
@@ -95,15 +95,16 @@ static struct tensor *new_parts(struct graph *g, uint32_t rows, uint32_t columns
 {
     struct tensor *part;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return NULL;
     part = emu_alloc((size_t)rows * columns, sizeof(*part));
     if (!part)
-        graph_fail(g, EMU_NO_MEMORY, "%s: %u x %u blocks", name, rows, columns);
+        ss_graph_fail(g, EMU_NO_MEMORY, "%s: %u x %u blocks", name, rows, columns);
     return part;
 }
 
-struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *p, const char *name)
+struct matmul_operand ss_op_matmul_left(struct graph *g, const struct matmul_plan *p,
+                                        const char *name)
 {
     struct matmul_operand a = new_operand(g, p, p->m, p->k, name);
     struct tensor *part = new_parts(g, p->sm, p->sk, name);
@@ -114,19 +115,19 @@ struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *
         for (uint32_t ik = 0; ik < p->sk; ik++) {
             uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik), rows = cut_size(p->m, p->sm, im);
             uint32_t at = left_at(p, ik, im);
-            struct tensor t = tensor_slice(g, a.blocks, 0, at, at + kb * rows * BLOCK);
+            struct tensor t = ss_tensor_slice(g, a.blocks, 0, at, at + kb * rows * BLOCK);
 
             deal(g, t, tile_of(p, ik, im, 0), 1, p->sn);
             part[im * p->sk + ik] = unblock(g, t, kb, rows);
         }
     }
     a.matrix = mosaic(g, part, p->sm, p->sk);
-    emu_free(part);
+    ss_free(part);
     return a;
 }
 
-struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan *p,
-                                      const char *name)
+struct matmul_operand ss_op_matmul_right(struct graph *g, const struct matmul_plan *p,
+                                         const char *name)
 {
     static const unsigned order[] = { 1, 3, 0, 2 };
     struct matmul_operand b = new_operand(g, p, p->k, p->n, name);
@@ -138,17 +139,17 @@ struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan 
         for (uint32_t in = 0; in < p->sn; in++) {
             uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik);
             uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), at = right_at(p, ik, in);
-            struct tensor t = tensor_slice(g, b.blocks, 0, at, at + kb * nb * BLOCK * BLOCK);
+            struct tensor t = ss_tensor_slice(g, b.blocks, 0, at, at + kb * nb * BLOCK * BLOCK);
 
             deal(g, t, tile_of(p, ik, 0, in), p->sn, p->sm);
-            t = tensor_reshape(g, t, 4, (const uint32_t[]){ nb, kb, BLOCK, BLOCK });
-            t = tensor_transpose(g, t, order);
+            t = ss_tensor_reshape(g, t, 4, (const uint32_t[]){ nb, kb, BLOCK, BLOCK });
+            t = ss_tensor_transpose(g, t, order);
             part[ik * p->sn + in] =
-                tensor_reshape(g, t, 2, (const uint32_t[]){ kb * BLOCK, nb * BLOCK });
+                ss_tensor_reshape(g, t, 2, (const uint32_t[]){ kb * BLOCK, nb * BLOCK });
         }
     }
     b.matrix = mosaic(g, part, p->sk, p->sn);
-    emu_free(part);
+    ss_free(part);
     return b;
 }
 
@@ -159,7 +160,7 @@ static struct tensor multiply(struct graph *g, struct program seq, const struct 
 {
     uint32_t cs = op_compute_set(g, seq, "multiply");
     struct tensor out =
-        graph_variable(g, ELEM_F16, 2, (const uint32_t[]){ p->sk, p->m * p->n }, "partials");
+        ss_graph_variable(g, ELEM_F16, 2, (const uint32_t[]){ p->sk, p->m * p->n }, "partials");
 
     for (uint32_t i = 0; i < p->sk * p->sm * p->sn; i++) {
         uint32_t in = i % p->sn, im = i / p->sn % p->sm, ik = i / (p->sn * p->sm);
@@ -167,11 +168,12 @@ static struct tensor multiply(struct graph *g, struct program seq, const struct 
         uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), tile = tile_of(p, ik, im, in);
         uint32_t la = left_at(p, ik, im), ra = right_at(p, ik, in);
         uint32_t oa = out_at(p, im, in);
-        struct tensor o = tensor_slice(g, tensor_index(g, out, ik), 0, oa, oa + nb * rows * BLOCK);
-        struct tensor l = tensor_slice(g, a, 0, la, la + kb * rows * BLOCK);
-        struct tensor r = tensor_slice(g, b, 0, ra, ra + kb * nb * BLOCK * BLOCK);
+        struct tensor o =
+            ss_tensor_slice(g, ss_tensor_index(g, out, ik), 0, oa, oa + nb * rows * BLOCK);
+        struct tensor l = ss_tensor_slice(g, a, 0, la, la + kb * rows * BLOCK);
+        struct tensor r = ss_tensor_slice(g, b, 0, ra, ra + kb * nb * BLOCK * BLOCK);
 
-        graph_map(g, o, tile);
+        ss_graph_map(g, o, tile);
         VERTEX(matmul_f16, g, cs, tile, .in = l, .weights = r, .out = o, .kb = kb, .nb = nb,
                .f = rows);
     }
@@ -187,24 +189,24 @@ static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
     struct tensor *part = emu_alloc(p->sk, sizeof(*part));
 
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "partial results");
+        ss_graph_fail(g, EMU_NO_MEMORY, "partial results");
         return;
     }
     for (uint32_t ik = 0; ik < p->sk; ik++) {
         uint32_t from = at + cut_at(rows, p->sk, ik) * BLOCK;
         uint32_t to = at + cut_at(rows, p->sk, ik + 1) * BLOCK;
-        struct tensor own = tensor_slice(g, out, 0, from, to);
+        struct tensor own = ss_tensor_slice(g, out, 0, from, to);
         uint32_t tile = tile_of(p, ik, im, in);
 
         if (from == to)
             continue;
         for (uint32_t k = 0; k < p->sk; k++)
-            part[k] = tensor_slice(g, tensor_index(g, partials, k), 0, from, to);
-        graph_map(g, own, tile);
-        VERTEX(reduce_sum_f16_f16, g, cs, tile, .partials = tensor_concat(g, part, p->sk, 0),
+            part[k] = ss_tensor_slice(g, ss_tensor_index(g, partials, k), 0, from, to);
+        ss_graph_map(g, own, tile);
+        VERTEX(reduce_sum_f16_f16, g, cs, tile, .partials = ss_tensor_concat(g, part, p->sk, 0),
                .out = own, .p = p->sk);
     }
-    emu_free(part);
+    ss_free(part);
 }
 
 /* The view [m][n] of a result in the order of out_at(). */
@@ -220,39 +222,39 @@ static struct tensor as_matrix(struct graph *g, const struct matmul_plan *p, str
             uint32_t at = out_at(p, im, in);
 
             part[im * p->sn + in] =
-                unblock(g, tensor_slice(g, out, 0, at, at + nb * rows * BLOCK), nb, rows);
+                unblock(g, ss_tensor_slice(g, out, 0, at, at + nb * rows * BLOCK), nb, rows);
         }
     }
     all = mosaic(g, part, p->sm, p->sn);
-    emu_free(part);
+    ss_free(part);
     return all;
 }
 
-struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul_plan *p,
-                        struct matmul_operand a, struct matmul_operand b, const char *name)
+struct tensor ss_op_matmul(struct graph *g, struct program seq, const struct matmul_plan *p,
+                           struct matmul_operand a, struct matmul_operand b, const char *name)
 {
     uint32_t elements = p->m * p->n;
     struct tensor partials, out = a.blocks;
-    enum emu_status s = plan_matmul_check(graph_arch(g), p);
+    enum emu_status s = ss_plan_matmul_check(ss_graph_arch(g), p);
 
-    if (s == EMU_OK && graph_status(g) == EMU_OK &&
-        (tensor_elements(g, a.blocks) != (uint64_t)p->m * p->k ||
-         tensor_elements(g, b.blocks) != (uint64_t)p->k * p->n))
+    if (s == EMU_OK && ss_graph_status(g) == EMU_OK &&
+        (ss_tensor_elements(g, a.blocks) != (uint64_t)p->m * p->k ||
+         ss_tensor_elements(g, b.blocks) != (uint64_t)p->k * p->n))
         s = FAIL(BAD_PROGRAM, "the operands are not those of the plan");
     if (s != EMU_OK) {
-        graph_fail(g, s, "%s: %s", name, emu_error());
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
         return out;
     }
-    graph_push(g, name);
+    ss_graph_push(g, name);
     partials = multiply(g, seq, p, a.blocks, b.blocks);
-    out = tensor_flatten(g, partials);
+    out = ss_tensor_flatten(g, partials);
     if (p->sk > 1) {
         uint32_t cs = op_compute_set(g, seq, "add");
 
-        out = graph_variable(g, ELEM_F16, 1, &elements, "result");
+        out = ss_graph_variable(g, ELEM_F16, 1, &elements, "result");
         for (uint32_t i = 0; i < p->sm * p->sn; i++)
             add_up(g, cs, p, partials, out, i / p->sn, i % p->sn);
     }
-    graph_pop(g);
+    ss_graph_pop(g);
     return as_matrix(g, p, out);
 }

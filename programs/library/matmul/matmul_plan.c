@@ -82,7 +82,7 @@ static void cost(const struct arch *a, struct matmul_plan *p)
                     p->cost.reduce + p->cost.sync + p->cost.rearrange;
 }
 
-void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
+void ss_plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
 {
     if (!a)
         return;
@@ -115,11 +115,12 @@ static int is_large(uint64_t rows, uint64_t columns)
     return rows * columns > UINT32_MAX;
 }
 
-enum emu_status plan_matmul_check(const struct arch *a, const struct matmul_plan *p)
+enum emu_status ss_plan_matmul_check(const struct arch *a, const struct matmul_plan *p)
 {
     if (!a)
-        return FAIL(BAD_MACHINE, "there is no machine: arch is NULL, which arch_preset() gives for "
-                                 "a name that it does not know");
+        return FAIL(BAD_MACHINE,
+                    "there is no machine: arch is NULL, which ss_arch_preset() gives for "
+                    "a name that it does not know");
     if (!p->m || !p->n || !p->k || p->n % BLOCK || p->k % BLOCK)
         return FAIL(USAGE,
                     "a matrix product with m %u, n %u, k %u: expected sizes above 0, n and k "
@@ -144,16 +145,16 @@ enum emu_status plan_matmul_check(const struct arch *a, const struct matmul_plan
     return EMU_OK;
 }
 
-enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
-                            uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
-                            struct matmul_plan *out)
+enum emu_status ss_plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
+                               uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
+                               struct matmul_plan *out)
 {
     struct matmul_plan p = { .m = m, .n = n, .k = k, .sm = 1, .sn = 1, .sk = 1 };
 
     memset(out, 0, sizeof(*out));
     p.first_tile = first_tile;
     p.tiles = tiles;
-    TRY(plan_matmul_check(a, &p));
+    TRY(ss_plan_matmul_check(a, &p));
     p.exchange_latency = plan_exchange_latency(a);
     for (p.sk = 1; p.sk <= k / BLOCK && p.sk <= tiles; p.sk++) {
         for (p.sn = 1; p.sn <= n / BLOCK && p.sk * p.sn <= tiles; p.sn++) {

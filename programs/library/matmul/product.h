@@ -28,7 +28,7 @@ struct product_plan {
 /* Elements of a block's row. */
 static inline uint32_t product_block(enum elem e)
 {
-    return PRODUCT_BLOCK_BYTES / elem_bytes(e);
+    return PRODUCT_BLOCK_BYTES / ss_elem_bytes(e);
 }
 
 static inline uint32_t product_blocks(enum elem e, uint32_t n)
@@ -45,7 +45,7 @@ enum emu_status plan_product(const struct arch *a, const struct product_shape *s
 /* The tile of part i of so many, which are spread evenly over the compute tiles, beginning at
  * `first`; if there are more parts than tiles, neighbours share a tile. */
 uint32_t product_tile(const struct graph *g, uint32_t first, uint32_t i, uint32_t parts);
-/* Where they begin: those that do not need all tiles take turns (graph_take_turns()). */
+/* Where they begin: those that do not need all tiles take turns (ss_graph_take_turns()). */
 uint32_t product_first_tile(struct graph *g, uint32_t parts);
 
 /* An operand [batch][rows][terms], with elements, for a product, which reads rows. If terms are

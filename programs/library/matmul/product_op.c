@@ -68,17 +68,17 @@ static struct tensor take(const struct product_build *p, struct tensor t, struct
                           struct product_range blocks, uint32_t tile)
 {
     struct graph *g = p->g;
-    uint32_t terms = tensor_shape(g, t)[1], begin = blocks.begin * p->block;
+    uint32_t terms = ss_tensor_shape(g, t)[1], begin = blocks.begin * p->block;
     uint32_t end = blocks.end * p->block, stop = end < terms ? end : terms;
     struct tensor part[2];
 
-    t = tensor_slice(g, t, 0, rows.begin, rows.end);
-    part[0] = tensor_slice(g, t, 1, begin, stop);
+    t = ss_tensor_slice(g, t, 0, rows.begin, rows.end);
+    part[0] = ss_tensor_slice(g, t, 1, begin, stop);
     if (stop == end)
         return part[0];
-    part[1] = tensor_slice(g, tensor_slice(g, p->zeros, 0, tile, tile + 1), 1, 0, end - stop);
-    part[1] = tensor_broadcast(g, part[1], 0, size_of(rows));
-    return tensor_concat(g, part, 2, 1);
+    part[1] = ss_tensor_slice(g, ss_tensor_slice(g, p->zeros, 0, tile, tile + 1), 1, 0, end - stop);
+    part[1] = ss_tensor_broadcast(g, part[1], 0, size_of(rows));
+    return ss_tensor_concat(g, part, 2, 1);
 }
 
 /* Rows of one matrix of the left operand as the kernel reads them. */
@@ -86,10 +86,10 @@ static struct tensor left(const struct product_build *p, const struct product_sh
                           uint32_t batch)
 {
     uint32_t rows = size_of(s->m), kb = size_of(s->kb);
-    struct tensor t = take(p, tensor_index(p->g, p->a, batch), s->m, s->kb, s->tile);
+    struct tensor t = take(p, ss_tensor_index(p->g, p->a, batch), s->m, s->kb, s->tile);
 
-    t = tensor_reshape(p->g, t, 3, (const uint32_t[]){ rows, kb, p->block });
-    return tensor_flatten(p->g, tensor_transpose(p->g, t, (const unsigned[]){ 1, 0, 2 }));
+    t = ss_tensor_reshape(p->g, t, 3, (const uint32_t[]){ rows, kb, p->block });
+    return ss_tensor_flatten(p->g, ss_tensor_transpose(p->g, t, (const unsigned[]){ 1, 0, 2 }));
 }
 
 /* Columns of one matrix of the right operand. */
@@ -101,17 +101,17 @@ static struct tensor right(const struct product_build *p, const struct product_s
     uint32_t stop = end < p->plan.shape.n ? end : p->plan.shape.n;
     struct tensor part[2];
 
-    part[0] = take(p, tensor_index(g, p->b, batch),
+    part[0] = take(p, ss_tensor_index(g, p->b, batch),
                    (struct product_range){ s->nb.begin * p->block, stop }, s->kb, s->tile);
     if (stop < end) {
-        part[1] = tensor_reshape(g, tensor_index(g, p->zeros, s->tile), 3,
-                                 (const uint32_t[]){ 1, 1, p->block });
-        part[1] = tensor_broadcast(g, tensor_broadcast(g, part[1], 0, end - stop), 1, kb);
-        part[1] = tensor_reshape(g, part[1], 2, (const uint32_t[]){ end - stop, kb * p->block });
-        part[0] = tensor_concat(g, part, 2, 0);
+        part[1] = ss_tensor_reshape(g, ss_tensor_index(g, p->zeros, s->tile), 3,
+                                    (const uint32_t[]){ 1, 1, p->block });
+        part[1] = ss_tensor_broadcast(g, ss_tensor_broadcast(g, part[1], 0, end - stop), 1, kb);
+        part[1] = ss_tensor_reshape(g, part[1], 2, (const uint32_t[]){ end - stop, kb * p->block });
+        part[0] = ss_tensor_concat(g, part, 2, 0);
     }
-    part[0] = tensor_reshape(g, part[0], 4, (const uint32_t[]){ nb, p->block, kb, p->block });
-    return tensor_flatten(g, tensor_transpose(g, part[0], (const unsigned[]){ 0, 2, 1, 3 }));
+    part[0] = ss_tensor_reshape(g, part[0], 4, (const uint32_t[]){ nb, p->block, kb, p->block });
+    return ss_tensor_flatten(g, ss_tensor_transpose(g, part[0], (const unsigned[]){ 0, 2, 1, 3 }));
 }
 
 /* ---- steps ---- */
@@ -120,9 +120,9 @@ static struct tensor right(const struct product_build *p, const struct product_s
 static struct tensor results_of(const struct product_build *p, struct tensor t,
                                 const struct product_share *s, uint32_t batch)
 {
-    t = tensor_index(p->g, t, batch);
-    t = tensor_slice(p->g, t, 0, s->nb.begin, s->nb.end);
-    return tensor_flatten(p->g, tensor_slice(p->g, t, 1, s->m.begin, s->m.end));
+    t = ss_tensor_index(p->g, t, batch);
+    t = ss_tensor_slice(p->g, t, 0, s->nb.begin, s->nb.end);
+    return ss_tensor_flatten(p->g, ss_tensor_slice(p->g, t, 1, s->m.begin, s->m.end));
 }
 
 static void multiply(struct product_build *p)
@@ -133,14 +133,14 @@ static void multiply(struct product_build *p)
         c->shape.elem == ELEM_F16 ? KERNEL_ROW(matmul_f16) : KERNEL_ROW(matmul_f32);
     uint32_t cs = op_compute_set(p->g, p->seq, "multiply"), n = shares_of(c);
 
-    p->results = graph_variable(p->g, c->shape.elem, 5, shape, c->sk > 1 ? "partials" : "out");
+    p->results = ss_graph_variable(p->g, c->shape.elem, 5, shape, c->sk > 1 ? "partials" : "out");
     for (uint32_t i = 0; i < n; i++) {
         struct product_share s = share_at(p, i);
 
         for (uint32_t k = s.batch.begin; k < s.batch.end; k++) {
-            struct tensor out = results_of(p, tensor_index(p->g, p->results, s.index), &s, k);
+            struct tensor out = results_of(p, ss_tensor_index(p->g, p->results, s.index), &s, k);
 
-            graph_map(p->g, out, s.tile);
+            ss_graph_map(p->g, out, s.tile);
             VERTEX_OF(matmul, kernel, p->g, cs, s.tile, .in = left(p, &s, k),
                       .weights = right(p, &s, k), .out = out, .kb = size_of(s.kb),
                       .nb = size_of(s.nb), .f = size_of(s.m));
@@ -157,23 +157,23 @@ static void add_share(struct product_build *p, uint32_t cs, const struct product
     uint32_t end = cut_at(rows, sk, s->index + 1) * p->block;
     const struct codelet *kernel = p->plan.shape.elem == ELEM_F16 ? KERNEL_ROW(reduce_sum_f16_f16)
                                                                   : KERNEL_ROW(reduce_sum_f32_f32);
-    struct tensor own = tensor_slice(p->g, results_of(p, out, s, batch), 0, begin, end);
+    struct tensor own = ss_tensor_slice(p->g, results_of(p, out, s, batch), 0, begin, end);
     struct tensor *part;
 
     if (begin == end)
         return;
     part = emu_alloc(sk, sizeof(*part));
     if (!part) {
-        graph_fail(p->g, EMU_NO_MEMORY, "partial sums");
+        ss_graph_fail(p->g, EMU_NO_MEMORY, "partial sums");
         return;
     }
     for (uint32_t k = 0; k < sk; k++)
-        part[k] = tensor_slice(p->g, results_of(p, tensor_index(p->g, p->results, k), s, batch), 0,
-                               begin, end);
-    graph_map(p->g, own, s->tile);
-    VERTEX_OF(reduce, kernel, p->g, cs, s->tile, .partials = tensor_concat(p->g, part, sk, 0),
+        part[k] = ss_tensor_slice(
+            p->g, results_of(p, ss_tensor_index(p->g, p->results, k), s, batch), 0, begin, end);
+    ss_graph_map(p->g, own, s->tile);
+    VERTEX_OF(reduce, kernel, p->g, cs, s->tile, .partials = ss_tensor_concat(p->g, part, sk, 0),
               .out = own, .p = sk);
-    emu_free(part);
+    ss_free(part);
 }
 
 /* The sums of all terms, [batch][nb][m][block]. */
@@ -184,9 +184,9 @@ static struct tensor add(struct product_build *p)
     struct tensor out;
 
     if (c->sk == 1)
-        return tensor_index(p->g, p->results, 0);
+        return ss_tensor_index(p->g, p->results, 0);
     cs = op_compute_set(p->g, p->seq, "add");
-    out = graph_variable(p->g, c->shape.elem, 4, shape, "out");
+    out = ss_graph_variable(p->g, c->shape.elem, 4, shape, "out");
     for (uint32_t i = 0; i < n; i++) {
         struct product_share s = share_at(p, i);
 
@@ -201,12 +201,12 @@ static struct tensor add(struct product_build *p)
 /* A constant row of a block for every tile, of which only the first value may not be 0. */
 static struct tensor new_zeros(struct graph *g, enum elem e)
 {
-    uint32_t shape[2] = { graph_compute_tiles(g), product_block(e) };
+    uint32_t shape[2] = { ss_graph_compute_tiles(g), product_block(e) };
     const uint8_t row[PRODUCT_BLOCK_BYTES] = { 0 };
-    struct tensor t = graph_constant_repeated(g, e, 2, shape, row, "zeros");
+    struct tensor t = ss_graph_constant_repeated(g, e, 2, shape, row, "zeros");
 
     for (uint32_t i = 0; i < shape[0]; i++)
-        graph_map(g, tensor_index(g, t, i), i);
+        ss_graph_map(g, ss_tensor_index(g, t, i), i);
     return t;
 }
 
@@ -217,21 +217,21 @@ static int read_shape(struct graph *g, struct tensor a, struct tensor b, struct 
 {
     const uint32_t *x, *y;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return 0;
-    x = tensor_shape(g, a);
-    y = tensor_shape(g, b);
-    if (tensor_rank(g, a) != 3 || tensor_rank(g, b) != 3 || x[0] != y[0] || x[2] != y[1]) {
-        graph_fail(g, EMU_BAD_PROGRAM,
-                   "%s: expected [batch][m][k] and [batch][k][n], got %u and %u dimensions, "
-                   "of which batch or k differ",
-                   name, tensor_rank(g, a), tensor_rank(g, b));
+    x = ss_tensor_shape(g, a);
+    y = ss_tensor_shape(g, b);
+    if (ss_tensor_rank(g, a) != 3 || ss_tensor_rank(g, b) != 3 || x[0] != y[0] || x[2] != y[1]) {
+        ss_graph_fail(g, EMU_BAD_PROGRAM,
+                      "%s: expected [batch][m][k] and [batch][k][n], got %u and %u dimensions, "
+                      "of which batch or k differ",
+                      name, ss_tensor_rank(g, a), ss_tensor_rank(g, b));
         return 0;
     }
-    *s = (struct product_shape){ tensor_elem(g, a), x[0], x[1], y[2], x[2] };
-    if (s->elem != tensor_elem(g, b) || (s->elem != ELEM_F16 && s->elem != ELEM_F32)) {
-        graph_fail(g, EMU_BAD_PROGRAM, "%s: expected two operands f16 or f32, got %s and %s", name,
-                   elem_name(s->elem), elem_name(tensor_elem(g, b)));
+    *s = (struct product_shape){ ss_tensor_elem(g, a), x[0], x[1], y[2], x[2] };
+    if (s->elem != ss_tensor_elem(g, b) || (s->elem != ELEM_F16 && s->elem != ELEM_F32)) {
+        ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: expected two operands f16 or f32, got %s and %s",
+                      name, ss_elem_name(s->elem), ss_elem_name(ss_tensor_elem(g, b)));
         return 0;
     }
     return 1;
@@ -241,11 +241,11 @@ static int read_shape(struct graph *g, struct tensor a, struct tensor b, struct 
 static struct tensor empty(struct graph *g, struct program seq, const struct product_shape *s)
 {
     struct tensor t =
-        graph_variable(g, s->elem, 3, (const uint32_t[]){ s->batch, s->m, s->n }, "out");
+        ss_graph_variable(g, s->elem, 3, (const uint32_t[]){ s->batch, s->m, s->n }, "out");
 
-    if (tensor_elements(g, t)) {
-        graph_map_linear(g, t, product_block(s->elem), 1, 0, graph_compute_tiles(g));
-        op_fill(g, seq, t, 0, "zeros");
+    if (ss_tensor_elements(g, t)) {
+        ss_graph_map_linear(g, t, product_block(s->elem), 1, 0, ss_graph_compute_tiles(g));
+        ss_op_fill(g, seq, t, 0, "zeros");
     }
     return t;
 }
@@ -254,11 +254,11 @@ static struct tensor build(struct product_build *p, const char *name)
 {
     const struct product_shape shape = p->plan.shape, *s = &shape;
     struct graph *g = p->g;
-    enum emu_status status = plan_product(graph_arch(g), s, graph_compute_tiles(g), &p->plan);
+    enum emu_status status = plan_product(ss_graph_arch(g), s, ss_graph_compute_tiles(g), &p->plan);
     struct tensor t;
 
     if (status != EMU_OK) {
-        graph_fail(g, status, "%s: %s", name, emu_error());
+        ss_graph_fail(g, status, "%s: %s", name, ss_error());
         return p->a;
     }
     p->block = product_block(s->elem);
@@ -267,13 +267,13 @@ static struct tensor build(struct product_build *p, const char *name)
     p->a = product_rows(g, p->seq, p->a, p->zeros, "rows");
     p->b = product_rows(g, p->seq, p->b, p->zeros, "columns");
     multiply(p);
-    t = tensor_transpose(g, add(p), (const unsigned[]){ 0, 2, 1, 3 });
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ s->batch, s->m, p->plan.nb * p->block });
-    return tensor_slice(g, t, 2, 0, s->n);
+    t = ss_tensor_transpose(g, add(p), (const unsigned[]){ 0, 2, 1, 3 });
+    t = ss_tensor_reshape(g, t, 3, (const uint32_t[]){ s->batch, s->m, p->plan.nb * p->block });
+    return ss_tensor_slice(g, t, 2, 0, s->n);
 }
 
-struct tensor op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
-                         const char *name)
+struct tensor ss_op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
+                            const char *name)
 {
     struct product_build p = { .g = g, .seq = seq, .a = a, .b = b };
     struct product_shape *s = &p.plan.shape;
@@ -281,9 +281,9 @@ struct tensor op_product(struct graph *g, struct program seq, struct tensor a, s
 
     if (!read_shape(g, a, b, s, name))
         return a;
-    graph_push(g, name);
-    p.b = tensor_transpose(g, b, (const unsigned[]){ 0, 2, 1 });
+    ss_graph_push(g, name);
+    p.b = ss_tensor_transpose(g, b, (const unsigned[]){ 0, 2, 1 });
     t = s->batch && s->m && s->n && s->k ? build(&p, name) : empty(g, seq, s);
-    graph_pop(g);
+    ss_graph_pop(g);
     return t;
 }

@@ -30,7 +30,7 @@ static enum emu_status add_part(struct affine *m, const struct affine_part *p)
 
 static uint64_t part_cycles(const struct affine *m, uint32_t blocks, uint32_t f)
 {
-    return KERNEL_CYCLES(affine, m->codelet, graph_arch(m->g), .blocks = blocks, .f = f);
+    return KERNEL_CYCLES(affine, m->codelet, ss_graph_arch(m->g), .blocks = blocks, .f = f);
 }
 
 /* ---- where x lies ---- */
@@ -53,7 +53,7 @@ static uint64_t local_cycles(const struct affine *m, const struct tile_blocks *a
 
 static enum emu_status stay(struct affine *m, const struct tile_blocks *all)
 {
-    graph_map_like(m->g, m->y.t, m->x.t);
+    ss_graph_map_like(m->g, m->y.t, m->x.t);
     for (size_t i = 0; i < all->list.count; i++) {
         const struct tile_block *b = &all->list.at[i];
 
@@ -72,7 +72,7 @@ static enum emu_status stay(struct affine *m, const struct tile_blocks *all)
  * that of a convolution that cuts its input so, by which its rotation is chosen. */
 static struct conv_plan deal_plan(const struct affine *m)
 {
-    const struct arch *a = graph_arch(m->g);
+    const struct arch *a = ss_graph_arch(m->g);
     const struct activation *x = &m->x;
     uint32_t blocks = channel_blocks(x->c), positions = x->n * x->h * x->w;
     struct conv_plan p = { .shape = { .n = x->n,
@@ -93,7 +93,7 @@ static struct conv_plan deal_plan(const struct affine *m)
                            .cut_n = 1,
                            .cut_w = 1,
                            .cut_out = 1,
-                           .tiles = graph_compute_tiles(m->g),
+                           .tiles = ss_graph_compute_tiles(m->g),
                            .port = plan_port(a),
                            .cost.total = UINT64_MAX };
 
@@ -117,19 +117,19 @@ static enum emu_status deal(struct affine *m, struct conv_plan *p)
     struct graph *g = m->g;
     uint32_t blocks = channel_blocks(m->x.c), positions = m->x.n * m->x.h * m->x.w;
     const uint32_t shape[] = { blocks, positions, CHANNEL_BLOCK };
-    struct tensor x = tensor_reshape(g, m->x.t, 3, shape);
-    struct tensor y = tensor_reshape(g, m->y.t, 3, shape);
+    struct tensor x = ss_tensor_reshape(g, m->x.t, 3, shape);
+    struct tensor y = ss_tensor_reshape(g, m->y.t, 3, shape);
 
     TRY(conv_rotation_choose(m->nn, &m->x, NULL, 0, 0, p));
     for (uint32_t k = 0; k < p->cut_h * p->cut_in; k++) {
         const struct nn_range at[] = { nn_part(blocks, p->cut_in, k % p->cut_in),
                                        nn_part(positions, p->cut_h, k / p->cut_in),
                                        { 0, CHANNEL_BLOCK } };
-        struct affine_part part = { tensor_flatten(g, nn_slice(g, x, at)),
-                                    tensor_flatten(g, nn_slice(g, y, at)), at[0], nn_size(at[1]),
+        struct affine_part part = { ss_tensor_flatten(g, nn_slice(g, x, at)),
+                                    ss_tensor_flatten(g, nn_slice(g, y, at)), at[0], nn_size(at[1]),
                                     conv_plan_tile(p, k) };
 
-        graph_map(g, part.y, part.tile);
+        ss_graph_map(g, part.y, part.tile);
         TRY(add_part(m, &part));
     }
     return EMU_OK;
@@ -155,8 +155,8 @@ static enum emu_status numbers_of(const struct affine *m, struct tensor *out)
             }
         }
     }
-    *out = graph_constant(m->g, ELEM_F16, 2, (const uint32_t[]){ 2, n }, v, "numbers");
-    emu_free(v);
+    *out = ss_graph_constant(m->g, ELEM_F16, 2, (const uint32_t[]){ 2, n }, v, "numbers");
+    ss_free(v);
     return EMU_OK;
 }
 
@@ -164,9 +164,9 @@ static struct tensor take_numbers(struct graph *g, struct tensor numbers, uint32
                                   const struct affine_part *p)
 {
     uint32_t n = nn_size(p->blocks) * CHANNEL_BLOCK;
-    struct tensor t = tensor_slice(g, tensor_index(g, numbers, row), 0, at, at + n);
+    struct tensor t = ss_tensor_slice(g, ss_tensor_index(g, numbers, row), 0, at, at + n);
 
-    graph_map(g, t, p->tile);
+    ss_graph_map(g, t, p->tile);
     return t;
 }
 
@@ -185,7 +185,7 @@ static enum emu_status add_vertices(const struct affine *m)
                   .f = p->f);
         at += nn_size(p->blocks) * CHANNEL_BLOCK;
     }
-    return graph_status(m->g);
+    return ss_graph_status(m->g);
 }
 
 static enum emu_status affine(struct affine *m)
@@ -194,7 +194,7 @@ static enum emu_status affine(struct affine *m)
     struct conv_plan p;
     enum emu_status s;
 
-    TRY(graph_status(m->g));
+    TRY(ss_graph_status(m->g));
     p = deal_plan(m);
     s = tile_blocks_of(m->nn, &m->x, &all);
     if (s == EMU_OK)
@@ -205,9 +205,9 @@ static enum emu_status affine(struct affine *m)
 
 static const struct act_kernels kernels = ACT_KERNELS_3(affine, f16);
 
-struct activation op_channel_affine(struct nn *nn, struct activation x, const float *scale,
-                                    const float *shift, enum activation_function act,
-                                    const char *name)
+struct activation ss_op_channel_affine(struct nn *nn, struct activation x, const float *scale,
+                                       const float *shift, enum activation_function act,
+                                       const char *name)
 {
     struct affine m = { .nn = nn,
                         .g = nn_graph(nn),
@@ -218,14 +218,14 @@ struct activation op_channel_affine(struct nn *nn, struct activation x, const fl
                         .codelet = nn_codelet(nn_graph(nn), &kernels, act) };
     enum emu_status s;
 
-    if (graph_status(m.g) != EMU_OK)
+    if (ss_graph_status(m.g) != EMU_OK)
         return x;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     m.y = nn_activation(nn, x.n, x.c, x.h, x.w, "out");
     s = affine(&m);
     if (s != EMU_OK)
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
-    graph_pop(nn->g);
+        ss_graph_fail(nn->g, s, "%s: %s", name, ss_error());
+    ss_graph_pop(nn->g);
     VEC_FREE(&m.part);
     return m.y;
 }

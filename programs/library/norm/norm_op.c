@@ -30,7 +30,7 @@ static struct tensor new_params(const struct norm_build *m, uint32_t channels)
     uint32_t at = 0;
 
     if (!v) {
-        graph_fail(m->g, EMU_NO_MEMORY, "parameters of a norm");
+        ss_graph_fail(m->g, EMU_NO_MEMORY, "parameters of a norm");
         return t;
     }
     for (size_t i = 0; i < m->all.list.count; i++) {
@@ -43,8 +43,8 @@ static struct tensor new_params(const struct norm_build *m, uint32_t channels)
             v[channels + at] = channel < m->x.c ? m->layer.beta[channel] : 0;
         }
     }
-    t = graph_constant(m->g, ELEM_F32, 2, (const uint32_t[]){ 2, channels }, v, "params");
-    emu_free(v);
+    t = ss_graph_constant(m->g, ELEM_F32, 2, (const uint32_t[]){ 2, channels }, v, "params");
+    ss_free(v);
     return t;
 }
 
@@ -52,8 +52,8 @@ static struct tensor new_params(const struct norm_build *m, uint32_t channels)
 static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, uint32_t end,
                              uint32_t tile)
 {
-    t = tensor_slice(g, t, 0, begin, end);
-    graph_map(g, t, tile);
+    t = ss_tensor_slice(g, t, 0, begin, end);
+    ss_graph_map(g, t, tile);
     return t;
 }
 
@@ -115,8 +115,8 @@ static uint32_t use_params(const struct norm_build *m, uint32_t cs, const struct
 
         VERTEX_OF(
             scale_shift, codelet, m->g, cs, u->tile, .x = tile_block_take(m->g, &m->all, f, m->x.t),
-            .scale = tensor_slice(m->g, t[2], 0, channel, end),
-            .shift = tensor_slice(m->g, t[3], 0, channel, end), .blocks = f->blocks, .f = f->f);
+            .scale = ss_tensor_slice(m->g, t[2], 0, channel, end),
+            .shift = ss_tensor_slice(m->g, t[3], 0, channel, end), .blocks = f->blocks, .f = f->f);
         channel = end;
     }
     return channel;
@@ -129,10 +129,10 @@ static void apply(const struct norm_build *m)
     uint32_t use = op_compute_set(g, m->nn->seq, "apply");
     struct tensor params = new_params(m, channels), t[4];
 
-    t[0] = tensor_index(g, params, 0);
-    t[1] = tensor_index(g, params, 1);
-    t[2] = graph_variable(g, ELEM_F16, 1, &channels, "scale");
-    t[3] = graph_variable(g, ELEM_F16, 1, &channels, "shift");
+    t[0] = ss_tensor_index(g, params, 0);
+    t[1] = ss_tensor_index(g, params, 1);
+    t[2] = ss_graph_variable(g, ELEM_F16, 1, &channels, "scale");
+    t[3] = ss_graph_variable(g, ELEM_F16, 1, &channels, "shift");
     for (size_t i = 0; i < m->sums.unit.count; i++) {
         uint32_t end = use_params(m, use, &m->sums.unit.at[i], at, t);
 
@@ -155,28 +155,28 @@ static enum emu_status check(const struct norm_build *m)
 
 static enum emu_status norm(struct norm_build *m)
 {
-    TRY(graph_status(m->g));
+    TRY(ss_graph_status(m->g));
     TRY(check(m));
     TRY(tile_blocks_of(m->nn, &m->x, &m->all));
     TRY(norm_sums_make(m->nn, &m->x, &m->all, m->layer.groups, m->layer.strided, &m->sums));
     apply(m);
-    return graph_status(m->g);
+    return ss_graph_status(m->g);
 }
 
-struct activation op_group_norm(struct nn *nn, struct activation x,
-                                const struct group_norm_layer *layer, enum activation_function act,
-                                const char *name)
+struct activation ss_op_group_norm(struct nn *nn, struct activation x,
+                                   const struct group_norm_layer *layer,
+                                   enum activation_function act, const char *name)
 {
     struct norm_build m = { .nn = nn, .g = nn_graph(nn), .x = x, .layer = *layer, .act = act };
     enum emu_status s;
 
-    if (graph_status(m.g) != EMU_OK)
+    if (ss_graph_status(m.g) != EMU_OK)
         return x;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     s = norm(&m);
     if (s != EMU_OK)
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
-    graph_pop(nn->g);
+        ss_graph_fail(nn->g, s, "%s: %s", name, ss_error());
+    ss_graph_pop(nn->g);
     norm_sums_free(&m.sums);
     tile_blocks_free(&m.all);
     return m.x;

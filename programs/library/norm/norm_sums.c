@@ -58,7 +58,7 @@ static enum emu_status add_block_sums(struct norm_sums *m, uint32_t i, struct te
 
     for (uint32_t k = r.begin; k < r.end; k++) {
         uint32_t at = m->width * (k - r.begin);
-        struct tensor sums = tensor_slice(m->g, totals, 0, at, at + m->width);
+        struct tensor sums = ss_tensor_slice(m->g, totals, 0, at, at + m->width);
 
         TRY(VEC_PUSH(&m->part, (struct norm_part){ .bundle = (uint64_t)u->n * m->bundles + k,
                                                    .order = i,
@@ -76,7 +76,7 @@ static void fold_block(const struct norm_sums *m, uint32_t cs, const struct tile
     uint32_t channels = m->x.c - f->block * CHANNEL_BLOCK, groups = m->groups;
 
     channels = channels < padded ? channels : padded;
-    graph_map(m->g, totals, tile);
+    ss_graph_map(m->g, totals, tile);
     if (m->strided)
         VERTEX(norm_fold_strided_f32, m->g, cs, tile, .sum = sum, .sumsq = squares,
                .totals = totals, .first = norm_sums_before(m, f), .groups = groups,
@@ -91,7 +91,7 @@ static enum emu_status fold(struct norm_sums *m)
 {
     struct graph *g = m->g;
     uint32_t cs, n = totals_count(m), at = 0, channel = 0;
-    struct tensor totals = graph_variable(g, ELEM_F32, 1, &n, "totals"), sum, squares;
+    struct tensor totals = ss_graph_variable(g, ELEM_F32, 1, &n, "totals"), sum, squares;
 
     tile_blocks_sum(m->nn, &m->x, m->all, &sum, &squares);
     cs = op_compute_set(g, m->nn->seq, "fold");
@@ -100,10 +100,10 @@ static enum emu_status fold(struct norm_sums *m)
         uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
         struct nn_range r = norm_sums_touched(m, f);
         uint32_t numbers = m->width * (r.end - r.begin);
-        struct tensor own = tensor_slice(g, totals, 0, at, at + numbers);
+        struct tensor own = ss_tensor_slice(g, totals, 0, at, at + numbers);
 
-        fold_block(m, cs, f, tensor_slice(g, sum, 0, channel, end),
-                   tensor_slice(g, squares, 0, channel, end), own);
+        fold_block(m, cs, f, ss_tensor_slice(g, sum, 0, channel, end),
+                   ss_tensor_slice(g, squares, 0, channel, end), own);
         TRY(add_block_sums(m, i, own));
         at += numbers;
         channel = end;
@@ -118,7 +118,7 @@ static struct tensor unit_take(const struct norm_sums *m, const struct norm_unit
     struct tensor part = tile_part_take(m->g, &m->all->parts, f->part, m->x.t);
     uint64_t end = last->at + (uint64_t)last->blocks * last->f * CHANNEL_BLOCK;
 
-    return tensor_slice(m->g, part, 0, (uint32_t)f->at, (uint32_t)end);
+    return ss_tensor_slice(m->g, part, 0, (uint32_t)f->at, (uint32_t)end);
 }
 
 /* Adds up the four groups on every tile. */
@@ -127,16 +127,17 @@ static enum emu_status fold_four(struct norm_sums *m)
     struct graph *g = m->g;
     uint32_t units = (uint32_t)m->unit.count, cs = op_compute_set(g, m->nn->seq, "sum");
     struct tensor totals =
-        graph_variable(g, ELEM_F32, 2, (const uint32_t[]){ units, m->width }, "totals");
-    struct tensor scratch = graph_variable(
-        g, ELEM_F32, 2, (const uint32_t[]){ units, m->width * graph_arch(g)->workers }, "workers");
+        ss_graph_variable(g, ELEM_F32, 2, (const uint32_t[]){ units, m->width }, "totals");
+    struct tensor scratch = ss_graph_variable(
+        g, ELEM_F32, 2, (const uint32_t[]){ units, m->width * ss_graph_arch(g)->workers },
+        "workers");
 
     for (uint32_t i = 0; i < units; i++) {
         const struct norm_unit *u = &m->unit.at[i];
-        struct tensor own = tensor_index(g, totals, i), work = tensor_index(g, scratch, i);
+        struct tensor own = ss_tensor_index(g, totals, i), work = ss_tensor_index(g, scratch, i);
 
-        graph_map(g, own, u->tile);
-        graph_map(g, work, u->tile);
+        ss_graph_map(g, own, u->tile);
+        ss_graph_map(g, work, u->tile);
         VERTEX(norm_stats4_f16, g, cs, u->tile, .x = unit_take(m, u), .totals = own,
                .scratch = work);
         TRY(add_block_sums(m, i, own));
@@ -160,7 +161,7 @@ static enum emu_status sort_blocks(struct norm_sums *m, uint32_t *most, uint32_t
 {
     size_t bundles = (size_t)m->x.n * m->bundles;
 
-    emu_free(m->first);
+    ss_free(m->first);
     m->first = emu_alloc(bundles + 1, sizeof(*m->first));
     if (!m->first)
         return FAIL(NO_MEMORY, "%zu bundles of sums", bundles);
@@ -181,7 +182,7 @@ static enum emu_status sort_blocks(struct norm_sums *m, uint32_t *most, uint32_t
 /* Cycles of scale and shift of a block of channels. */
 static uint64_t params_cycles(const struct norm_sums *m, uint32_t parts, uint32_t touches)
 {
-    const struct arch *a = graph_arch(m->g);
+    const struct arch *a = ss_graph_arch(m->g);
     uint32_t totals = m->width * parts * touches;
 
     if (m->four)
@@ -201,7 +202,7 @@ static uint64_t params_cycles(const struct norm_sums *m, uint32_t parts, uint32_
 static uint64_t add_cycles(const struct norm_sums *m, uint32_t terms)
 {
     return m->phase_cycles + (uint64_t)m->width * terms +
-           KERNEL_CYCLES(reduce_pairs, KERNEL_ROW(reduce_pairs_f32), graph_arch(m->g),
+           KERNEL_CYCLES(reduce_pairs, KERNEL_ROW(reduce_pairs_f32), ss_graph_arch(m->g),
                          .partials = m->width * terms, .out = m->width, .p = terms);
 }
 
@@ -299,15 +300,15 @@ struct tensor norm_parts_without(const struct norm_sums *m, const struct norm_pa
     uint32_t parts = 0;
 
     if (!part) {
-        graph_fail(m->g, EMU_NO_MEMORY, "sums of %u tiles", n);
+        ss_graph_fail(m->g, EMU_NO_MEMORY, "sums of %u tiles", n);
         return all;
     }
     for (uint32_t i = 0; i < n; i++) {
         if (i != own)
             part[parts++] = p[i].sums;
     }
-    all = parts ? tensor_concat(m->g, part, parts, 0) : tensor_slice(m->g, all, 0, 0, 0);
-    emu_free(part);
+    all = parts ? ss_tensor_concat(m->g, part, parts, 0) : ss_tensor_slice(m->g, all, 0, 0, 0);
+    ss_free(part);
     return all;
 }
 
@@ -317,7 +318,7 @@ static void add_on_tile(const struct norm_sums *m, uint32_t cs, const struct nor
 {
     uint32_t own = norm_parts_own(p, n, tile);
 
-    graph_map(m->g, out, tile);
+    ss_graph_map(m->g, out, tile);
     if (own == n)
         VERTEX(reduce_pairs_f32, m->g, cs, tile, .partials = norm_parts_without(m, p, n, own),
                .out = out, .p = n);
@@ -346,8 +347,8 @@ static struct norm_terms sum_of(const struct norm_sums *m, uint32_t bundle, uint
 static enum emu_status add_bundles(struct norm_sums *m, uint32_t parts, struct adders *a, int held)
 {
     uint32_t cs = op_compute_set(m->g, m->nn->seq, "add"), bundles = m->x.n * m->bundles;
-    struct tensor all =
-        graph_variable(m->g, ELEM_F32, 2, (const uint32_t[]){ bundles * parts, m->width }, "parts");
+    struct tensor all = ss_graph_variable(m->g, ELEM_F32, 2,
+                                          (const uint32_t[]){ bundles * parts, m->width }, "parts");
     __typeof__(m->part) before;
 
     m->added.count = 0;
@@ -359,7 +360,7 @@ static enum emu_status add_bundles(struct norm_sums *m, uint32_t parts, struct a
             struct norm_part sum = { .bundle = k,
                                      .order = i,
                                      .tile = adder_tile(m, a, s.p, s.n, held),
-                                     .sums = tensor_index(m->g, all, k * parts + i) };
+                                     .sums = ss_tensor_index(m->g, all, k * parts + i) };
 
             add_on_tile(m, cs, s.p, s.n, sum.tile, sum.sums);
             TRY(VEC_PUSH(&m->added, sum));
@@ -374,7 +375,7 @@ static enum emu_status add_bundles(struct norm_sums *m, uint32_t parts, struct a
 /* Adds up sums over tiles, so that there are m->parts for each bundle. */
 static enum emu_status add_up(struct norm_sums *m)
 {
-    uint32_t tiles = graph_compute_tiles(m->g), most, least;
+    uint32_t tiles = ss_graph_compute_tiles(m->g), most, least;
     struct adders a = { .tiles = tiles };
     enum emu_status s = sort_blocks(m, &most, &least);
 
@@ -394,8 +395,8 @@ static enum emu_status add_up(struct norm_sums *m)
         if (s == EMU_OK)
             s = sort_blocks(m, &most, &least);
     }
-    emu_free(a.has);
-    emu_free(a.adds);
+    ss_free(a.has);
+    ss_free(a.adds);
     return s;
 }
 
@@ -420,7 +421,7 @@ enum emu_status norm_sums_make(struct nn *nn, const struct activation *x,
                                .bundles = strided ? 1 : groups,
                                .width = strided ? 2 * groups : 2,
                                .four = strided && groups == 4,
-                               .phase_cycles = plan_exchange_cycles(graph_arch(nn->g), 1) - 1 };
+                               .phase_cycles = plan_exchange_cycles(ss_graph_arch(nn->g), 1) - 1 };
     TRY(find_units(out));
     TRY(out->four ? fold_four(out) : fold(out));
     return add_up(out);
@@ -431,5 +432,5 @@ void norm_sums_free(struct norm_sums *m)
     VEC_FREE(&m->unit);
     VEC_FREE(&m->part);
     VEC_FREE(&m->added);
-    emu_free(m->first);
+    ss_free(m->first);
 }

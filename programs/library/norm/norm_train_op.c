@@ -43,29 +43,29 @@ static struct tensor new_list(const struct norm_train_build *m, enum elem e, uin
                               const char *name)
 {
     uint32_t n = m->columns * each, block = CHANNEL_BLOCK * each;
-    struct tensor t = graph_variable(m->g, e, 1, &n, name);
+    struct tensor t = ss_graph_variable(m->g, e, 1, &n, name);
 
     for (uint32_t k = 0; k < m->columns / CHANNEL_BLOCK; k++)
-        graph_map(m->g, tensor_slice(m->g, t, 0, k * block, (k + 1) * block), m->tile[k]);
+        ss_graph_map(m->g, ss_tensor_slice(m->g, t, 0, k * block, (k + 1) * block), m->tile[k]);
     return t;
 }
 
 /* Column block k of a list. */
 static struct tensor block_of(const struct norm_train_build *m, struct tensor list, uint32_t k)
 {
-    uint32_t each = (uint32_t)(tensor_elements(m->g, list) / m->columns);
+    uint32_t each = (uint32_t)(ss_tensor_elements(m->g, list) / m->columns);
 
-    return tensor_slice(m->g, list, 0, k * CHANNEL_BLOCK * each, (k + 1) * CHANNEL_BLOCK * each);
+    return ss_tensor_slice(m->g, list, 0, k * CHANNEL_BLOCK * each, (k + 1) * CHANNEL_BLOCK * each);
 }
 
 /* The numbers of a tile block's channels. */
 static struct tensor channels_of(const struct norm_train_build *m, const struct tile_block *b,
                                  struct tensor list)
 {
-    uint32_t each = (uint32_t)(tensor_elements(m->g, list) / m->columns);
+    uint32_t each = (uint32_t)(ss_tensor_elements(m->g, list) / m->columns);
     uint32_t at = (m->layer->groups ? b->n * m->padded : 0) + b->block * CHANNEL_BLOCK;
 
-    return tensor_slice(m->g, list, 0, at * each, (at + b->blocks * CHANNEL_BLOCK) * each);
+    return ss_tensor_slice(m->g, list, 0, at * each, (at + b->blocks * CHANNEL_BLOCK) * each);
 }
 
 /* Puts every column block on the tile where the first of its numbers lies. */
@@ -113,17 +113,17 @@ static enum emu_status add_up(struct norm_train_build *m, const struct tensor of
             uint32_t column = (m->layer->groups ? b->n * m->padded : 0) + b->block * CHANNEL_BLOCK;
 
             partial[n] =
-                (struct reduce_partial){ tensor_slice(m->g, of_blocks[k], 0, at, at + size),
+                (struct reduce_partial){ ss_tensor_slice(m->g, of_blocks[k], 0, at, at + size),
                                          k * m->columns + column, k * m->columns + column + size, n,
                                          tile_block_tile(&m->all, b) };
             at += size;
         }
     }
     both = reduce_partials(m->g, m->nn->seq, REDUCE_SUM, partial, count, "sums");
-    emu_free(partial);
+    ss_free(partial);
     for (unsigned k = 0; k < 2; k++)
-        list[k] = tensor_slice(m->g, both, 0, k * m->columns, (k + 1) * m->columns);
-    return graph_status(m->g);
+        list[k] = ss_tensor_slice(m->g, both, 0, k * m->columns, (k + 1) * m->columns);
+    return ss_graph_status(m->g);
 }
 
 /* A list [n][padded] with channels by group, [n groups][channels of a group]; padding apart. */
@@ -131,13 +131,13 @@ static struct tensor by_group(const struct norm_train_build *m, struct tensor li
 {
     uint32_t groups = m->layer->groups, each = m->x.c / groups;
 
-    list = tensor_reshape(m->g, list, 2, (const uint32_t[]){ m->x.n, m->padded });
-    list = tensor_slice(m->g, list, 1, 0, m->x.c);
+    list = ss_tensor_reshape(m->g, list, 2, (const uint32_t[]){ m->x.n, m->padded });
+    list = ss_tensor_slice(m->g, list, 1, 0, m->x.c);
     if (!m->layer->strided)
-        return tensor_reshape(m->g, list, 2, (const uint32_t[]){ m->x.n * groups, each });
-    list = tensor_reshape(m->g, list, 3, (const uint32_t[]){ m->x.n, each, groups });
-    list = tensor_transpose(m->g, list, (const unsigned[]){ 0, 2, 1 });
-    return tensor_reshape(m->g, list, 2, (const uint32_t[]){ m->x.n * groups, each });
+        return ss_tensor_reshape(m->g, list, 2, (const uint32_t[]){ m->x.n * groups, each });
+    list = ss_tensor_reshape(m->g, list, 3, (const uint32_t[]){ m->x.n, each, groups });
+    list = ss_tensor_transpose(m->g, list, (const unsigned[]){ 0, 2, 1 });
+    return ss_tensor_reshape(m->g, list, 2, (const uint32_t[]){ m->x.n * groups, each });
 }
 
 /* Numbers of groups [n groups] as a list; padding as in `list`. */
@@ -147,18 +147,18 @@ static struct tensor spread(const struct norm_train_build *m, struct tensor of_g
     uint32_t groups = m->layer->groups, each = m->x.c / groups, n = m->x.n;
     struct tensor part[2];
 
-    of_groups = tensor_reshape(m->g, of_groups, 2, (const uint32_t[]){ n * groups, 1 });
-    of_groups = tensor_broadcast(m->g, of_groups, 1, each);
-    of_groups = tensor_reshape(m->g, of_groups, 3, (const uint32_t[]){ n, groups, each });
+    of_groups = ss_tensor_reshape(m->g, of_groups, 2, (const uint32_t[]){ n * groups, 1 });
+    of_groups = ss_tensor_broadcast(m->g, of_groups, 1, each);
+    of_groups = ss_tensor_reshape(m->g, of_groups, 3, (const uint32_t[]){ n, groups, each });
     if (m->layer->strided)
-        of_groups = tensor_transpose(m->g, of_groups, (const unsigned[]){ 0, 2, 1 });
-    part[0] = tensor_reshape(m->g, of_groups, 2, (const uint32_t[]){ n, m->x.c });
+        of_groups = ss_tensor_transpose(m->g, of_groups, (const unsigned[]){ 0, 2, 1 });
+    part[0] = ss_tensor_reshape(m->g, of_groups, 2, (const uint32_t[]){ n, m->x.c });
     if (m->padded > m->x.c) {
-        part[1] = tensor_reshape(m->g, list, 2, (const uint32_t[]){ n, m->padded });
-        part[1] = tensor_slice(m->g, part[1], 1, m->x.c, m->padded);
-        part[0] = tensor_concat(m->g, part, 2, 1);
+        part[1] = ss_tensor_reshape(m->g, list, 2, (const uint32_t[]){ n, m->padded });
+        part[1] = ss_tensor_slice(m->g, part[1], 1, m->x.c, m->padded);
+        part[0] = ss_tensor_concat(m->g, part, 2, 1);
     }
-    return tensor_flatten(m->g, part[0]);
+    return ss_tensor_flatten(m->g, part[0]);
 }
 
 /* Each number of two lists becomes the sum over its group; of batch norm nothing changes. */
@@ -171,10 +171,10 @@ static void add_groups(const struct norm_train_build *m, struct tensor list[2])
         return;
     for (unsigned k = 0; k < 2; k++)
         both[k] = by_group(m, list[k]);
-    sums = op_row_reduce(m->g, m->nn->seq, ROW_OP_SUM, tensor_concat(m->g, both, 2, 0), ELEM_F32,
-                         "groups");
+    sums = ss_op_row_reduce(m->g, m->nn->seq, ROW_OP_SUM, ss_tensor_concat(m->g, both, 2, 0),
+                            ELEM_F32, "groups");
     for (unsigned k = 0; k < 2; k++)
-        list[k] = spread(m, tensor_slice(m->g, sums, 0, k * rows, (k + 1) * rows), list[k]);
+        list[k] = spread(m, ss_tensor_slice(m->g, sums, 0, k * rows, (k + 1) * rows), list[k]);
 }
 
 /* ---- forward ---- */
@@ -231,7 +231,7 @@ static struct activation result_of(const struct norm_train_build *m, const char 
 {
     struct activation y = nn_activation(m->nn, m->x.n, m->x.c, m->x.h, m->x.w, name);
 
-    graph_map_like(m->g, y.t, m->x.t);
+    ss_graph_map_like(m->g, y.t, m->x.t);
     return y;
 }
 
@@ -256,7 +256,7 @@ static enum emu_status forward(struct norm_train_build *m, enum activation_funct
     }
     if (running)
         add_running(m, cs, out, running);
-    return graph_status(m->g);
+    return ss_graph_status(m->g);
 }
 
 /* ---- forward, four strided groups ---- */
@@ -272,13 +272,13 @@ static struct tensor unit_channels(const struct norm_train_build *m, const struc
     struct tensor *part = emu_alloc(u->count, sizeof(*part)), all = list;
 
     if (!part) {
-        graph_fail(m->g, EMU_NO_MEMORY, "parameters of a norm");
+        ss_graph_fail(m->g, EMU_NO_MEMORY, "parameters of a norm");
         return all;
     }
     for (uint32_t i = 0; i < u->count; i++)
         part[i] = channels_of(m, &m->all.list.at[u->first + i], list);
-    all = tensor_concat(m->g, part, u->count, 0);
-    emu_free(part);
+    all = ss_tensor_concat(m->g, part, u->count, 0);
+    ss_free(part);
     return all;
 }
 
@@ -298,13 +298,13 @@ static uint32_t add_unit(const struct norm_train_build *m, const struct norm_sum
         const struct tile_block *b = &m->all.list.at[i];
         uint32_t next = end + b->blocks * CHANNEL_BLOCK;
 
-        apply_block(m, cs[1], act, b, y, tensor_slice(m->g, list[SCALE], 0, end, next),
-                    tensor_slice(m->g, list[SHIFT], 0, end, next));
+        apply_block(m, cs[1], act, b, y, ss_tensor_slice(m->g, list[SCALE], 0, end, next),
+                    ss_tensor_slice(m->g, list[SHIFT], 0, end, next));
         end = next;
     }
     for (unsigned k = 0; k < LISTS; k++) {
-        t[k] = tensor_slice(m->g, list[k], 0, at, end);
-        graph_map(m->g, t[k], u->tile);
+        t[k] = ss_tensor_slice(m->g, list[k], 0, at, end);
+        ss_graph_map(m->g, t[k], u->tile);
     }
     VERTEX(norm_train4_f16, m->g, cs[0], u->tile, .own = p[own].sums,
            .totals = norm_parts_without(sums, p, sums->parts, own),
@@ -319,7 +319,7 @@ static uint32_t add_unit(const struct norm_train_build *m, const struct norm_sum
  * a different one for each as long as there are such. */
 static enum emu_status find_columns(const struct norm_train_build *m, uint32_t *from)
 {
-    uint32_t blocks = m->columns / CHANNEL_BLOCK, tiles = graph_arch(m->g)->tiles;
+    uint32_t blocks = m->columns / CHANNEL_BLOCK, tiles = ss_graph_arch(m->g)->tiles;
     uint8_t *taken = emu_alloc(tiles, 1);
 
     if (!taken)
@@ -342,7 +342,7 @@ static enum emu_status find_columns(const struct norm_train_build *m, uint32_t *
             }
         }
     }
-    emu_free(taken);
+    ss_free(taken);
     return EMU_OK;
 }
 
@@ -354,13 +354,13 @@ static struct tensor by_columns(const struct norm_train_build *m, const uint32_t
     struct tensor *part = emu_alloc(blocks, sizeof(*part)), all = list;
 
     if (!part) {
-        graph_fail(m->g, EMU_NO_MEMORY, "%u columns", m->columns);
+        ss_graph_fail(m->g, EMU_NO_MEMORY, "%u columns", m->columns);
         return all;
     }
     for (uint32_t k = 0; k < blocks; k++)
-        part[k] = tensor_slice(m->g, list, 0, from[k], from[k] + CHANNEL_BLOCK);
-    all = tensor_concat(m->g, part, blocks, 0);
-    emu_free(part);
+        part[k] = ss_tensor_slice(m->g, list, 0, from[k], from[k] + CHANNEL_BLOCK);
+    all = ss_tensor_concat(m->g, part, blocks, 0);
+    ss_free(part);
     return all;
 }
 
@@ -378,7 +378,7 @@ static enum emu_status apply_four(const struct norm_train_build *m, const struct
     for (size_t i = 0; i < m->all.list.count; i++)
         n += m->all.list.at[i].blocks * CHANNEL_BLOCK;
     for (unsigned k = 0; k < LISTS; k++)
-        list[k] = graph_variable(m->g, k < MEAN ? ELEM_F16 : ELEM_F32, 1, &n, name[k]);
+        list[k] = ss_graph_variable(m->g, k < MEAN ? ELEM_F16 : ELEM_F32, 1, &n, name[k]);
     cs[0] = op_compute_set(m->g, m->nn->seq, "params");
     cs[1] = op_compute_set(m->g, m->nn->seq, "apply");
     for (size_t i = 0; i < sums->unit.count; i++)
@@ -389,8 +389,8 @@ static enum emu_status apply_four(const struct norm_train_build *m, const struct
         out->rstd = by_columns(m, from, list[RSTD]);
         out->variance = out->rstd;
     }
-    emu_free(from);
-    return s == EMU_OK ? graph_status(m->g) : s;
+    ss_free(from);
+    return s == EMU_OK ? ss_graph_status(m->g) : s;
 }
 
 static enum emu_status forward_four(struct norm_train_build *m, enum activation_function act,
@@ -416,16 +416,16 @@ static void dots(const struct norm_train_build *m, struct tensor dy, struct tens
 
     for (size_t i = 0; i < m->all.list.count; i++)
         n += m->all.list.at[i].blocks * CHANNEL_BLOCK;
-    out[0] = graph_variable(m->g, ELEM_F32, 1, &n, "sums");
-    out[1] = graph_variable(m->g, ELEM_F32, 1, &n, "dots");
+    out[0] = ss_graph_variable(m->g, ELEM_F32, 1, &n, "sums");
+    out[1] = ss_graph_variable(m->g, ELEM_F32, 1, &n, "dots");
     for (size_t i = 0; i < m->all.list.count; i++) {
         const struct tile_block *b = &m->all.list.at[i];
         uint32_t tile = tile_block_tile(&m->all, b), end = at + b->blocks * CHANNEL_BLOCK;
         struct tensor own[2];
 
         for (unsigned k = 0; k < 2; k++) {
-            own[k] = tensor_slice(m->g, out[k], 0, at, end);
-            graph_map(m->g, own[k], tile);
+            own[k] = ss_tensor_slice(m->g, out[k], 0, at, end);
+            ss_graph_map(m->g, own[k], tile);
         }
         VERTEX(dot_columns_f16, m->g, cs, tile, .x = tile_block_take(m->g, &m->all, b, dy),
                .y = tile_block_take(m->g, &m->all, b, m->x.t), .sum = own[0], .dot = own[1],
@@ -492,20 +492,20 @@ static enum emu_status backward(struct norm_train_build *m, struct activation dy
                .out = tile_block_take(m->g, &m->all, b, out->x.t),
                .factors = channels_of(m, b, factors), .blocks = b->blocks, .f = b->f);
     }
-    return graph_status(m->g);
+    return ss_graph_status(m->g);
 }
 
 /* ---- layers ---- */
 
 static enum emu_status check(const struct norm_train_build *m)
 {
-    TRY(graph_status(m->g));
+    TRY(ss_graph_status(m->g));
     if (m->layer->groups && m->x.c % m->layer->groups)
         return FAIL(USAGE, "a group norm of %u channels in %u groups: expected equal groups",
                     m->x.c, m->layer->groups);
-    if (tensor_elements(m->g, m->layer->gamma) != m->columns)
+    if (ss_tensor_elements(m->g, m->layer->gamma) != m->columns)
         return FAIL(USAGE, "a norm with %llu factors: expected one for each of %u columns",
-                    (unsigned long long)tensor_elements(m->g, m->layer->gamma), m->columns);
+                    (unsigned long long)ss_tensor_elements(m->g, m->layer->gamma), m->columns);
     return EMU_OK;
 }
 
@@ -513,7 +513,7 @@ static enum emu_status norm_open(struct norm_train_build *m, struct nn *nn, stru
                                  const struct norm_layer *layer, const char *name)
 {
     *m = (struct norm_train_build){ .nn = nn, .g = nn->g, .layer = layer, .x = x };
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     m->padded = channel_blocks(x.c) * CHANNEL_BLOCK;
     m->columns = items_of(m) * m->padded;
     TRY(check(m));
@@ -523,22 +523,23 @@ static enum emu_status norm_open(struct norm_train_build *m, struct nn *nn, stru
 static void norm_close(struct norm_train_build *m, enum emu_status s, const char *name)
 {
     if (s != EMU_OK)
-        graph_fail(m->g, s, "%s: %s", name, emu_error());
-    graph_pop(m->g);
+        ss_graph_fail(m->g, s, "%s: %s", name, ss_error());
+    ss_graph_pop(m->g);
     tile_blocks_free(&m->all);
-    emu_free(m->tile);
+    ss_free(m->tile);
 }
 
-struct activation op_norm_train(struct nn *nn, struct activation x, const struct norm_layer *layer,
-                                enum activation_function act, struct norm_running *running,
-                                struct norm_statistics *out, const char *name)
+struct activation ss_op_norm_train(struct nn *nn, struct activation x,
+                                   const struct norm_layer *layer, enum activation_function act,
+                                   struct norm_running *running, struct norm_statistics *out,
+                                   const char *name)
 {
     struct norm_train_build m;
     struct activation y = x;
     enum emu_status s;
 
     *out = (struct norm_statistics){ op_nothing(), op_nothing(), op_nothing() };
-    if (graph_status(nn_graph(nn)) != EMU_OK)
+    if (ss_graph_status(nn_graph(nn)) != EMU_OK)
         return x;
     s = norm_open(&m, nn, x, layer, name);
     if (s == EMU_OK && layer->strided && layer->groups == 4 && !running)
@@ -549,15 +550,16 @@ struct activation op_norm_train(struct nn *nn, struct activation x, const struct
     return y;
 }
 
-struct norm_gradients op_norm_gradient(struct nn *nn, struct activation x, struct activation dy,
-                                       const struct norm_layer *layer,
-                                       const struct norm_statistics *statistics, const char *name)
+struct norm_gradients ss_op_norm_gradient(struct nn *nn, struct activation x, struct activation dy,
+                                          const struct norm_layer *layer,
+                                          const struct norm_statistics *statistics,
+                                          const char *name)
 {
     struct norm_train_build m;
     struct norm_gradients out = { x, op_nothing(), op_nothing() };
     enum emu_status s;
 
-    if (graph_status(nn_graph(nn)) != EMU_OK)
+    if (ss_graph_status(nn_graph(nn)) != EMU_OK)
         return out;
     s = norm_open(&m, nn, x, layer, name);
     if (s == EMU_OK)

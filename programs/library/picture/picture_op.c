@@ -13,10 +13,10 @@ static struct tensor make_tables(struct nn *nn, const struct pixel_format *c, en
 {
     const uint32_t shape[] = { tiles, CHANNELS, BYTES };
     const void *data = elem == ELEM_F16 ? (const void *)c->table : c->number;
-    struct tensor t = graph_constant_repeated(nn->g, elem, 3, shape, data, "table");
+    struct tensor t = ss_graph_constant_repeated(nn->g, elem, 3, shape, data, "table");
 
     for (uint32_t i = 0; i < tiles; i++)
-        graph_map(nn->g, tensor_index(nn->g, t, i), i);
+        ss_graph_map(nn->g, ss_tensor_index(nn->g, t, i), i);
     return t;
 }
 
@@ -24,49 +24,49 @@ static void add_vertices(struct nn *nn, const struct pixel_format *c, struct ten
                          struct tensor all)
 {
     struct graph *g = nn->g;
-    uint32_t tiles = graph_compute_tiles(g), cs = op_compute_set(g, nn->seq, "cast");
+    uint32_t tiles = ss_graph_compute_tiles(g), cs = op_compute_set(g, nn->seq, "cast");
     struct tensor tables = c->elem == ELEM_U8 ? make_tables(nn, c, ELEM_F16, tiles) : nn->zeros;
     const struct codelet *floats =
         c->elem == ELEM_F16 ? KERNEL_ROW(pixels_f16) : KERNEL_ROW(pixels_f32);
     struct tile_run *run;
     size_t runs;
 
-    if (graph_tile_runs(g, all, &run, &runs) != EMU_OK)
+    if (ss_graph_tile_runs(g, all, &run, &runs) != EMU_OK)
         return;
     for (size_t i = 0; i < runs; i++) {
         uint32_t begin = (uint32_t)(run[i].begin / LANES), end = (uint32_t)(run[i].end / LANES);
-        struct tensor x = tensor_slice(g, raw, 0, begin * CHANNELS, end * CHANNELS);
-        struct tensor y = tensor_slice(g, all, 0, begin * LANES, end * LANES);
+        struct tensor x = ss_tensor_slice(g, raw, 0, begin * CHANNELS, end * CHANNELS);
+        struct tensor y = ss_tensor_slice(g, all, 0, begin * LANES, end * LANES);
 
-        graph_map(g, x, run[i].tile);
+        ss_graph_map(g, x, run[i].tile);
         if (c->elem == ELEM_U8)
             VERTEX(pixels_u8, g, cs, run[i].tile, .x = x,
-                   .table = tensor_flatten(g, tensor_index(g, tables, run[i].tile)), .y = y);
+                   .table = ss_tensor_flatten(g, ss_tensor_index(g, tables, run[i].tile)), .y = y);
         else
             VERTEX_OF(pixels, floats, g, cs, run[i].tile, .x = x, .y = y);
     }
-    emu_free(run);
+    ss_free(run);
 }
 
-struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
-                            const struct pixel_format *c, struct tensor *raw, const char *name)
+struct activation ss_op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
+                               const struct pixel_format *c, struct tensor *raw, const char *name)
 {
     struct graph *g = nn_graph(nn);
     uint32_t shape[4] = { n, h, w, LANES }, pixels = n * h * w;
     uint32_t padded = (pixels + GROUP - 1) / GROUP * GROUP, elements = padded * LANES;
     uint32_t bytes = padded * CHANNELS;
-    struct tensor all = graph_variable(g, ELEM_F16, 1, &elements, name);
+    struct tensor all = ss_graph_variable(g, ELEM_F16, 1, &elements, name);
     struct activation f = { .t = all, .n = n, .c = CHANNELS, .h = h, .w = w };
 
     *raw = all;
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return f;
-    graph_map_linear(g, all, GRAIN * LANES, GRAIN * LANES, 0, graph_compute_tiles(g));
-    graph_push(g, name);
-    *raw = graph_variable(g, c->elem, 1, &bytes, "raw");
+    ss_graph_map_linear(g, all, GRAIN * LANES, GRAIN * LANES, 0, ss_graph_compute_tiles(g));
+    ss_graph_push(g, name);
+    *raw = ss_graph_variable(g, c->elem, 1, &bytes, "raw");
     add_vertices(nn, c, *raw, all);
-    graph_pop(g);
-    f.t = tensor_reshape(g, tensor_slice(g, all, 0, 0, pixels * LANES), 4, shape);
+    ss_graph_pop(g);
+    f.t = ss_tensor_reshape(g, ss_tensor_slice(g, all, 0, 0, pixels * LANES), 4, shape);
     return f;
 }
 
@@ -77,52 +77,54 @@ static void look_up(struct nn *nn, uint32_t cs, uint32_t tile, struct tensor tab
                     uint32_t channels, uint32_t plane, struct tensor raw, struct tensor all,
                     uint32_t begin, uint32_t end)
 {
-    const struct codelet *row =
-        tensor_elem(nn->g, all) == ELEM_F16 ? KERNEL_ROW(lookup_u8_f16) : KERNEL_ROW(lookup_u8_f32);
+    const struct codelet *row = ss_tensor_elem(nn->g, all) == ELEM_F16 ? KERNEL_ROW(lookup_u8_f16)
+                                                                       : KERNEL_ROW(lookup_u8_f32);
     struct graph *g = nn->g;
 
     for (uint32_t at = begin, next; at < end; at = next) {
         uint32_t channel = at / plane % channels;
 
         next = channels == 1 || (at / plane + 1) * plane > end ? end : (at / plane + 1) * plane;
-        VERTEX_OF(lookup_u8, row, g, cs, tile, .x = tensor_slice(g, raw, 0, at, next),
-                  .table = tensor_index(g, table, channel), .y = tensor_slice(g, all, 0, at, next));
+        VERTEX_OF(lookup_u8, row, g, cs, tile, .x = ss_tensor_slice(g, raw, 0, at, next),
+                  .table = ss_tensor_index(g, table, channel),
+                  .y = ss_tensor_slice(g, all, 0, at, next));
     }
 }
 
-struct tensor op_bytes(struct nn *nn, enum elem elem, unsigned rank, const uint32_t *shape,
-                       uint32_t channels, uint32_t plane, const struct pixel_format *c,
-                       struct tensor *raw, const char *name)
+struct tensor ss_op_bytes(struct nn *nn, enum elem elem, unsigned rank, const uint32_t *shape,
+                          uint32_t channels, uint32_t plane, const struct pixel_format *c,
+                          struct tensor *raw, const char *name)
 {
     struct graph *g = nn_graph(nn);
-    uint32_t tiles = graph_compute_tiles(g), n = 1, padded, cs;
+    uint32_t tiles = ss_graph_compute_tiles(g), n = 1, padded, cs;
     struct tensor all, tables;
     struct tile_run *run;
     size_t runs;
 
     if (channels > 1 && plane % EACH)
-        graph_fail(g, EMU_USAGE, "%s: bytes of %u channels of %u each, expected a multiple of %d",
-                   name, channels, plane, EACH);
+        ss_graph_fail(g, EMU_USAGE,
+                      "%s: bytes of %u channels of %u each, expected a multiple of %d", name,
+                      channels, plane, EACH);
     for (unsigned d = 0; d < rank; d++)
         n *= shape[d];
     padded = (n + EACH - 1) / EACH * EACH;
-    *raw = all = graph_variable(g, elem, 1, &padded, name);
-    if (graph_status(g) != EMU_OK)
+    *raw = all = ss_graph_variable(g, elem, 1, &padded, name);
+    if (ss_graph_status(g) != EMU_OK)
         return all;
-    graph_map_linear(g, all, GRAIN, GRAIN * EACH, 0, tiles);
-    graph_push(g, name);
-    *raw = graph_variable(g, ELEM_U8, 1, &padded, "raw");
-    graph_map_like(g, *raw, all);
+    ss_graph_map_linear(g, all, GRAIN, GRAIN * EACH, 0, tiles);
+    ss_graph_push(g, name);
+    *raw = ss_graph_variable(g, ELEM_U8, 1, &padded, "raw");
+    ss_graph_map_like(g, *raw, all);
     tables = make_tables(nn, c, elem, tiles);
     cs = op_compute_set(g, nn->seq, "lookup");
-    if (graph_tile_runs(g, all, &run, &runs) == EMU_OK) {
+    if (ss_graph_tile_runs(g, all, &run, &runs) == EMU_OK) {
         for (size_t i = 0; i < runs; i++)
-            look_up(nn, cs, run[i].tile, tensor_index(g, tables, run[i].tile), channels, plane,
+            look_up(nn, cs, run[i].tile, ss_tensor_index(g, tables, run[i].tile), channels, plane,
                     *raw, all, (uint32_t)run[i].begin, (uint32_t)run[i].end);
-        emu_free(run);
+        ss_free(run);
     }
-    graph_pop(g);
-    return tensor_reshape(g, tensor_slice(g, all, 0, 0, n), rank, shape);
+    ss_graph_pop(g);
+    return ss_tensor_reshape(g, ss_tensor_slice(g, all, 0, 0, n), rank, shape);
 }
 
 /* ---- as an activation ---- */
@@ -133,34 +135,34 @@ static void fill_zeros(struct nn *nn, struct tensor t)
     struct tile_run *run;
     size_t runs;
 
-    if (graph_tile_runs(nn->g, t, &run, &runs) != EMU_OK)
+    if (ss_graph_tile_runs(nn->g, t, &run, &runs) != EMU_OK)
         return;
-    t = tensor_flatten(nn->g, t);
+    t = ss_tensor_flatten(nn->g, t);
     for (size_t i = 0; i < runs; i++) {
 
         VERTEX(fill_f16, nn->g, cs, run[i].tile,
-               .out = tensor_slice(nn->g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end),
+               .out = ss_tensor_slice(nn->g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end),
                .value = 0);
     }
-    emu_free(run);
+    ss_free(run);
 }
 
-struct activation op_picture_blocks(struct nn *nn, struct activation picture, const char *name)
+struct activation ss_op_picture_blocks(struct nn *nn, struct activation picture, const char *name)
 {
     struct graph *g = nn_graph(nn);
     uint32_t shape[5] = { 1, picture.n, picture.h, picture.w, LANES };
     struct activation y;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return picture;
-    graph_push(g, name);
+    ss_graph_push(g, name);
     y = nn_activation(nn, picture.n, picture.c, picture.h, picture.w, "blocks");
-    graph_map_linear(g, y.t, GRAIN * CHANNEL_BLOCK, GRAIN * CHANNEL_BLOCK, 0,
-                     graph_compute_tiles(g));
+    ss_graph_map_linear(g, y.t, GRAIN * CHANNEL_BLOCK, GRAIN * CHANNEL_BLOCK, 0,
+                        ss_graph_compute_tiles(g));
     fill_zeros(nn, y.t);
-    program_add(
-        g, nn->seq,
-        program_copy(g, tensor_reshape(g, picture.t, 5, shape), tensor_slice(g, y.t, 4, 0, LANES)));
-    graph_pop(g);
+    ss_program_add(g, nn->seq,
+                   ss_program_copy(g, ss_tensor_reshape(g, picture.t, 5, shape),
+                                   ss_tensor_slice(g, y.t, 4, 0, LANES)));
+    ss_graph_pop(g);
     return y;
 }

@@ -39,8 +39,8 @@ struct pool_gradient {
 static struct tensor outputs_of(struct graph *g, struct tensor t, const struct tap_axis *h,
                                 const struct tap_axis *w)
 {
-    t = tensor_slice(g, t, 2, h->out.begin, h->out.end);
-    return tensor_slice(g, t, 3, w->out.begin, w->out.end);
+    t = ss_tensor_slice(g, t, 2, h->out.begin, h->out.end);
+    return ss_tensor_slice(g, t, 3, w->out.begin, w->out.end);
 }
 
 /* What they see of t, which has the shape of the input. */
@@ -50,8 +50,8 @@ static struct tensor inputs_of(const struct pool_gradient *d, struct tensor t,
     uint32_t rows = (nn_size(h->out) - 1) * d->l->stride_h + 1;
     uint32_t columns = (nn_size(w->out) - 1) * d->l->stride_w + 1;
 
-    t = tensor_slice(d->g, t, 2, h->in, h->in + rows);
-    t = tensor_slice(d->g, t, 3, w->in, w->in + columns);
+    t = ss_tensor_slice(d->g, t, 2, h->in, h->in + rows);
+    t = ss_tensor_slice(d->g, t, 3, w->in, w->in + columns);
     return conv_every(d->g, t, d->l->stride_h, d->l->stride_w);
 }
 
@@ -70,12 +70,12 @@ static void add_tap(const struct pool_gradient *d, uint32_t row, uint32_t column
     if (l->function == POOL_MAX) {
         struct tensor left = part;
 
-        part = op_binary(g, seq, BINARY_EQUAL, outputs_of(g, d->y.t, &h, &w),
-                         inputs_of(d, d->x.t, &h, &w), d->name);
-        part = op_binary(g, seq, BINARY_MUL, part, left, d->name);
-        op_axpy(g, seq, -1, part, left, d->name);
+        part = ss_op_binary(g, seq, BINARY_EQUAL, outputs_of(g, d->y.t, &h, &w),
+                            inputs_of(d, d->x.t, &h, &w), d->name);
+        part = ss_op_binary(g, seq, BINARY_MUL, part, left, d->name);
+        ss_op_axpy(g, seq, -1, part, left, d->name);
     }
-    op_axpy(g, seq, 1, part, inputs_of(d, d->dx.t, &h, &w), d->name);
+    ss_op_axpy(g, seq, 1, part, inputs_of(d, d->dx.t, &h, &w), d->name);
 }
 
 /* dy of means, divided by what each window counts. */
@@ -92,7 +92,7 @@ static struct tensor divided(const struct pool_gradient *d)
     struct tensor t;
 
     if (!v) {
-        graph_fail(g, EMU_NO_MEMORY, "means");
+        ss_graph_fail(g, EMU_NO_MEMORY, "means");
         return d->dy.t;
     }
     for (uint32_t i = 0; i < h * w; i++) {
@@ -102,11 +102,11 @@ static struct tensor divided(const struct pool_gradient *d)
         for (uint32_t c = 0; c < CHANNEL_BLOCK; c++)
             v[i * CHANNEL_BLOCK + c] = nn_half(n ? 1.0f / (float)n : 0);
     }
-    t = graph_constant(g, ELEM_F16, 5, shape, v, "shares");
-    emu_free(v);
-    graph_map_linear(g, t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_compute_tiles(g));
-    t = tensor_broadcast(g, tensor_broadcast(g, t, 1, d->y.n), 0, channel_blocks(d->y.c));
-    return op_binary(g, d->nn->seq, BINARY_MUL, d->dy.t, t, d->name);
+    t = ss_graph_constant(g, ELEM_F16, 5, shape, v, "shares");
+    ss_free(v);
+    ss_graph_map_linear(g, t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, ss_graph_compute_tiles(g));
+    t = ss_tensor_broadcast(g, ss_tensor_broadcast(g, t, 1, d->y.n), 0, channel_blocks(d->y.c));
+    return ss_op_binary(g, d->nn->seq, BINARY_MUL, d->dy.t, t, d->name);
 }
 
 static int fits(const struct activation *x, const struct activation *y, const struct activation *dy,
@@ -116,47 +116,47 @@ static int fits(const struct activation *x, const struct activation *y, const st
            dy->c == y->c && dy->h == y->h && dy->w == y->w;
 }
 
-struct activation op_pool_gradient(struct nn *nn, struct activation x, struct activation y,
-                                   struct activation dy, const struct pool_layer *l,
-                                   const char *name)
+struct activation ss_op_pool_gradient(struct nn *nn, struct activation x, struct activation y,
+                                      struct activation dy, const struct pool_layer *l,
+                                      const char *name)
 {
     struct pool_gradient d = {
         .nn = nn, .g = nn_graph(nn), .l = l, .x = x, .y = y, .dy = dy, .dx = x, .name = name
     };
 
     if (!fits(&x, &y, &dy, l))
-        graph_fail(d.g, EMU_USAGE, "%s: a pool's result or gradient of another shape", name);
-    if (graph_status(d.g) != EMU_OK)
+        ss_graph_fail(d.g, EMU_USAGE, "%s: a pool's result or gradient of another shape", name);
+    if (ss_graph_status(d.g) != EMU_OK)
         return x;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     d.dx.t = op_like(nn->g, x.t, ELEM_F16, "dx");
-    op_fill(nn->g, nn->seq, d.dx.t, 0, name);
+    ss_op_fill(nn->g, nn->seq, d.dx.t, 0, name);
     if (l->function == POOL_MAX) {
         d.left = op_like(nn->g, y.t, ELEM_F16, "left");
-        program_add(nn->g, nn->seq, program_copy(nn->g, dy.t, d.left));
+        ss_program_add(nn->g, nn->seq, ss_program_copy(nn->g, dy.t, d.left));
     } else {
         d.left = divided(&d);
     }
     for (uint32_t k = 0; k < l->kernel_h * l->kernel_w; k++)
         add_tap(&d, k / l->kernel_w, k % l->kernel_w);
-    graph_pop(nn->g);
+    ss_graph_pop(nn->g);
     return d.dx;
 }
 
-struct activation op_global_pool_gradient(struct nn *nn, struct activation dy,
-                                          const struct activation *x, const char *name)
+struct activation ss_op_global_pool_gradient(struct nn *nn, struct activation dy,
+                                             const struct activation *x, const char *name)
 {
     struct activation dx = *x, share = dy;
     uint32_t field = x->h * x->w;
 
-    if (graph_status(nn_graph(nn)) != EMU_OK)
+    if (ss_graph_status(nn_graph(nn)) != EMU_OK)
         return dx;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     dx.t = op_like(nn->g, x->t, ELEM_F16, "dx");
-    op_fill(nn->g, nn->seq, dx.t, 1, name);
-    share.t = op_binary_scalar(nn->g, nn->seq, BINARY_MUL, dy.t, 1.0f / (float)(field ? field : 1),
-                               "share");
-    dx = op_channel_scale(nn, dx, share, "spread");
-    graph_pop(nn->g);
+    ss_op_fill(nn->g, nn->seq, dx.t, 1, name);
+    share.t = ss_op_binary_scalar(nn->g, nn->seq, BINARY_MUL, dy.t,
+                                  1.0f / (float)(field ? field : 1), "share");
+    dx = ss_op_channel_scale(nn, dx, share, "spread");
+    ss_graph_pop(nn->g);
     return dx;
 }

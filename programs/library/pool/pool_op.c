@@ -50,12 +50,12 @@ static enum emu_status sum_blocks(struct nn *nn, const struct activation *x,
             uint32_t unit = (f->block + b) * x->n + f->n;
 
             out->at[first[unit]++] =
-                (struct pool_part){ tensor_slice(nn->g, sum, 0, at, at + CHANNEL_BLOCK), unit,
+                (struct pool_part){ ss_tensor_slice(nn->g, sum, 0, at, at + CHANNEL_BLOCK), unit,
                                     tile_block_tile(all, f) };
         }
     }
-    emu_free(first);
-    return out->at ? graph_status(nn->g) : FAIL(NO_MEMORY, "sums");
+    ss_free(first);
+    return out->at ? ss_graph_status(nn->g) : FAIL(NO_MEMORY, "sums");
 }
 
 /* The most parts that a unit has. */
@@ -77,13 +77,13 @@ static struct tensor columns_of(struct nn *nn, const struct pool_part *p, uint32
     struct tensor *t = emu_alloc(parts, sizeof(*t)), all = nn->zeros;
 
     if (!t) {
-        graph_fail(nn->g, EMU_NO_MEMORY, "%u sums", parts);
+        ss_graph_fail(nn->g, EMU_NO_MEMORY, "%u sums", parts);
         return all;
     }
     for (uint32_t i = 0; i < parts; i++)
-        t[i] = tensor_slice(nn->g, p[i].t, 0, columns.begin, columns.end);
-    all = tensor_concat(nn->g, t, parts, 0);
-    emu_free(t);
+        t[i] = ss_tensor_slice(nn->g, p[i].t, 0, columns.begin, columns.end);
+    all = ss_tensor_concat(nn->g, t, parts, 0);
+    ss_free(t);
     return all;
 }
 
@@ -110,17 +110,17 @@ static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t 
 
     for (size_t i = 0; i < p->count; i = group_end(p, i, fan_in))
         shape[0]++;
-    sums = graph_variable(g, ELEM_F32, 2, shape, name);
+    sums = ss_graph_variable(g, ELEM_F32, 2, shape, name);
     for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
-        struct tensor out = tensor_index(g, sums, (uint32_t)next.count);
+        struct tensor out = ss_tensor_index(g, sums, (uint32_t)next.count);
 
         k = group_end(p, i, fan_in);
         for (uint32_t c = 0, tile; c < CHANNEL_BLOCK; c += columns) {
-            struct tensor part = tensor_slice(g, out, 0, c, c + columns);
+            struct tensor part = ss_tensor_slice(g, out, 0, c, c + columns);
             uint32_t parts = (uint32_t)(k - i);
 
             tile = p->at[i + c / columns % parts].tile;
-            graph_map(g, part, tile);
+            ss_graph_map(g, part, tile);
             VERTEX(reduce_sum_f32_f32, g, cs, tile,
                    .partials =
                        columns_of(nn, &p->at[i], parts, (struct nn_range){ c, c + columns }),
@@ -150,7 +150,7 @@ static int has_part(const void *ctx, uint32_t tile)
 static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint32_t parts,
                      struct nn_range columns, struct tensor out, float scale, uint32_t tile)
 {
-    graph_map(nn->g, out, tile);
+    ss_graph_map(nn->g, out, tile);
     VERTEX(sum_scale_f16, nn->g, cs, tile, .partials = columns_of(nn, p, parts, columns),
            .scale = scale, .out = out, .p = parts);
 }
@@ -160,9 +160,9 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
                                  struct activation *y, float scale)
 {
     struct graph *g = nn->g;
-    uint32_t units = channel_blocks(y->c) * y->n, tiles = graph_compute_tiles(g);
+    uint32_t units = channel_blocks(y->c) * y->n, tiles = ss_graph_compute_tiles(g);
     uint32_t cs = op_compute_set(g, nn->seq, "mean"), *mark = emu_alloc(tiles, sizeof(*mark));
-    struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, CHANNEL_BLOCK });
+    struct tensor out = ss_tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, CHANNEL_BLOCK });
     struct tile_choice choice = { 0 };
     enum emu_status s = tile_choice_new(nn, units * (CHANNEL_BLOCK / columns), &choice);
 
@@ -170,17 +170,17 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
         s = FAIL(NO_MEMORY, "%u tiles", tiles);
     for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
         struct pool_unit unit = { mark, p->at[i].unit };
-        struct tensor of = tensor_index(g, out, unit.unit);
+        struct tensor of = ss_tensor_index(g, out, unit.unit);
 
         for (k = i; k < p->count && p->at[k].unit == unit.unit; k++)
             mark[p->at[k].tile] = unit.unit + 1;
         for (uint32_t c = 0; c < CHANNEL_BLOCK; c += columns)
             add_mean(nn, cs, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
-                     tensor_slice(g, of, 0, c, c + columns), scale,
+                     ss_tensor_slice(g, of, 0, c, c + columns), scale,
                      tile_choice_take(&choice, has_part, &unit));
     }
     tile_choice_free(&choice);
-    emu_free(mark);
+    ss_free(mark);
     return s;
 }
 
@@ -188,9 +188,9 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
 static enum emu_status remember(struct nn *nn, const struct activation *x,
                                 const struct tile_blocks *all)
 {
-    uint32_t tiles = graph_arch(nn->g)->tiles;
+    uint32_t tiles = ss_graph_arch(nn->g)->tiles;
 
-    emu_free(nn->pooled);
+    ss_free(nn->pooled);
     nn->pooled_c = x->c;
     nn->pooled = emu_alloc(tiles, sizeof(*nn->pooled));
     if (!nn->pooled)
@@ -219,7 +219,7 @@ static enum emu_status pool(struct nn *nn, struct activation *x, struct pool_par
         s = remember(nn, x, &all);
     tile_blocks_free(&all);
     TRY(s);
-    plan_sums(graph_arch(nn->g), most_parts(parts), channel_blocks(x->c) * x->n, &plan);
+    plan_sums(ss_graph_arch(nn->g), most_parts(parts), channel_blocks(x->c) * x->n, &plan);
     for (unsigned i = 0; i + 1 < plan.stages; i++) {
         char name[16];
 
@@ -227,52 +227,52 @@ static enum emu_status pool(struct nn *nn, struct activation *x, struct pool_par
         TRY(add_groups(nn, parts, plan.fan_in[i], plan.columns[i], name));
     }
     TRY(add_means(nn, parts, plan.columns[plan.stages - 1], y, 1.0f / (float)(x->h * x->w)));
-    return graph_status(nn->g);
+    return ss_graph_status(nn->g);
 }
 
-struct activation op_global_pool(struct nn *nn, struct activation x, const char *name)
+struct activation ss_op_global_pool(struct nn *nn, struct activation x, const char *name)
 {
     struct pool_parts parts = { 0 };
     struct activation y = x;
     enum emu_status s;
 
-    if (graph_status(nn_graph(nn)) != EMU_OK)
+    if (ss_graph_status(nn_graph(nn)) != EMU_OK)
         return x;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     y = nn_activation(nn, x.n, x.c, 1, 1, "out");
     s = pool(nn, &x, &parts, &y);
     if (s != EMU_OK)
-        graph_fail(nn->g, s, "%s: %s", name, emu_error());
-    graph_pop(nn->g);
+        ss_graph_fail(nn->g, s, "%s: %s", name, ss_error());
+    ss_graph_pop(nn->g);
     VEC_FREE(&parts);
     return y;
 }
 
 /* ---- product with a value per channel ---- */
 
-struct activation op_channel_scale(struct nn *nn, struct activation x, struct activation s,
-                                   const char *name)
+struct activation ss_op_channel_scale(struct nn *nn, struct activation x, struct activation s,
+                                      const char *name)
 {
     struct graph *g = nn_graph(nn);
     struct tile_blocks all;
     enum emu_status st;
     uint32_t cs;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return x;
     st = tile_blocks_of(nn, &x, &all);
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return x;
     }
-    graph_push(g, name);
+    ss_graph_push(g, name);
     cs = op_compute_set(g, nn->seq, "multiply");
     for (size_t i = 0; i < all.list.count; i++) {
         const struct tile_block *f = &all.list.at[i];
         VERTEX(scale_f16, g, cs, tile_block_tile(&all, f), .x = tile_block_take(g, &all, f, x.t),
                .scale = tile_block_channels(g, f, s.t), .blocks = f->blocks, .f = f->f);
     }
-    graph_pop(g);
+    ss_graph_pop(g);
     tile_blocks_free(&all);
     return x;
 }

@@ -14,20 +14,20 @@ static void add_parts(struct nn *nn, const struct tile_parts *parts, struct acti
     struct graph *g = nn->g;
     uint32_t cs;
 
-    graph_push(g, name);
+    ss_graph_push(g, name);
     cs = op_compute_set(g, nn->seq, "add");
     for (size_t i = 0; i < parts->count; i++)
         VERTEX_OF(inplace, codelet, g, cs, parts->at[i].tile, .a = tile_part_take(g, parts, i, a.t),
                   .b = tile_part_take(g, parts, i, b.t));
-    graph_pop(g);
+    ss_graph_pop(g);
 }
 
-struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
-                                    enum activation_function act, const char *name)
+struct activation ss_op_activation_add(struct nn *nn, struct activation a, struct activation b,
+                                       enum activation_function act, const char *name)
 {
     struct graph *g = nn_graph(nn);
     struct tile_parts parts = { 0 };
-    enum emu_status s = graph_status(g);
+    enum emu_status s = ss_graph_status(g);
 
     if (s == EMU_OK && (a.n != b.n || a.c != b.c || a.h != b.h || a.w != b.w))
         s = FAIL(USAGE, "the sum of %u x %u x %u x %u and %u x %u x %u x %u values", a.n, a.c, a.h,
@@ -40,7 +40,7 @@ struct activation op_activation_add(struct nn *nn, struct activation a, struct a
         add_parts(nn, &parts, a, b,
                   act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
     else
-        graph_fail(g, s, "%s: %s", name, emu_error());
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
     tile_parts_free(&parts);
     return a;
 }
@@ -52,7 +52,7 @@ enum { LOWEST_VALUES = 64 };
 /* A constant with the lowest f16 on every tile: what is around the input of a max pool. */
 static struct tensor new_lowest(struct nn *nn)
 {
-    uint32_t tiles = graph_compute_tiles(nn->g), *tile = emu_alloc(tiles, sizeof(*tile));
+    uint32_t tiles = ss_graph_compute_tiles(nn->g), *tile = emu_alloc(tiles, sizeof(*tile));
     uint16_t value[LOWEST_VALUES];
     struct tensor t = nn->zeros;
 
@@ -63,8 +63,8 @@ static struct tensor new_lowest(struct nn *nn)
     if (tile)
         t = nn_constant(nn, value, LOWEST_VALUES, tile, tiles, "lowest");
     else
-        graph_fail(nn->g, EMU_NO_MEMORY, "lowest numbers");
-    emu_free(tile);
+        ss_graph_fail(nn->g, EMU_NO_MEMORY, "lowest numbers");
+    ss_free(tile);
     return t;
 }
 
@@ -84,7 +84,7 @@ static uint32_t *mean_scales(const struct pool_build *m, const struct field_part
     uint32_t *scale = emu_alloc((size_t)nn_size(p->h) * nn_size(p->w), sizeof(*scale)), n = 0;
 
     if (!scale)
-        graph_fail(m->nn->g, EMU_NO_MEMORY, "the means of a tile");
+        ss_graph_fail(m->nn->g, EMU_NO_MEMORY, "the means of a tile");
     for (uint32_t i = p->h.begin; scale && i < p->h.end; i++) {
         uint32_t rows = pool_window_seen(&m->win.h, i, m->x.h, l->pad_bottom, l->count_pads);
 
@@ -114,9 +114,9 @@ static void add_part(const struct pool_build *m, const struct field_part *p)
         struct pool_window s = pool_window_of(
             &m->win.h, &m->win.w, mean ? POOL_LOADS_MEAN : POOL_LOADS_MAX, ho, wo, hp, wp);
 
-        graph_map(g, out, p->tile);
-        in = tensor_flatten(g, in);
-        out = tensor_flatten(g, out);
+        ss_graph_map(g, out, p->tile);
+        in = ss_tensor_flatten(g, in);
+        out = ss_tensor_flatten(g, out);
         if (mean)
             VERTEX(avgpool_f16, g, m->cs, p->tile, .x = in, .y = out, .blocks = blocks, .ho = ho,
                    .wo = wo, .more_h = s.more_h, .more_w = s.more_w, .column = s.column,
@@ -127,7 +127,7 @@ static void add_part(const struct pool_build *m, const struct field_part *p)
                    .wo = wo, .more_h = s.more_h, .more_w = s.more_w, .column = s.column,
                    .row = s.row, .across = s.across, .down = s.down, .next = s.next);
     }
-    emu_free(scale);
+    ss_free(scale);
 }
 
 /* The pool as a convolution, for its plan. */
@@ -164,11 +164,12 @@ static enum emu_status plan_of(struct pool_build *m, struct conv_plan *p)
     struct conv_shape s = shape_of(&m->x, l);
     enum conv_method method = l->function == POOL_MEAN ? CONV_MEAN : CONV_POOL;
 
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     if (!all_see(&m->win.h, l->out_h, m->x.h) || !all_see(&m->win.w, l->out_w, m->x.w))
         return FAIL(USAGE, "%u x %u windows of %u x %u, not all of which see the field of %u x %u",
                     l->out_h, l->out_w, l->kernel_h, l->kernel_w, m->x.h, m->x.w);
-    TRY(plan_pool(graph_arch(g), &s, method, 0, graph_compute_tiles(g), m->nn->memory_bytes, p));
+    TRY(plan_pool(ss_graph_arch(g), &s, method, 0, ss_graph_compute_tiles(g), m->nn->memory_bytes,
+                  p));
     return conv_rotation_choose(m->nn, &m->x, NULL, l->pad_top, l->pad_left, p);
 }
 
@@ -179,8 +180,8 @@ static int has_border(const struct window_axis *a, uint32_t out, uint32_t size)
                              (int64_t)size + a->pad;
 }
 
-struct activation op_pool(struct nn *nn, struct activation x, const struct pool_layer *l,
-                          const char *name)
+struct activation ss_op_pool(struct nn *nn, struct activation x, const struct pool_layer *l,
+                             const char *name)
 {
     struct pool_build m = {
         .nn = nn,
@@ -193,11 +194,11 @@ struct activation op_pool(struct nn *nn, struct activation x, const struct pool_
     enum emu_status s = plan_of(&m, &p);
 
     if (s != EMU_OK) {
-        graph_fail(nn_graph(nn), s, "%s: %s", name, emu_error());
+        ss_graph_fail(nn_graph(nn), s, "%s: %s", name, ss_error());
         return x;
     }
     m.win.border = nn->zeros;
-    graph_push(nn->g, name);
+    ss_graph_push(nn->g, name);
     m.y = nn_activation(nn, x.n, x.c, l->out_h, l->out_w, "out");
     if (l->function == POOL_MAX &&
         (has_border(&m.win.h, m.y.h, x.h) || has_border(&m.win.w, m.y.w, x.w)))
@@ -208,6 +209,6 @@ struct activation op_pool(struct nn *nn, struct activation x, const struct pool_
 
         add_part(&m, &at);
     }
-    graph_pop(nn->g);
+    ss_graph_pop(nn->g);
     return m.y;
 }

@@ -25,8 +25,8 @@ SUPERSTEP_API_BEGIN
 enum { PREFETCH_MAX_DEPTH = 8 };
 
 struct prefetch_options {
-    /* IO tiles: the last of the chip, in sync group 1 (prefetch_reserve()). 0: there are none, and
-     * the tiles that compute fetch for themselves. */
+    /* IO tiles: the last of the chip, in sync group 1 (ss_prefetch_reserve()). 0: there are none,
+     * and the tiles that compute fetch for themselves. */
     uint32_t tiles;
     /* Batches that IO tiles hold, 0 .. PREFETCH_MAX_DEPTH; of a fixed number at most 1. 0: fetch,
      * then compute. */
@@ -51,13 +51,12 @@ struct prefetch {
     struct prefetch_transfer *in, *out; /* borrowed */
     uint32_t ins, outs;
 
-    /* The rest is what op_prefetch() makes of it. Of an open loop, streams in; UINT32_MAX: there is
-     * none.
-     * begin: with depth > 0 one transfer of `depth` u32; number k is 1 if there is a batch k.
-     * control: transfers of 2 u32. With depth > 0 one with each batch b = 0, 1, ...: whether there
-     * is a batch b + 1, and whether there is a batch b + depth. With depth 0 one before each batch
-     * b: whether there is a batch b, and a number without meaning. A 0 in the first number ends the
-     * loop. */
+    /* The rest is what ss_op_prefetch() makes of it. Of an open loop, streams in; UINT32_MAX: there
+     * is none. begin: with depth > 0 one transfer of `depth` u32; number k is 1 if there is a batch
+     * k. control: transfers of 2 u32. With depth > 0 one with each batch b = 0, 1, ...: whether
+     * there is a batch b + 1, and whether there is a batch b + depth. With depth 0 one before each
+     * batch b: whether there is a batch b, and a number without meaning. A 0 in the first number
+     * ends the loop. */
     uint32_t begin, control;
     uint32_t buffer_tiles; /* tiles of the buffers of a batch; 0: there are none */
     uint64_t buffer_bytes; /* of what comes with a batch, on the fullest of them */
@@ -66,20 +65,22 @@ struct prefetch {
 
 /* Puts the last tiles of the chip into sync group 1; to be called before anything is mapped.
  * EMU_USAGE when there are not enough tiles for the depth. */
-enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options *o) EMU_MUST_CHECK;
+enum emu_status ss_prefetch_reserve(struct graph *g,
+                                    const struct prefetch_options *o) EMU_MUST_CHECK;
 
 /* Builds the loop. What the body reads and makes lies on tiles of group 0. EMU_USAGE when buffers
- * do not fit their tiles (emu_error() says how many are needed), or a fixed number of batches is to
+ * do not fit their tiles (ss_error() says how many are needed), or a fixed number of batches is to
  * be held several batches ahead.
  *
  * With a fixed number and depth 1 the IO tiles fetch, in the last batch of a run, that with which
- * the next run begins, so for the first run the host writes the buffers of p->in (session_write()).
- * Results of a batch are sent during the next one, those of the last during `after`.
+ * the next run begins, so for the first run the host writes the buffers of p->in
+ * (ss_session_write()). Results of a batch are sent during the next one, those of the last during
+ * `after`.
  *
  *   compute tiles   | before | join | body 0  | join | body 1      | take  | after   |
  *   IO tiles        |        |      | fetch 1 |      | fetch 2, send 0 |   | send 1  | */
-enum emu_status op_prefetch(struct graph *g, struct prefetch *p,
-                            struct program *out) EMU_MUST_CHECK;
+enum emu_status ss_op_prefetch(struct graph *g, struct prefetch *p,
+                               struct program *out) EMU_MUST_CHECK;
 
 SUPERSTEP_API_END
 

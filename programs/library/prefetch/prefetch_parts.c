@@ -11,12 +11,12 @@ enum { GRAIN_BYTES = 64 };
 
 /* ---- tiles ---- */
 
-enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options *o)
+enum emu_status ss_prefetch_reserve(struct graph *g, const struct prefetch_options *o)
 {
     uint32_t all, least = o->depth ? o->depth : 1;
 
-    TRY(graph_status(g));
-    all = graph_arch(g)->tiles;
+    TRY(ss_graph_status(g));
+    all = ss_graph_arch(g)->tiles;
     if (o->depth > PREFETCH_MAX_DEPTH)
         return FAIL(USAGE, "a prefetch depth of %u: expected at most %d", o->depth,
                     PREFETCH_MAX_DEPTH);
@@ -27,14 +27,14 @@ enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options 
                     "%u IO tiles for a prefetch depth of %u: expected at least %u, one for each "
                     "batch, and at most %u of the %u tiles",
                     o->tiles, o->depth, least, all - 1, all);
-    graph_set_group(g, all - o->tiles, o->tiles, GROUP_IO);
-    return graph_status(g);
+    ss_graph_set_group(g, all - o->tiles, o->tiles, GROUP_IO);
+    return ss_graph_status(g);
 }
 
 /* The first IO tile of a buffer. */
 static uint32_t first_tile(const struct prefetching *x, uint32_t buffer)
 {
-    return graph_arch(x->g)->tiles - x->p->link.tiles + buffer * x->p->buffer_tiles;
+    return ss_graph_arch(x->g)->tiles - x->p->link.tiles + buffer * x->p->buffer_tiles;
 }
 
 /* Results of an open loop, scores say, are few, and lie on the last tile of a buffer, while its
@@ -50,8 +50,8 @@ static uint32_t tiles_of_results(const struct prefetching *x, uint32_t tiles)
 static uint64_t elements_of(const struct prefetching *x, const struct prefetch_transfer *t,
                             enum stream_way way)
 {
-    uint64_t n = tensor_elements(x->g, t->at);
-    uint64_t each = WORD_BYTES / elem_bytes(tensor_elem(x->g, t->at));
+    uint64_t n = ss_tensor_elements(x->g, t->at);
+    uint64_t each = WORD_BYTES / ss_elem_bytes(ss_tensor_elem(x->g, t->at));
     int is_shared = x->p->link.tiles && (way == STREAM_IN || !prefetch_is_open(x->p));
 
     return is_shared ? (n + each - 1) / each * each : n;
@@ -65,7 +65,7 @@ static uint64_t bytes_of(const struct prefetching *x, enum stream_way way, uint3
     uint64_t sum = 0;
 
     for (uint32_t k = 0; k < count; k++) {
-        uint64_t bytes = elements_of(x, &t[k], way) * elem_bytes(tensor_elem(x->g, t[k].at));
+        uint64_t bytes = elements_of(x, &t[k], way) * ss_elem_bytes(ss_tensor_elem(x->g, t[k].at));
         uint64_t grains = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES;
 
         sum += (grains + tiles - 1) / tiles * GRAIN_BYTES;
@@ -81,7 +81,7 @@ static uint64_t bytes_on(const struct prefetching *x, uint32_t tiles)
 
 static enum emu_status check_room(struct prefetching *x)
 {
-    const struct arch *a = graph_arch(x->g);
+    const struct arch *a = ss_graph_arch(x->g);
     uint64_t room = a->mem_bytes - a->mem_bytes / RESERVED_PART;
     struct prefetch *p = x->p;
     uint32_t buffers = prefetch_buffers(p), tiles = 1;
@@ -108,11 +108,11 @@ static enum emu_status check_room(struct prefetching *x)
 static struct tensor new_buffer(struct prefetching *x, const struct prefetch_transfer *t,
                                 uint32_t n, uint32_t first, uint32_t tiles)
 {
-    enum elem e = tensor_elem(x->g, t->at);
-    uint32_t grain = GRAIN_BYTES / elem_bytes(e);
-    struct tensor buffer = graph_variable(x->g, e, 1, &n, t->name);
+    enum elem e = ss_tensor_elem(x->g, t->at);
+    uint32_t grain = GRAIN_BYTES / ss_elem_bytes(e);
+    struct tensor buffer = ss_graph_variable(x->g, e, 1, &n, t->name);
 
-    graph_map_linear(x->g, buffer, grain, grain, first, tiles);
+    ss_graph_map_linear(x->g, buffer, grain, grain, first, tiles);
     return buffer;
 }
 
@@ -132,21 +132,22 @@ static void make_buffers(struct prefetching *x)
                 new_buffer(x, t, (uint32_t)elements_of(x, t, STREAM_OUT), end - few, few);
     }
     for (uint32_t i = 0; i < p->ins && !prefetch_is_open(p); i++)
-        graph_keep(x->g, p->in[i].buffer[0]);
+        ss_graph_keep(x->g, p->in[i].buffer[0]);
 }
 
 static void use_in_place(struct prefetching *x, struct prefetch_transfer *t, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        t[i].buffer[0] = tensor_flatten(x->g, t[i].at);
+        t[i].buffer[0] = ss_tensor_flatten(x->g, t[i].at);
 }
 
 static void make_streams(struct prefetching *x, struct prefetch_transfer *t, uint32_t count,
                          enum stream_way way)
 {
     for (uint32_t i = 0; i < count; i++)
-        t[i].stream = graph_stream(x->g, way, tensor_elem(x->g, t[i].at),
-                                   elements_of(x, &t[i], way), prefetch_buffers(x->p), t[i].name);
+        t[i].stream =
+            ss_graph_stream(x->g, way, ss_tensor_elem(x->g, t[i].at), elements_of(x, &t[i], way),
+                            prefetch_buffers(x->p), t[i].name);
 }
 
 /* The words by which an open loop knows whether batches follow. */
@@ -159,11 +160,11 @@ static void make_control(struct prefetching *x)
         return;
 
     for (uint32_t k = 0; k < prefetch_buffers(p); k++) {
-        x->control[k] = graph_variable(x->g, ELEM_U32, 1, &words, "control");
-        graph_map(x->g, x->control[k], p->link.tiles ? first_tile(x, k) : 0);
+        x->control[k] = ss_graph_variable(x->g, ELEM_U32, 1, &words, "control");
+        ss_graph_map(x->g, x->control[k], p->link.tiles ? first_tile(x, k) : 0);
     }
     p->control =
-        graph_stream(x->g, STREAM_IN, ELEM_U32, CONTROL_WORDS, prefetch_buffers(p), "control");
+        ss_graph_stream(x->g, STREAM_IN, ELEM_U32, CONTROL_WORDS, prefetch_buffers(p), "control");
 }
 
 enum emu_status prefetch_make(struct prefetching *x)
@@ -184,8 +185,8 @@ enum emu_status prefetch_make(struct prefetching *x)
     make_streams(x, p->in, p->ins, STREAM_IN);
     make_streams(x, p->out, p->outs, STREAM_OUT);
     if (prefetch_is_open(p) && p->link.depth)
-        p->begin = graph_stream(x->g, STREAM_IN, ELEM_U32, p->link.depth, 1, "begin");
-    return graph_status(x->g);
+        p->begin = ss_graph_stream(x->g, STREAM_IN, ELEM_U32, p->link.depth, 1, "begin");
+    return ss_graph_status(x->g);
 }
 
 /* ---- what moves ---- */
@@ -195,7 +196,7 @@ static void add_transfers(struct prefetching *x, struct program seq,
                           prefetch_transfer_part *part)
 {
     for (uint32_t i = 0; i < count; i++)
-        program_add(x->g, seq, part(x->g, t[i].stream, t[i].buffer[buffer]));
+        ss_program_add(x->g, seq, part(x->g, t[i].stream, t[i].buffer[buffer]));
 }
 
 void prefetch_add_in(struct prefetching *x, struct program seq, uint32_t buffer,
@@ -214,7 +215,8 @@ void prefetch_add_out(struct prefetching *x, struct program seq, uint32_t buffer
 static struct tensor elements_in(struct prefetching *x, const struct prefetch_transfer *t,
                                  uint32_t buffer)
 {
-    return tensor_slice(x->g, t->buffer[buffer], 0, 0, (uint32_t)tensor_elements(x->g, t->at));
+    return ss_tensor_slice(x->g, t->buffer[buffer], 0, 0,
+                           (uint32_t)ss_tensor_elements(x->g, t->at));
 }
 
 void prefetch_hand_over(struct prefetching *x, struct program seq, uint32_t buffer)
@@ -222,8 +224,9 @@ void prefetch_hand_over(struct prefetching *x, struct program seq, uint32_t buff
     for (uint32_t i = 0; i < x->p->ins; i++) {
         const struct prefetch_transfer *t = &x->p->in[i];
 
-        program_add(x->g, seq,
-                    program_copy(x->g, elements_in(x, t, buffer), tensor_flatten(x->g, t->at)));
+        ss_program_add(
+            x->g, seq,
+            ss_program_copy(x->g, elements_in(x, t, buffer), ss_tensor_flatten(x->g, t->at)));
     }
 }
 
@@ -232,7 +235,8 @@ void prefetch_take_results(struct prefetching *x, struct program seq, uint32_t b
     for (uint32_t i = 0; i < x->p->outs; i++) {
         const struct prefetch_transfer *t = &x->p->out[i];
 
-        program_add(x->g, seq,
-                    program_copy(x->g, tensor_flatten(x->g, t->at), elements_in(x, t, buffer)));
+        ss_program_add(
+            x->g, seq,
+            ss_program_copy(x->g, ss_tensor_flatten(x->g, t->at), elements_in(x, t, buffer)));
     }
 }

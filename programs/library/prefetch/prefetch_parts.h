@@ -45,7 +45,7 @@ void prefetch_take_results(struct prefetching *x, struct program seq, uint32_t b
 static inline struct program prefetch_for_group(struct graph *g, unsigned group,
                                                 struct program part)
 {
-    return program_together(g, &group, &part, 1);
+    return ss_program_together(g, &group, &part, 1);
 }
 
 static inline struct program prefetch_both(struct graph *g, struct program compute,
@@ -54,7 +54,7 @@ static inline struct program prefetch_both(struct graph *g, struct program compu
     const unsigned groups[] = { GROUP_COMPUTE, GROUP_IO };
     const struct program parts[] = { compute, io };
 
-    return program_together(g, groups, parts, 2);
+    return ss_program_together(g, groups, parts, 2);
 }
 
 #endif

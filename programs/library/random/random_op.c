@@ -18,37 +18,40 @@ static uint32_t *words_of_workers(uint32_t tiles)
     return word;
 }
 
-struct tensor op_seed(struct graph *g, struct program seq, struct tensor words, const char *name)
+struct tensor ss_op_seed(struct graph *g, struct program seq, struct tensor words, const char *name)
 {
-    uint32_t tiles = graph_compute_tiles(g), shape[2] = { tiles, SEED_ROW };
+    uint32_t tiles = ss_graph_compute_tiles(g), shape[2] = { tiles, SEED_ROW };
     uint32_t own_shape[2] = { tiles, WORKERS_MAX }, *own;
-    struct tensor t = graph_variable(g, ELEM_U32, 2, shape, name), constant;
+    struct tensor t = ss_graph_variable(g, ELEM_U32, 2, shape, name), constant;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return t;
-    EMU_ASSERT(graph_arch(g)->workers <= WORKERS_MAX);
+    EMU_ASSERT(ss_graph_arch(g)->workers <= WORKERS_MAX);
     own = words_of_workers(tiles);
     if (!own) {
-        graph_fail(g, EMU_NO_MEMORY, "%s", name);
+        ss_graph_fail(g, EMU_NO_MEMORY, "%s", name);
         return t;
     }
-    graph_push(g, name);
-    constant = graph_constant(g, ELEM_U32, 2, own_shape, own, "workers");
+    ss_graph_push(g, name);
+    constant = ss_graph_constant(g, ELEM_U32, 2, own_shape, own, "workers");
     for (uint32_t k = 0; k < tiles; k++) {
-        graph_map(g, tensor_index(g, t, k), k);
-        graph_map(g, tensor_index(g, constant, k), k);
+        ss_graph_map(g, ss_tensor_index(g, t, k), k);
+        ss_graph_map(g, ss_tensor_index(g, constant, k), k);
     }
-    words = tensor_broadcast(g, tensor_reshape(g, words, 2, (const uint32_t[]){ 1, 2 }), 0, tiles);
-    program_add(g, seq, program_copy(g, words, tensor_slice(g, t, 1, 0, RANDOM_SEED_WORDS)));
-    program_add(g, seq,
-                program_copy(g, constant, tensor_slice(g, t, 1, RANDOM_SEED_WORDS, SEED_ROW)));
-    graph_pop(g);
-    emu_free(own);
+    words = ss_tensor_broadcast(g, ss_tensor_reshape(g, words, 2, (const uint32_t[]){ 1, 2 }), 0,
+                                tiles);
+    ss_program_add(g, seq,
+                   ss_program_copy(g, words, ss_tensor_slice(g, t, 1, 0, RANDOM_SEED_WORDS)));
+    ss_program_add(
+        g, seq,
+        ss_program_copy(g, constant, ss_tensor_slice(g, t, 1, RANDOM_SEED_WORDS, SEED_ROW)));
+    ss_graph_pop(g);
+    ss_free(own);
     return t;
 }
 
-struct tensor op_round_random(struct graph *g, struct program seq, struct tensor t,
-                              struct tensor seed, uint32_t operation, const char *name)
+struct tensor ss_op_round_random(struct graph *g, struct program seq, struct tensor t,
+                                 struct tensor seed, uint32_t operation, const char *name)
 {
     enum { LANES = 4 };
     struct tensor out = op_like(g, t, ELEM_F16, name);
@@ -57,40 +60,41 @@ struct tensor op_round_random(struct graph *g, struct program seq, struct tensor
     uint32_t cs;
 
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return out;
     }
     cs = op_compute_set(g, seq, name);
     for (size_t i = 0; i < s.count; i++) {
         if (s.at[i].elements % LANES)
-            graph_fail(g, EMU_BAD_PROGRAM, "%s: tile %u has no multiple of %d elements", name,
-                       s.at[i].tile, LANES);
+            ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: tile %u has no multiple of %d elements", name,
+                          s.at[i].tile, LANES);
         VERTEX(round_f32_f16, g, cs, s.at[i].tile, .x = tile_part_take(g, &s, i, t),
-               .y = tile_part_take(g, &s, i, out), .seed = tensor_index(g, seed, s.at[i].tile),
+               .y = tile_part_take(g, &s, i, out), .seed = ss_tensor_index(g, seed, s.at[i].tile),
                .operation = operation ^ RANDOM_OPERATION);
     }
     tile_parts_free(&s);
     return out;
 }
 
-struct tensor op_mask(struct graph *g, struct program seq, uint32_t elements, uint32_t keep,
-                      float factor, struct tensor seed, uint32_t operation, const char *name)
+struct tensor ss_op_mask(struct graph *g, struct program seq, uint32_t elements, uint32_t keep,
+                         float factor, struct tensor seed, uint32_t operation, const char *name)
 {
     uint32_t whole = (elements + RANDOM_BLOCK - 1) / RANDOM_BLOCK * RANDOM_BLOCK, cs;
-    struct tensor t = graph_variable(g, ELEM_F16, 1, &whole, name);
+    struct tensor t = ss_graph_variable(g, ELEM_F16, 1, &whole, name);
     struct tile_run *run;
     size_t runs;
 
-    graph_map_linear(g, t, RANDOM_BLOCK, RANDOM_BLOCK, 0, graph_compute_tiles(g));
+    ss_graph_map_linear(g, t, RANDOM_BLOCK, RANDOM_BLOCK, 0, ss_graph_compute_tiles(g));
     cs = op_compute_set(g, seq, name);
-    if (graph_tile_runs(g, t, &run, &runs) != EMU_OK)
+    if (ss_graph_tile_runs(g, t, &run, &runs) != EMU_OK)
         return t;
     for (size_t i = 0; i < runs; i++)
         VERTEX(mask_f16, g, cs, run[i].tile,
-               .y = tensor_slice(g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end),
-               .seed = tensor_slice(g, tensor_index(g, seed, run[i].tile), 0, 0, RANDOM_SEED_WORDS),
+               .y = ss_tensor_slice(g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end),
+               .seed = ss_tensor_slice(g, ss_tensor_index(g, seed, run[i].tile), 0, 0,
+                                       RANDOM_SEED_WORDS),
                .operation = operation ^ RANDOM_OPERATION,
                .first = (uint32_t)(run[i].begin / RANDOM_BLOCK), .keep = keep, .factor = factor);
-    emu_free(run);
-    return tensor_slice(g, t, 0, 0, elements);
+    ss_free(run);
+    return ss_tensor_slice(g, t, 0, 0, elements);
 }

@@ -32,8 +32,8 @@ static enum emu_status shares_of(struct graph *g, struct tensor t, const struct 
     uint32_t k = 0;
     enum emu_status s;
 
-    TRY(graph_status(g));
-    TRY(graph_tile_runs(g, t, &run, &runs));
+    TRY(ss_graph_status(g));
+    TRY(ss_graph_tile_runs(g, t, &run, &runs));
     s = EMU_OK;
     for (size_t i = 0; s == EMU_OK && i < runs; i++) {
         for (uint32_t at = (uint32_t)run[i].begin, end; s == EMU_OK && at < run[i].end; at = end) {
@@ -47,7 +47,7 @@ static enum emu_status shares_of(struct graph *g, struct tensor t, const struct 
             s = VEC_PUSH(out, (struct share){ at, end, run[i].tile, piece[k].number });
         }
     }
-    emu_free(run);
+    ss_free(run);
     return s;
 }
 
@@ -66,19 +66,19 @@ static int by_tile_and_piece(const void *a, const void *b)
 static struct tensor joined(struct graph *g, struct tensor flat, const struct share_list *s,
                             size_t i, size_t end)
 {
-    struct tensor *part, t = tensor_slice(g, flat, 0, s->at[i].begin, s->at[i].end);
+    struct tensor *part, t = ss_tensor_slice(g, flat, 0, s->at[i].begin, s->at[i].end);
 
     if (end - i == 1)
         return t;
     part = emu_alloc(end - i, sizeof(*part));
     if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "a piece");
+        ss_graph_fail(g, EMU_NO_MEMORY, "a piece");
         return t;
     }
     for (size_t k = i; k < end; k++)
-        part[k - i] = tensor_slice(g, flat, 0, s->at[k].begin, s->at[k].end);
-    t = tensor_concat(g, part, (unsigned)(end - i), 0);
-    emu_free(part);
+        part[k - i] = ss_tensor_slice(g, flat, 0, s->at[k].begin, s->at[k].end);
+    t = ss_tensor_concat(g, part, (unsigned)(end - i), 0);
+    ss_free(part);
     return t;
 }
 
@@ -86,93 +86,95 @@ static struct tensor joined(struct graph *g, struct tensor flat, const struct sh
 static void add_sums(struct graph *g, uint32_t cs, const struct codelet *codelet, struct tensor t,
                      const struct share_list *s, struct tensor sum)
 {
-    struct tensor flat = tensor_flatten(g, t);
+    struct tensor flat = ss_tensor_flatten(g, t);
 
-    for (size_t i = 0, end; i < s->count && graph_status(g) == EMU_OK; i = end) {
+    for (size_t i = 0, end; i < s->count && ss_graph_status(g) == EMU_OK; i = end) {
         const struct share *p = &s->at[i];
 
         for (end = i + 1;
              end < s->count && s->at[end].tile == p->tile && s->at[end].piece == p->piece;)
             end++;
         VERTEX_OF(total, codelet, g, cs, p->tile, .x = joined(g, flat, s, i, end),
-                  .out = tensor_index(g, tensor_index(g, sum, p->tile), p->piece));
+                  .out = ss_tensor_index(g, ss_tensor_index(g, sum, p->tile), p->piece));
     }
 }
 
-struct tensor op_piece_totals(struct graph *g, struct program seq, enum reduce_op op,
-                              struct tensor t, const struct list_piece *piece, uint32_t pieces,
-                              uint32_t numbers, const char *name)
+struct tensor ss_op_piece_totals(struct graph *g, struct program seq, enum reduce_op op,
+                                 struct tensor t, const struct list_piece *piece, uint32_t pieces,
+                                 uint32_t numbers, const char *name)
 {
-    uint32_t tiles = graph_compute_tiles(g), workers;
+    uint32_t tiles = ss_graph_compute_tiles(g), workers;
     struct share_list s = { 0 };
     struct tensor sum = op_nothing();
     enum emu_status st = shares_of(g, t, piece, pieces, &s);
 
     EMU_ASSERT(op == REDUCE_SUM || op == REDUCE_SUMSQ);
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         VEC_FREE(&s);
         return sum;
     }
-    workers = graph_arch(g)->workers;
-    sum = graph_variable(g, ELEM_F32, 3, (const uint32_t[]){ tiles, numbers, workers }, name);
+    workers = ss_graph_arch(g)->workers;
+    sum = ss_graph_variable(g, ELEM_F32, 3, (const uint32_t[]){ tiles, numbers, workers }, name);
     qsort(s.at, s.count, sizeof(*s.at), by_tile_and_piece);
-    graph_push(g, name);
+    ss_graph_push(g, name);
     for (uint32_t k = 0; k < tiles; k++)
-        graph_map(g, tensor_index(g, sum, k), k);
-    op_fill(g, seq, sum, 0, "none"); /* what a tile has no share of */
+        ss_graph_map(g, ss_tensor_index(g, sum, k), k);
+    ss_op_fill(g, seq, sum, 0, "none"); /* what a tile has no share of */
     add_sums(g, op_compute_set(g, seq, "workers"),
-             kernel_of_type(g, op == REDUCE_SUM ? &sums : &squares, tensor_elem(g, t)), t, &s, sum);
+             kernel_of_type(g, op == REDUCE_SUM ? &sums : &squares, ss_tensor_elem(g, t)), t, &s,
+             sum);
     VEC_FREE(&s);
-    sum = tensor_reshape(g, sum, 2, (const uint32_t[]){ tiles, numbers * workers });
-    sum = op_reduce(g, seq, REDUCE_SUM, sum, ELEM_F32, "tiles");
-    sum = tensor_reshape(g, sum, 2, (const uint32_t[]){ numbers, workers });
-    sum = op_row_reduce(g, seq, ROW_OP_SUM, sum, ELEM_F32, "numbers");
-    graph_pop(g);
+    sum = ss_tensor_reshape(g, sum, 2, (const uint32_t[]){ tiles, numbers * workers });
+    sum = ss_op_reduce(g, seq, REDUCE_SUM, sum, ELEM_F32, "tiles");
+    sum = ss_tensor_reshape(g, sum, 2, (const uint32_t[]){ numbers, workers });
+    sum = ss_op_row_reduce(g, seq, ROW_OP_SUM, sum, ELEM_F32, "numbers");
+    ss_graph_pop(g);
     return sum;
 }
 
-struct tensor op_piece_numbers(struct graph *g, struct program seq, struct tensor number,
-                               const char *name)
+struct tensor ss_op_piece_numbers(struct graph *g, struct program seq, struct tensor number,
+                                  const char *name)
 {
-    uint32_t tiles = graph_compute_tiles(g), n = (uint32_t)tensor_elements(g, number);
+    uint32_t tiles = ss_graph_compute_tiles(g), n = (uint32_t)ss_tensor_elements(g, number);
     struct tensor all =
-        graph_variable(g, tensor_elem(g, number), 2, (const uint32_t[]){ tiles, n }, name);
+        ss_graph_variable(g, ss_tensor_elem(g, number), 2, (const uint32_t[]){ tiles, n }, name);
 
     for (uint32_t k = 0; k < tiles; k++)
-        graph_map(g, tensor_index(g, all, k), k);
-    number = tensor_reshape(g, number, 2, (const uint32_t[]){ 1, n });
-    program_add(g, seq, program_copy(g, tensor_broadcast(g, number, 0, tiles), all));
+        ss_graph_map(g, ss_tensor_index(g, all, k), k);
+    number = ss_tensor_reshape(g, number, 2, (const uint32_t[]){ 1, n });
+    ss_program_add(g, seq, ss_program_copy(g, ss_tensor_broadcast(g, number, 0, tiles), all));
     return all;
 }
 
-struct tensor op_piece_mul(struct graph *g, struct program seq, struct tensor t,
-                           const struct list_piece *piece, uint32_t pieces, struct tensor numbers,
-                           const char *name)
+struct tensor ss_op_piece_mul(struct graph *g, struct program seq, struct tensor t,
+                              const struct list_piece *piece, uint32_t pieces,
+                              struct tensor numbers, const char *name)
 {
-    const struct codelet *codelet = kernel_of_type(g, &scale, tensor_elem(g, t));
-    struct tensor out = op_like(g, t, tensor_elem(g, t), name), from = tensor_flatten(g, t);
-    struct tensor to = tensor_flatten(g, out);
+    const struct codelet *codelet = kernel_of_type(g, &scale, ss_tensor_elem(g, t));
+    struct tensor out = op_like(g, t, ss_tensor_elem(g, t), name), from = ss_tensor_flatten(g, t);
+    struct tensor to = ss_tensor_flatten(g, out);
     struct share_list s = { 0 };
     enum emu_status st = shares_of(g, t, piece, pieces, &s);
     uint32_t cs;
 
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         VEC_FREE(&s);
         return out;
     }
     cs = op_compute_set(g, seq, name);
-    for (size_t i = 0; i < s.count && graph_status(g) == EMU_OK; i++) {
+    for (size_t i = 0; i < s.count && ss_graph_status(g) == EMU_OK; i++) {
         const struct share *p = &s.at[i];
-        struct tensor one = tensor_index(g, numbers, p->tile);
+        struct tensor one = ss_tensor_index(g, numbers, p->tile);
 
         if (p->begin % ROW || p->end % ROW)
-            graph_fail(g, EMU_BAD_PROGRAM, "%s: tile %u has no whole rows of %d elements", name,
-                       p->tile, ROW);
-        one = tensor_broadcast(g, tensor_slice(g, one, 0, p->piece, p->piece + 1), 0, ROW);
-        VERTEX_OF(channel, codelet, g, cs, p->tile, .a = tensor_slice(g, from, 0, p->begin, p->end),
-                  .b = one, .out = tensor_slice(g, to, 0, p->begin, p->end));
+            ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: tile %u has no whole rows of %d elements", name,
+                          p->tile, ROW);
+        one = ss_tensor_broadcast(g, ss_tensor_slice(g, one, 0, p->piece, p->piece + 1), 0, ROW);
+        VERTEX_OF(channel, codelet, g, cs, p->tile,
+                  .a = ss_tensor_slice(g, from, 0, p->begin, p->end), .b = one,
+                  .out = ss_tensor_slice(g, to, 0, p->begin, p->end));
     }
     VEC_FREE(&s);
     return out;
@@ -197,15 +199,15 @@ static void add_runs(const struct tile_parts *tiles, const struct tile_part *of,
     }
 }
 
-enum emu_status op_list_part(struct graph *g, struct tensor t, uint32_t row, uint32_t i,
-                             uint32_t parts, struct list_piece **run, uint32_t *runs)
+enum emu_status ss_op_list_part(struct graph *g, struct tensor t, uint32_t row, uint32_t i,
+                                uint32_t parts, struct list_piece **run, uint32_t *runs)
 {
     struct tile_parts tiles;
     size_t all = 0;
 
     *runs = 0;
     *run = NULL;
-    TRY(tile_parts_of(g, tensor_flatten(g, t), &tiles));
+    TRY(tile_parts_of(g, ss_tensor_flatten(g, t), &tiles));
     for (size_t k = 0; k < tiles.count; k++)
         all += tiles.at[k].runs;
     *run = emu_alloc(all + 1, sizeof(**run));
@@ -224,20 +226,20 @@ enum emu_status op_list_part(struct graph *g, struct tensor t, uint32_t row, uin
  * computed of it would not lie there (op_like_one_of()). */
 static int is_uneven(struct graph *g, struct tensor t, uint64_t fullest, uint64_t parts)
 {
-    uint64_t share = tensor_elements(g, t) / graph_compute_tiles(g) / (parts + !parts) + 1;
+    uint64_t share = ss_tensor_elements(g, t) / ss_graph_compute_tiles(g) / (parts + !parts) + 1;
     uint64_t most = fullest / (parts + !parts);
 
     return most > LIKE_FEW && 2 * most / LIKE_UNEVEN > share;
 }
 
-uint32_t op_list_parts(struct graph *g, struct tensor t, uint32_t most)
+uint32_t ss_op_list_parts(struct graph *g, struct tensor t, uint32_t most)
 {
     struct tile_parts tiles;
     uint64_t fullest = 0;
     enum emu_status s = tile_parts_of(g, t, &tiles);
 
     if (s != EMU_OK) {
-        graph_fail(g, s, "%s", emu_error());
+        ss_graph_fail(g, s, "%s", ss_error());
         return 0;
     }
     for (size_t k = 0; k < tiles.count; k++)

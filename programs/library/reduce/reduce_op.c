@@ -102,8 +102,8 @@ static struct tensor job_columns(const struct reduction *r, const struct reduce_
 {
     const struct reduce_partial *p = &r->partial.at[j->first + k];
 
-    return tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
-                        (uint32_t)(j->end - p->begin));
+    return ss_tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
+                           (uint32_t)(j->end - p->begin));
 }
 
 /* Those of all partials but `own`; of all, if there is none of this number. */
@@ -113,15 +113,15 @@ static struct tensor job_operand(struct reduction *r, const struct reduce_job *j
     unsigned parts = 0;
 
     if (!part) {
-        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, j->parts);
+        ss_graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, j->parts);
         return r->partial.at[j->first].t;
     }
     for (size_t k = 0; k < j->parts; k++) {
         if (k != own)
             part[parts++] = job_columns(r, j, k);
     }
-    all = tensor_concat(r->g, part, parts, 0);
-    emu_free(part);
+    all = ss_tensor_concat(r->g, part, parts, 0);
+    ss_free(part);
     return all;
 }
 
@@ -131,7 +131,7 @@ static size_t own_partial(const struct reduction *r, const struct reduce_job *j,
                           const struct codelet *codelet)
 {
     uint32_t n = (uint32_t)(j->end - j->begin), p = (uint32_t)j->parts;
-    const struct arch *a = graph_arch(r->g);
+    const struct arch *a = ss_graph_arch(r->g);
     size_t own = j->parts, held = 0;
 
     for (size_t k = 0; k < j->parts; k++) {
@@ -153,7 +153,7 @@ static size_t own_partial(const struct reduction *r, const struct reduce_job *j,
 /* The type of the jobs' results. */
 static enum elem elem_after(const struct reduction *r)
 {
-    return tensor_elem(r->g, r->partial.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
+    return ss_tensor_elem(r->g, r->partial.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
 }
 
 /* Adds the vertex of a job; its result is a new partial. */
@@ -163,7 +163,7 @@ static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, 
 {
     size_t own = own_partial(r, j, codelet);
 
-    graph_map(r->g, out, j->tile);
+    ss_graph_map(r->g, out, j->tile);
     if (own < j->parts)
         VERTEX(reduce_own_f32, r->g, cs, j->tile, .partials = job_operand(r, j, own),
                .own = job_columns(r, j, own), .out = out, .before = (uint32_t)own,
@@ -192,15 +192,15 @@ static enum emu_status run_jobs(struct reduction *r)
     if (elements > UINT32_MAX)
         return FAIL(BAD_PROGRAM, "%llu partial results", (unsigned long long)elements);
     snprintf(name, sizeof(name), "stage%u", r->stage++);
-    codelet =
-        kernel_of_type(r->g, &reduce[r->op][tensor_elem(r->g, r->partial.at[0].t)], elem_after(r));
-    all = graph_variable(r->g, elem_after(r), 1, &n, name);
+    codelet = kernel_of_type(r->g, &reduce[r->op][ss_tensor_elem(r->g, r->partial.at[0].t)],
+                             elem_after(r));
+    all = ss_graph_variable(r->g, elem_after(r), 1, &n, name);
     cs = op_compute_set(r->g, r->seq, name);
     for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
         const struct reduce_job *j = &r->job.at[i];
         uint64_t end = at + j->end - j->begin;
 
-        s = run_job(r, j, cs, codelet, tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end),
+        s = run_job(r, j, cs, codelet, ss_tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end),
                     &results);
         at = end;
     }
@@ -231,7 +231,8 @@ static enum emu_status cut_partial(struct reduction *r, const struct reduce_part
 
         if (*e <= from)
             continue;
-        part = tensor_slice(r->g, p->t, 0, (uint32_t)(from - p->begin), (uint32_t)(*e - p->begin));
+        part =
+            ss_tensor_slice(r->g, p->t, 0, (uint32_t)(from - p->begin), (uint32_t)(*e - p->begin));
         TRY(VEC_PUSH(out, (struct reduce_partial){ part, from, *e, p->row, p->tile }));
         from = *e;
     }
@@ -256,7 +257,7 @@ static enum emu_status cut_partials(struct reduction *r, size_t first, size_t co
     qsort(edge, 2 * count, sizeof(*edge), by_value);
     for (size_t i = 0; i < count && s == EMU_OK; i++)
         s = cut_partial(r, &p[i], edge, 2 * count, out);
-    emu_free(edge);
+    ss_free(edge);
     return s;
 }
 
@@ -283,7 +284,7 @@ static enum emu_status add_rows(struct reduction *r, struct tensor flat, const s
         uint64_t row = e / n, stop = (row + 1) * n < run->end ? (row + 1) * n : run->end;
 
         TRY(VEC_PUSH(&r->partial, (struct reduce_partial){
-                                      tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
+                                      ss_tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
                                       e - row * n, stop - row * n, row, run->tile }));
         e = stop;
     }
@@ -295,7 +296,7 @@ static enum emu_status add_rows(struct reduction *r, struct tensor flat, const s
 static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_parts *parts,
                                      struct tensor t)
 {
-    struct tensor flat = tensor_flatten(r->g, t);
+    struct tensor flat = ss_tensor_flatten(r->g, t);
     struct partial_list cut = { 0 };
     enum emu_status s = EMU_OK;
 
@@ -304,7 +305,7 @@ static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_part
         size_t first = r->partial.count;
 
         for (uint32_t k = 0; k < part->runs && s == EMU_OK; k++)
-            s = add_rows(r, flat, &parts->run[part->first + k], tensor_shape(r->g, t)[1]);
+            s = add_rows(r, flat, &parts->run[part->first + k], ss_tensor_shape(r->g, t)[1]);
         if (s == EMU_OK)
             s = cut_partials(r, first, r->partial.count - first, &cut);
     }
@@ -318,7 +319,7 @@ static int are_whole_words(const struct reduction *r)
 
     for (size_t i = 0; i < r->partial.count; i++)
         edges |= r->partial.at[i].begin | r->partial.at[i].end;
-    return elem_bytes(tensor_elem(r->g, r->partial.at[0].t)) * (edges & 1) % 4 == 0;
+    return ss_elem_bytes(ss_tensor_elem(r->g, r->partial.at[0].t)) * (edges & 1) % 4 == 0;
 }
 
 /* Whether the first stage would only copy or convert, because every tile has one row of each of its
@@ -326,7 +327,7 @@ static int are_whole_words(const struct reduction *r)
 static int has_nothing_local(const struct reduction *r, uint32_t rows)
 {
     return rows > 1 && r->job.count == r->partial.count &&
-           (elem_after(r) == tensor_elem(r->g, r->partial.at[0].t) || are_whole_words(r));
+           (elem_after(r) == ss_tensor_elem(r->g, r->partial.at[0].t) || are_whole_words(r));
 }
 
 static enum emu_status local_stage(struct reduction *r, struct tensor t)
@@ -347,7 +348,7 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
         else
             TRY(VEC_PUSH(&r->job, (struct reduce_job){ i, 1, p->begin, p->end, p->tile }));
     }
-    if (!has_nothing_local(r, tensor_shape(r->g, t)[0]))
+    if (!has_nothing_local(r, ss_tensor_shape(r->g, t)[0]))
         return run_jobs(r);
     r->job.count = 0;
     return EMU_OK;
@@ -361,9 +362,9 @@ static enum emu_status add_group(struct reduction *r, size_t first, size_t parts
 {
     const struct reduce_partial *p = &r->partial.at[first];
     uint64_t columns = p->end - p->begin;
-    uint64_t share = plan_reduce_share(columns, parts, tensor_elem(r->g, p->t));
+    uint64_t share = plan_reduce_share(columns, parts, ss_tensor_elem(r->g, p->t));
     size_t shares = (size_t)((columns + share - 1) / share);
-    size_t member = shares < parts ? graph_first_tile(r->g, (uint32_t)shares) % parts : 0;
+    size_t member = shares < parts ? ss_graph_first_tile(r->g, (uint32_t)shares) % parts : 0;
 
     for (size_t k = 0; k < shares; k++, member = (member + 1) % parts) {
         uint64_t begin = p->begin + k * share;
@@ -379,14 +380,14 @@ static enum emu_status add_group(struct reduction *r, size_t first, size_t parts
 static enum emu_status add_groups(struct reduction *r, size_t first, size_t count)
 {
     const struct reduce_partial *p = &r->partial.at[first];
-    const struct arch *a = graph_arch(r->g);
+    const struct arch *a = ss_graph_arch(r->g);
     size_t fan_in;
 
     if (count == 1)
         return VEC_PUSH(&r->job, (struct reduce_job){ first, 1, p->begin, p->end, p->tile });
     /* A tile may hold several of the partials that reduce_partials() was given. */
     if (count != r->planned_count || p->end - p->begin != r->planned_columns)
-        TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin, tensor_elem(r->g, p->t),
+        TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin, ss_tensor_elem(r->g, p->t),
                         count > a->tiles ? (uint32_t)count : a->tiles, &r->plan));
     r->planned_count = count;
     r->planned_columns = p->end - p->begin;
@@ -415,7 +416,7 @@ static enum emu_status tile_stages(struct reduction *r)
         struct partial_list cut = { 0 };
 
         TRY(take_partials(r, &cut, cut_partials(r, 0, r->partial.count, &cut),
-                          graph_takes_turns(r->g) ? by_columns_and_row : by_columns));
+                          ss_graph_takes_turns(r->g) ? by_columns_and_row : by_columns));
         if (is_done(r))
             return EMU_OK;
         for (size_t i = 0, k; i < r->partial.count; i = k) {
@@ -433,13 +434,13 @@ static struct tensor join_partials(struct reduction *r)
     struct tensor *part = emu_alloc(r->partial.count, sizeof(*part)), all = r->partial.at[0].t;
 
     if (!part) {
-        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, r->partial.count);
+        ss_graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, r->partial.count);
         return all;
     }
     for (size_t i = 0; i < r->partial.count; i++)
         part[i] = r->partial.at[i].t;
-    all = tensor_concat(r->g, part, (unsigned)r->partial.count, 0);
-    emu_free(part);
+    all = ss_tensor_concat(r->g, part, (unsigned)r->partial.count, 0);
+    ss_free(part);
     return all;
 }
 
@@ -451,12 +452,12 @@ static struct tensor finish(struct reduction *r)
 
     if (s == EMU_OK)
         return join_partials(r);
-    graph_fail(r->g, s, "%s: %s", r->name, emu_error());
+    ss_graph_fail(r->g, s, "%s: %s", r->name, ss_error());
     return any;
 }
 
-struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
-                        enum elem to, const char *name)
+struct tensor ss_op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                           enum elem to, const char *name)
 {
     /* Everything stays f32 until the end. */
     struct reduction r = {
@@ -464,27 +465,27 @@ struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, 
         .seq = seq,
         .name = name,
         .op = op,
-        .to = tensor_elem(g, t) == ELEM_F16 ? to : ELEM_F32,
+        .to = ss_tensor_elem(g, t) == ELEM_F16 ? to : ELEM_F32,
     };
-    enum emu_status s = graph_status(g);
+    enum emu_status s = ss_graph_status(g);
     struct tensor out = t;
 
-    if (s == EMU_OK && (tensor_rank(g, t) != 2 || !tensor_elements(g, t)))
+    if (s == EMU_OK && (ss_tensor_rank(g, t) != 2 || !ss_tensor_elements(g, t)))
         s = FAIL(BAD_PROGRAM,
                  "expected a matrix that is not empty, got %u dimensions and %llu elements",
-                 tensor_rank(g, t), (unsigned long long)tensor_elements(g, t));
-    graph_push(g, name);
+                 ss_tensor_rank(g, t), (unsigned long long)ss_tensor_elements(g, t));
+    ss_graph_push(g, name);
     if (s == EMU_OK)
         s = local_stage(&r, t);
     if (s == EMU_OK)
-        s = graph_status(g);
+        s = ss_graph_status(g);
     if (s == EMU_OK)
         out = finish(&r);
     else
-        graph_fail(g, s, "%s: %s", name, emu_error());
-    if (graph_status(g) == EMU_OK && tensor_elem(g, out) != to)
-        out = op_cast(g, seq, out, to, "cast");
-    graph_pop(g);
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
+    if (ss_graph_status(g) == EMU_OK && ss_tensor_elem(g, out) != to)
+        out = ss_op_cast(g, seq, out, to, "cast");
+    ss_graph_pop(g);
     VEC_FREE(&r.partial);
     VEC_FREE(&r.job);
     return out;
@@ -496,9 +497,9 @@ struct tensor reduce_partials(struct graph *g, struct program seq, enum reduce_o
 {
     struct reduction r = { .g = g, .seq = seq, .name = name, .op = op, .to = ELEM_F32 };
     struct tensor out = partial[0].t;
-    enum emu_status s = graph_status(g);
+    enum emu_status s = ss_graph_status(g);
 
-    graph_push(g, name);
+    ss_graph_push(g, name);
     for (size_t i = 0; i < partials && s == EMU_OK; i++) {
         s = VEC_PUSH(&r.partial, partial[i]);
         if (s == EMU_OK)
@@ -507,8 +508,8 @@ struct tensor reduce_partials(struct graph *g, struct program seq, enum reduce_o
     if (s == EMU_OK)
         out = finish(&r);
     else
-        graph_fail(g, s, "%s: %s", name, emu_error());
-    graph_pop(g);
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
+    ss_graph_pop(g);
     VEC_FREE(&r.partial);
     VEC_FREE(&r.job);
     return out;
@@ -521,17 +522,18 @@ struct tensor reduce_partials(struct graph *g, struct program seq, enum reduce_o
 static struct tensor per_worker(struct graph *g, const struct tile_parts *s, enum elem e,
                                 const char *name)
 {
-    uint32_t workers = graph_arch(g)->workers, n = (uint32_t)s->count * workers;
-    struct tensor t = graph_variable(g, e, 1, &n, name);
+    uint32_t workers = ss_graph_arch(g)->workers, n = (uint32_t)s->count * workers;
+    struct tensor t = ss_graph_variable(g, e, 1, &n, name);
 
     for (size_t i = 0; i < s->count; i++)
-        graph_map(g, tensor_slice(g, t, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers),
-                  s->at[i].tile);
+        ss_graph_map(g,
+                     ss_tensor_slice(g, t, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers),
+                     s->at[i].tile);
     return t;
 }
 
-struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
-                       const char *name)
+struct tensor ss_op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                          const char *name)
 {
     const struct codelet *codelet;
     struct tile_parts s;
@@ -540,21 +542,23 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
     enum emu_status st = tile_parts_of(g, t, &s);
 
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return t;
     }
-    workers = graph_arch(g)->workers;
-    graph_push(g, name);
-    codelet = kernel_of_type(g, &total[op], tensor_elem(g, t));
+    workers = ss_graph_arch(g)->workers;
+    ss_graph_push(g, name);
+    codelet = kernel_of_type(g, &total[op], ss_tensor_elem(g, t));
     partial = per_worker(g, &s, ELEM_F32, "workers");
     cs = op_compute_set(g, seq, "workers");
     for (size_t i = 0; i < s.count; i++)
-        VERTEX_OF(
-            total, codelet, g, cs, s.at[i].tile, .x = tile_part_take(g, &s, i, t),
-            .out = tensor_slice(g, partial, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers));
-    partial = tensor_reshape(g, partial, 2, (const uint32_t[]){ (uint32_t)s.count * workers, 1 });
+        VERTEX_OF(total, codelet, g, cs, s.at[i].tile, .x = tile_part_take(g, &s, i, t),
+                  .out = ss_tensor_slice(g, partial, 0, (uint32_t)i * workers,
+                                         (uint32_t)(i + 1) * workers));
+    partial =
+        ss_tensor_reshape(g, partial, 2, (const uint32_t[]){ (uint32_t)s.count * workers, 1 });
     tile_parts_free(&s);
-    partial = op_reduce(g, seq, op == REDUCE_SUMSQ ? REDUCE_SUM : op, partial, ELEM_F32, "tiles");
-    graph_pop(g);
+    partial =
+        ss_op_reduce(g, seq, op == REDUCE_SUMSQ ? REDUCE_SUM : op, partial, ELEM_F32, "tiles");
+    ss_graph_pop(g);
     return partial;
 }

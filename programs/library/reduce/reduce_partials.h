@@ -13,8 +13,8 @@ struct reduce_partial {
 };
 
 /* Adds up all f32 partials (REDUCE_SUM), or takes their maximum (REDUCE_MAX), column by column, in
- * stages between tiles as op_reduce() does. There is at least one partial, and together they cover
- * all columns [0, n). Returns the columns in order. */
+ * stages between tiles as ss_op_reduce() does. There is at least one partial, and together they
+ * cover all columns [0, n). Returns the columns in order. */
 struct tensor reduce_partials(struct graph *g, struct program seq, enum reduce_op op,
                               const struct reduce_partial *partial, size_t partials,
                               const char *name);

@@ -10,7 +10,7 @@
 
 uint64_t plan_reduce_share(uint64_t elements, uint64_t fan_in, enum elem type)
 {
-    uint64_t vector = 16 / elem_bytes(type), share;
+    uint64_t vector = 16 / ss_elem_bytes(type), share;
 
     if (elements < fan_in * vector)
         vector /= 2;
@@ -22,7 +22,7 @@ static uint64_t stage_cost(const struct arch *a, uint64_t latency, uint32_t fan_
                            uint64_t elements, enum elem type, struct plan_cost *c)
 {
     uint64_t share = plan_reduce_share(elements, fan_in, type);
-    uint64_t words = ceil_div(share * elem_bytes(type), 4) * (fan_in - 1);
+    uint64_t words = ceil_div(share * ss_elem_bytes(type), 4) * (fan_in - 1);
     uint64_t exchange = words + latency;
     uint64_t reduce = KERNEL_CYCLES(
         reduce, type == ELEM_F16 ? KERNEL_ROW(reduce_sum_f16_f32) : KERNEL_ROW(reduce_sum_f32_f32),
@@ -32,8 +32,8 @@ static uint64_t stage_cost(const struct arch *a, uint64_t latency, uint32_t fan_
     c->reduce += reduce;
     c->sync += a->sync_chip_cycles;
     c->total += exchange + reduce + a->sync_chip_cycles;
-    if (share * fan_in * elem_bytes(type) > c->tile_bytes)
-        c->tile_bytes = share * fan_in * elem_bytes(type);
+    if (share * fan_in * ss_elem_bytes(type) > c->tile_bytes)
+        c->tile_bytes = share * fan_in * ss_elem_bytes(type);
     return share;
 }
 

@@ -77,13 +77,13 @@ static uint64_t cut_cycles(const struct arch *a, uint64_t latency, const struct 
 struct row_cut row_cut_choose(struct graph *g, struct tensor t, row_cut_cycles *cycles,
                               unsigned joins)
 {
-    const struct arch *a = graph_arch(g);
+    const struct arch *a = ss_graph_arch(g);
     uint64_t best = UINT64_MAX, latency = plan_exchange_latency(a);
-    struct row_cut out = { .rows = tensor_shape(g, t)[0],
-                           .n = tensor_shape(g, t)[1],
-                           .lanes = 8 / elem_bytes(tensor_elem(g, t)),
+    struct row_cut out = { .rows = ss_tensor_shape(g, t)[0],
+                           .n = ss_tensor_shape(g, t)[1],
+                           .lanes = 8 / ss_elem_bytes(ss_tensor_elem(g, t)),
                            .workers = a->workers,
-                           .tiles = graph_compute_tiles(g) };
+                           .tiles = ss_graph_compute_tiles(g) };
     struct row_cut c = out;
     uint32_t most = c.rows < c.tiles ? c.tiles / c.rows : 1, vectors = row_vectors(&c);
 
@@ -101,7 +101,7 @@ struct row_cut row_cut_choose(struct graph *g, struct tensor t, row_cut_cycles *
             }
         }
     }
-    out.first = graph_first_tile(g, row_pieces(&out));
+    out.first = ss_graph_first_tile(g, row_pieces(&out));
     return out;
 }
 
@@ -110,36 +110,36 @@ struct row_cut row_cut_choose(struct graph *g, struct tensor t, row_cut_cycles *
 struct tensor row_filled(struct graph *g, const struct row_cut *c, struct tensor t)
 {
     uint32_t more = row_vectors(c) * c->lanes - c->n;
-    struct tensor part[2] = { t, tensor_slice(g, t, 1, c->n - 1, c->n) };
+    struct tensor part[2] = { t, ss_tensor_slice(g, t, 1, c->n - 1, c->n) };
 
     if (!more)
         return t;
-    part[1] = tensor_broadcast(g, part[1], 1, more);
-    return tensor_concat(g, part, 2, 1);
+    part[1] = ss_tensor_broadcast(g, part[1], 1, more);
+    return ss_tensor_concat(g, part, 2, 1);
 }
 
 struct tensor row_take(struct graph *g, const struct row_piece *p, struct tensor t)
 {
-    t = tensor_slice(g, tensor_slice(g, t, 0, p->r0, p->r1), 1, p->c0, p->c1);
-    return tensor_flatten(g, t);
+    t = ss_tensor_slice(g, ss_tensor_slice(g, t, 0, p->r0, p->r1), 1, p->c0, p->c1);
+    return ss_tensor_flatten(g, t);
 }
 
 struct tensor row_variable(struct graph *g, const struct row_cut *c, enum elem e, const char *name)
 {
     uint32_t shape[2] = { c->rows, row_vectors(c) * c->lanes };
-    struct tensor t = graph_variable(g, e, 2, shape, name);
+    struct tensor t = ss_graph_variable(g, e, 2, shape, name);
 
     for (uint32_t i = 0; i < row_pieces(c); i++) {
         struct row_piece p = row_piece(c, i);
 
-        graph_map(g, row_take(g, &p, t), p.tile);
+        ss_graph_map(g, row_take(g, &p, t), p.tile);
     }
     return t;
 }
 
 struct tensor row_real(struct graph *g, const struct row_cut *c, struct tensor t)
 {
-    return tensor_slice(g, t, 1, 0, c->n);
+    return ss_tensor_slice(g, t, 1, 0, c->n);
 }
 
 struct tensor row_partials_take(struct graph *g, const struct row_cut *c, uint32_t i,
@@ -148,36 +148,38 @@ struct tensor row_partials_take(struct graph *g, const struct row_cut *c, uint32
     uint32_t k = i % c->pieces;
     struct row_piece p = row_piece(c, i);
 
-    t = tensor_slice(g, tensor_slice(g, t, 0, p.r0, p.r1), 1, k * c->parts, (k + 1) * c->parts);
-    return tensor_flatten(g, t);
+    t = ss_tensor_slice(g, ss_tensor_slice(g, t, 0, p.r0, p.r1), 1, k * c->parts,
+                        (k + 1) * c->parts);
+    return ss_tensor_flatten(g, t);
 }
 
 struct tensor row_partials(struct graph *g, const struct row_cut *c, const char *name)
 {
     uint32_t shape[2] = { c->rows, c->pieces * c->parts };
-    struct tensor t = graph_variable(g, ELEM_F32, 2, shape, name);
+    struct tensor t = ss_graph_variable(g, ELEM_F32, 2, shape, name);
 
     for (uint32_t i = 0; i < row_pieces(c); i++)
-        graph_map(g, row_partials_take(g, c, i, t), row_piece(c, i).tile);
+        ss_graph_map(g, row_partials_take(g, c, i, t), row_piece(c, i).tile);
     return t;
 }
 
 struct tensor row_partials_all(struct graph *g, const struct row_piece *p, struct tensor t)
 {
-    return tensor_flatten(g, tensor_slice(g, t, 0, p->r0, p->r1));
+    return ss_tensor_flatten(g, ss_tensor_slice(g, t, 0, p->r0, p->r1));
 }
 
 int row_operand(struct graph *g, struct tensor t, const char *name)
 {
-    enum elem e = tensor_elem(g, t);
+    enum elem e = ss_tensor_elem(g, t);
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return 0;
-    if (tensor_rank(g, t) == 2 && tensor_elements(g, t) && (e == ELEM_F16 || e == ELEM_F32))
+    if (ss_tensor_rank(g, t) == 2 && ss_tensor_elements(g, t) && (e == ELEM_F16 || e == ELEM_F32))
         return 1;
-    graph_fail(g, EMU_BAD_PROGRAM,
-               "%s: expected a matrix of f16 or f32 that is not empty, got %u dimensions and %llu "
-               "elements of %s",
-               name, tensor_rank(g, t), (unsigned long long)tensor_elements(g, t), elem_name(e));
+    ss_graph_fail(
+        g, EMU_BAD_PROGRAM,
+        "%s: expected a matrix of f16 or f32 that is not empty, got %u dimensions and %llu "
+        "elements of %s",
+        name, ss_tensor_rank(g, t), (unsigned long long)ss_tensor_elements(g, t), ss_elem_name(e));
     return 0;
 }

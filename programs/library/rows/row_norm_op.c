@@ -32,8 +32,8 @@ struct row_norm {
 
 static void deviations(struct row_norm *m)
 {
-    const struct codelet *codelet = kernel_of_type(m->g, &deviation, tensor_elem(m->g, m->x));
-    uint32_t cs = op_compute_set(m->g, m->seq, "squares"), all = tensor_shape(m->g, m->sum)[1];
+    const struct codelet *codelet = kernel_of_type(m->g, &deviation, ss_tensor_elem(m->g, m->x));
+    uint32_t cs = op_compute_set(m->g, m->seq, "squares"), all = ss_tensor_shape(m->g, m->sum)[1];
 
     m->squares = row_partials(m->g, &m->cut, "squares");
     for (uint32_t i = 0; i < row_pieces(&m->cut); i++) {
@@ -63,11 +63,11 @@ static enum emu_status column_params(struct row_norm *m, uint32_t piece, const f
         value[k / 2 * 4 + k % 2] = gamma ? gamma[p.c0 + k] : 1;
         value[k / 2 * 4 + k % 2 + 2] = beta ? beta[p.c0 + k] : 0;
     }
-    m->params[piece] = graph_constant_repeated(m->g, ELEM_F32, 2, shape, value, "params");
-    emu_free(value);
+    m->params[piece] = ss_graph_constant_repeated(m->g, ELEM_F32, 2, shape, value, "params");
+    ss_free(value);
     for (uint32_t i = 0; i < m->cut.groups; i++)
-        graph_map(m->g, tensor_index(m->g, m->params[piece], i),
-                  row_piece(&m->cut, i * m->cut.pieces + piece).tile);
+        ss_graph_map(m->g, ss_tensor_index(m->g, m->params[piece], i),
+                     row_piece(&m->cut, i * m->cut.pieces + piece).tile);
     return EMU_OK;
 }
 
@@ -83,13 +83,13 @@ static enum emu_status row_params(struct row_norm *m, const float *gamma, const 
         value[2 * r] = gamma ? gamma[r] : 1;
         value[2 * r + 1] = beta ? beta[r] : 0;
     }
-    m->params[0] = graph_constant_repeated(m->g, ELEM_F32, 3, shape, value, "params");
-    emu_free(value);
+    m->params[0] = ss_graph_constant_repeated(m->g, ELEM_F32, 3, shape, value, "params");
+    ss_free(value);
     for (uint32_t i = 0; i < row_pieces(&m->cut); i++) {
         struct row_piece p = row_piece(&m->cut, i);
-        struct tensor copy = tensor_index(m->g, m->params[0], i % m->cut.pieces);
+        struct tensor copy = ss_tensor_index(m->g, m->params[0], i % m->cut.pieces);
 
-        graph_map(m->g, tensor_slice(m->g, copy, 0, p.r0, p.r1), p.tile);
+        ss_graph_map(m->g, ss_tensor_slice(m->g, copy, 0, p.r0, p.r1), p.tile);
     }
     return EMU_OK;
 }
@@ -102,9 +102,9 @@ static struct tensor params_take(struct row_norm *m, uint32_t i, enum row_axis a
     struct tensor t;
 
     if (axis == ROW_BY_COLUMN)
-        return tensor_index(m->g, m->params[k], i / m->cut.pieces);
-    t = tensor_slice(m->g, tensor_index(m->g, m->params[0], k), 0, p.r0, p.r1);
-    return tensor_flatten(m->g, t);
+        return ss_tensor_index(m->g, m->params[k], i / m->cut.pieces);
+    t = ss_tensor_slice(m->g, ss_tensor_index(m->g, m->params[0], k), 0, p.r0, p.r1);
+    return ss_tensor_flatten(m->g, t);
 }
 
 static enum emu_status make_params(struct row_norm *m, enum row_axis axis, const float *gamma,
@@ -122,10 +122,10 @@ static enum emu_status make_params(struct row_norm *m, enum row_axis axis, const
 
 static struct tensor apply(struct row_norm *m, enum row_axis axis)
 {
-    enum elem e = tensor_elem(m->g, m->x);
+    enum elem e = ss_tensor_elem(m->g, m->x);
     const struct codelet *codelet =
         kernel_of_type(m->g, axis == ROW_BY_ROW ? &by_rows : &by_columns, e);
-    uint32_t cs = op_compute_set(m->g, m->seq, "norm"), all = tensor_shape(m->g, m->sum)[1];
+    uint32_t cs = op_compute_set(m->g, m->seq, "norm"), all = ss_tensor_shape(m->g, m->sum)[1];
     struct tensor y = row_variable(m->g, &m->cut, e, "y");
 
     for (uint32_t i = 0; i < row_pieces(&m->cut); i++) {
@@ -141,8 +141,9 @@ static struct tensor apply(struct row_norm *m, enum row_axis axis)
     return y;
 }
 
-struct tensor op_row_norm(struct graph *g, struct program seq, struct tensor t, enum row_axis axis,
-                          const float *gamma, const float *beta, float eps, const char *name)
+struct tensor ss_op_row_norm(struct graph *g, struct program seq, struct tensor t,
+                             enum row_axis axis, const float *gamma, const float *beta, float eps,
+                             const char *name)
 {
     struct row_norm m = { .g = g, .seq = seq, .eps = eps };
     struct tensor y = t;
@@ -152,7 +153,7 @@ struct tensor op_row_norm(struct graph *g, struct program seq, struct tensor t, 
         return t;
     if (!gamma && !beta)
         axis = ROW_BY_ROW; /* the same, with less to keep */
-    graph_push(g, name);
+    ss_graph_push(g, name);
     m.cut = row_cut_choose(g, t, norm_cycles, 2);
     m.inverse = (float)(1.0 / m.cut.n);
     m.x = row_filled(g, &m.cut, t);
@@ -164,8 +165,8 @@ struct tensor op_row_norm(struct graph *g, struct program seq, struct tensor t, 
     if (s == EMU_OK)
         y = row_real(g, &m.cut, apply(&m, axis));
     else
-        graph_fail(g, s, "%s: %s", name, emu_error());
-    graph_pop(g);
-    emu_free(m.params);
+        ss_graph_fail(g, s, "%s: %s", name, ss_error());
+    ss_graph_pop(g);
+    ss_free(m.params);
     return y;
 }

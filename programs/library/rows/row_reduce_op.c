@@ -22,7 +22,7 @@ _Static_assert(EMU_COUNT_OF(fold_of) == ROW_OP_COUNT, "the folds of reductions")
 struct tensor row_fold(struct graph *g, struct program seq, enum row_fold op,
                        const struct row_cut *c, struct tensor x, const char *name)
 {
-    const struct codelet *codelet = kernel_of_type(g, &fold[op], tensor_elem(g, x));
+    const struct codelet *codelet = kernel_of_type(g, &fold[op], ss_tensor_elem(g, x));
     struct tensor out = row_partials(g, c, name);
     uint32_t cs = op_compute_set(g, seq, name);
 
@@ -71,28 +71,28 @@ struct tensor row_join(struct graph *g, struct program seq, enum row_fold op, st
 {
     enum row_fold next = op == ROW_FOLD_SUMSQ ? ROW_FOLD_SUM : op;
 
-    while (graph_status(g) == EMU_OK && tensor_shape(g, partial)[1] > most)
+    while (ss_graph_status(g) == EMU_OK && ss_tensor_shape(g, partial)[1] > most)
         partial = reduce_once(g, seq, next, partial, name);
     return partial;
 }
 
-struct tensor op_row_reduce(struct graph *g, struct program seq, enum row_op op, struct tensor t,
-                            enum elem to, const char *name)
+struct tensor ss_op_row_reduce(struct graph *g, struct program seq, enum row_op op, struct tensor t,
+                               enum elem to, const char *name)
 {
     struct tensor y;
     uint32_t n;
 
     if (!row_operand(g, t, name))
         return t;
-    n = tensor_shape(g, t)[1];
-    graph_push(g, name);
+    n = ss_tensor_shape(g, t)[1];
+    ss_graph_push(g, name);
     y = reduce_once(g, seq, fold_of[op], t, "parts");
     y = row_join(g, seq, fold_of[op], y, 1, "rows");
-    y = tensor_flatten(g, y);
+    y = ss_tensor_flatten(g, y);
     if (op == ROW_OP_MEAN)
-        y = op_binary_scalar(g, seq, BINARY_MUL, y, (float)(1.0 / n), "mean");
+        y = ss_op_binary_scalar(g, seq, BINARY_MUL, y, (float)(1.0 / n), "mean");
     if (to != ELEM_F32)
-        y = op_cast(g, seq, y, to, "cast");
-    graph_pop(g);
+        y = ss_op_cast(g, seq, y, to, "cast");
+    ss_graph_pop(g);
     return y;
 }

@@ -30,10 +30,10 @@ struct softmax {
 
 static void exponentials(struct softmax *s)
 {
-    const struct codelet *codelet = kernel_of_type(s->g, &exponential, tensor_elem(s->g, s->x));
-    uint32_t cs = op_compute_set(s->g, s->seq, "exp"), all = tensor_shape(s->g, s->max)[1];
+    const struct codelet *codelet = kernel_of_type(s->g, &exponential, ss_tensor_elem(s->g, s->x));
+    uint32_t cs = op_compute_set(s->g, s->seq, "exp"), all = ss_tensor_shape(s->g, s->max)[1];
 
-    s->y = row_variable(s->g, &s->cut, tensor_elem(s->g, s->x), "exp");
+    s->y = row_variable(s->g, &s->cut, ss_tensor_elem(s->g, s->x), "exp");
     s->sum = row_partials(s->g, &s->cut, "sums");
     for (uint32_t i = 0; i < row_pieces(&s->cut); i++) {
         struct row_piece p = row_piece(&s->cut, i);
@@ -49,7 +49,7 @@ static void exponentials(struct softmax *s)
 static struct tensor quotients(struct softmax *s, enum elem e)
 {
     const struct codelet *codelet = kernel_of_type(s->g, &scale, e);
-    uint32_t cs = op_compute_set(s->g, s->seq, "scale"), all = tensor_shape(s->g, s->sum)[1];
+    uint32_t cs = op_compute_set(s->g, s->seq, "scale"), all = ss_tensor_shape(s->g, s->sum)[1];
     struct tensor out = row_variable(s->g, &s->cut, e, "y");
 
     for (uint32_t i = 0; i < row_pieces(&s->cut); i++) {
@@ -66,7 +66,7 @@ static struct tensor quotients(struct softmax *s, enum elem e)
 static struct tensor logarithms(struct softmax *s, enum elem e)
 {
     const struct codelet *codelet = kernel_of_type(s->g, &logarithm, e);
-    uint32_t cs = op_compute_set(s->g, s->seq, "log"), all = tensor_shape(s->g, s->sum)[1];
+    uint32_t cs = op_compute_set(s->g, s->seq, "log"), all = ss_tensor_shape(s->g, s->sum)[1];
     struct tensor out = row_variable(s->g, &s->cut, e, "y");
 
     for (uint32_t i = 0; i < row_pieces(&s->cut); i++) {
@@ -80,23 +80,23 @@ static struct tensor logarithms(struct softmax *s, enum elem e)
     return out;
 }
 
-struct tensor op_row_softmax(struct graph *g, struct program seq, struct tensor t,
-                             enum row_softmax kind, const char *name)
+struct tensor ss_op_row_softmax(struct graph *g, struct program seq, struct tensor t,
+                                enum row_softmax kind, const char *name)
 {
     struct softmax s = { .g = g, .seq = seq };
     struct tensor y;
 
     if (!row_operand(g, t, name))
         return t;
-    graph_push(g, name);
+    ss_graph_push(g, name);
     s.cut = row_cut_choose(g, t, softmax_cycles, 2);
     s.x = row_filled(g, &s.cut, t);
     s.max = row_fold(g, seq, ROW_FOLD_MAX, &s.cut, s.x, "max");
     s.max = row_join(g, seq, ROW_FOLD_MAX, s.max, ROW_MOST_PARTIALS, "join");
     exponentials(&s);
     s.sum = row_join(g, seq, ROW_FOLD_SUM, s.sum, ROW_MOST_PARTIALS, "join");
-    y = kind == ROW_LOG_SOFTMAX ? logarithms(&s, tensor_elem(g, t))
-                                : quotients(&s, tensor_elem(g, t));
-    graph_pop(g);
+    y = kind == ROW_LOG_SOFTMAX ? logarithms(&s, ss_tensor_elem(g, t))
+                                : quotients(&s, ss_tensor_elem(g, t));
+    ss_graph_pop(g);
     return row_real(g, &s.cut, y);
 }

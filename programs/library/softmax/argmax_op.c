@@ -17,15 +17,15 @@ static struct pairs pairs_new(struct graph *g, const struct tile_parts *s, uint3
     uint32_t n = (uint32_t)s->count * each;
     struct pairs p = { .each = each };
 
-    graph_push(g, name);
-    p.value = graph_variable(g, ELEM_F32, 1, &n, "value");
-    p.index = graph_variable(g, ELEM_U32, 1, &n, "index");
-    graph_pop(g);
+    ss_graph_push(g, name);
+    p.value = ss_graph_variable(g, ELEM_F32, 1, &n, "value");
+    p.index = ss_graph_variable(g, ELEM_U32, 1, &n, "index");
+    ss_graph_pop(g);
     for (size_t i = 0; i < s->count; i++) {
         uint32_t from = (uint32_t)i * each, to = from + each;
 
-        graph_map(g, tensor_slice(g, p.value, 0, from, to), s->at[i].tile);
-        graph_map(g, tensor_slice(g, p.index, 0, from, to), s->at[i].tile);
+        ss_graph_map(g, ss_tensor_slice(g, p.value, 0, from, to), s->at[i].tile);
+        ss_graph_map(g, ss_tensor_slice(g, p.index, 0, from, to), s->at[i].tile);
     }
     return p;
 }
@@ -35,8 +35,8 @@ static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t pa
 {
     uint32_t from = (uint32_t)part * p->each, to = from + p->each;
 
-    return (struct pairs){ .value = tensor_slice(g, p->value, 0, from, to),
-                           .index = tensor_slice(g, p->index, 0, from, to),
+    return (struct pairs){ .value = ss_tensor_slice(g, p->value, 0, from, to),
+                           .index = ss_tensor_slice(g, p->index, 0, from, to),
                            .each = p->each };
 }
 
@@ -57,18 +57,18 @@ static enum emu_status runs_as_parts(struct graph *g, struct tensor t, struct ti
     for (size_t i = 0; i < runs; i++)
         at[i] = (struct tile_part){ out->run[i].tile, (uint32_t)i, 1,
                                     out->run[i].end - out->run[i].begin };
-    emu_free(out->at);
+    ss_free(out->at);
     out->at = at;
     out->count = runs;
     return EMU_OK;
 }
 
-struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name)
+struct tensor ss_op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name)
 {
     struct tile_parts s, one = { 0 };
     struct tile_part root;
     struct pairs workers, tiles, best;
-    const struct codelet *codelet = kernel_of_type(g, &argmax, tensor_elem(g, t));
+    const struct codelet *codelet = kernel_of_type(g, &argmax, ss_tensor_elem(g, t));
     uint32_t cs;
     enum emu_status st = runs_as_parts(g, t, &s);
 
@@ -77,14 +77,14 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
         st = FAIL(BAD_PROGRAM, "no elements");
     }
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return t;
     }
     root = (struct tile_part){ .tile = s.at[0].tile };
     one.at = &root;
     one.count = 1;
-    graph_push(g, name);
-    workers = pairs_new(g, &s, graph_arch(g)->workers, "workers");
+    ss_graph_push(g, name);
+    workers = pairs_new(g, &s, ss_graph_arch(g)->workers, "workers");
     tiles = pairs_new(g, &s, 1, "tiles");
     best = pairs_new(g, &one, 1, "best");
     cs = op_compute_set(g, seq, "workers");
@@ -105,7 +105,7 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     cs = op_compute_set(g, seq, "best");
     VERTEX(argmax_final, g, cs, root.tile, .value = tiles.value, .index = tiles.index,
            .best_value = best.value, .best_index = best.index);
-    graph_pop(g);
+    ss_graph_pop(g);
     tile_parts_free(&s);
     return best.index;
 }
@@ -114,13 +114,13 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
 static struct tensor with_scalar(struct graph *g, struct program seq, const struct codelet *f,
                                  struct tensor x, struct tensor scalar, const char *name)
 {
-    struct tensor y = op_like(g, x, tensor_elem(g, x), name);
+    struct tensor y = op_like(g, x, ss_tensor_elem(g, x), name);
     struct tile_parts s;
     uint32_t cs;
     enum emu_status st = tile_parts_of(g, x, &s);
 
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return y;
     }
     cs = op_compute_set(g, seq, name);
@@ -139,23 +139,23 @@ static struct tensor reciprocal(struct graph *g, struct program seq, struct tens
     struct tensor y = op_like(g, x, ELEM_F32, name);
     uint32_t cs = op_compute_set(g, seq, name);
 
-    VERTEX(reciprocal_f32, g, cs, graph_tile_of(g, x, 0), .x = x, .y = y);
+    VERTEX(reciprocal_f32, g, cs, ss_graph_tile_of(g, x, 0), .x = x, .y = y);
     return y;
 }
 
-struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name)
+struct tensor ss_op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name)
 {
     struct tensor x = t, max, y, sum;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return t;
-    graph_push(g, name);
-    if (tensor_elem(g, t) != ELEM_F32)
-        x = op_cast(g, seq, t, ELEM_F32, "cast");
-    max = op_total(g, seq, REDUCE_MAX, x, "max");
+    ss_graph_push(g, name);
+    if (ss_tensor_elem(g, t) != ELEM_F32)
+        x = ss_op_cast(g, seq, t, ELEM_F32, "cast");
+    max = ss_op_total(g, seq, REDUCE_MAX, x, "max");
     y = with_scalar(g, seq, KERNEL_ROW(exp_sub_f32), x, max, "exp");
-    sum = reciprocal(g, seq, op_total(g, seq, REDUCE_SUM, y, "sum"), "reciprocal");
+    sum = reciprocal(g, seq, ss_op_total(g, seq, REDUCE_SUM, y, "sum"), "reciprocal");
     y = with_scalar(g, seq, KERNEL_ROW(mul_by_f32), y, sum, "scale");
-    graph_pop(g);
+    ss_graph_pop(g);
     return y;
 }

@@ -62,19 +62,19 @@ static struct tensor take(struct scores *s, struct tensor t, uint32_t n, uint32_
                                       nn_part(s->vectors, s->parts, part),
                                       { 0, SCORES_VECTOR } };
 
-    return tensor_flatten(s->nn->g, nn_slice(s->nn->g, t, range));
+    return ss_tensor_flatten(s->nn->g, nn_slice(s->nn->g, t, range));
 }
 
 static struct tensor on_tile(struct scores *s, struct tensor t, uint32_t tile)
 {
-    graph_map(s->nn->g, t, tile);
+    ss_graph_map(s->nn->g, t, tile);
     return t;
 }
 
 static void max_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
 {
     struct graph *g = s->nn->g;
-    struct tensor out = tensor_slice(g, tensor_index(g, s->max, n), 0, part, part + 1);
+    struct tensor out = ss_tensor_slice(g, ss_tensor_index(g, s->max, n), 0, part, part + 1);
 
     VERTEX(softmax_max_f16, g, cs, tile, .x = take(s, s->in, n, part),
            .out = on_tile(s, out, tile));
@@ -83,12 +83,12 @@ static void max_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, u
 static void exp_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
 {
     struct graph *g = s->nn->g;
-    struct tensor max[2] = { tensor_index(g, s->max, n) };
-    struct tensor sum = tensor_index(g, tensor_index(g, s->sum, n), part);
+    struct tensor max[2] = { ss_tensor_index(g, s->max, n) };
+    struct tensor sum = ss_tensor_index(g, ss_tensor_index(g, s->sum, n), part);
 
-    max[1] = tensor_slice(g, max[0], 0, 0, 1); /* the codelet needs an even number */
+    max[1] = ss_tensor_slice(g, max[0], 0, 0, 1); /* the codelet needs an even number */
     VERTEX(softmax_exp_f16, g, cs, tile, .x = take(s, s->in, n, part),
-           .max = s->parts % 2 ? tensor_concat(g, max, 2, 0) : max[0],
+           .max = s->parts % 2 ? ss_tensor_concat(g, max, 2, 0) : max[0],
            .y = on_tile(s, take(s, s->exp, n, part), tile), .sum = on_tile(s, sum, tile));
 }
 
@@ -97,7 +97,7 @@ static void scale_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part,
     struct graph *g = s->nn->g;
 
     VERTEX(softmax_scale_f32, g, cs, tile, .x = take(s, s->exp, n, part),
-           .sums = tensor_flatten(g, tensor_index(g, s->sum, n)),
+           .sums = ss_tensor_flatten(g, ss_tensor_index(g, s->sum, n)),
            .y = on_tile(s, take(s, s->out, n, part), tile));
 }
 
@@ -129,7 +129,7 @@ static enum emu_status find_holders(struct scores *s)
 {
     struct tile_parts parts;
 
-    s->holds = emu_alloc(graph_arch(s->nn->g)->tiles, 1);
+    s->holds = emu_alloc(ss_graph_arch(s->nn->g)->tiles, 1);
     if (!s->holds)
         return FAIL(NO_MEMORY, "tiles");
     TRY(tile_parts_of(s->nn->g, s->x.t, &parts));
@@ -147,53 +147,53 @@ static struct tensor whole_vectors(struct scores *s)
     const uint16_t lowest[SCORES_VECTOR] = { NN_HALF_LOWEST, NN_HALF_LOWEST, NN_HALF_LOWEST };
     struct tensor part[2] = { nn_vectors(g, &s->x) };
 
-    part[0] = tensor_slice(g, part[0], 1, 0, s->x.c);
+    part[0] = ss_tensor_slice(g, part[0], 1, 0, s->x.c);
     if (!more)
         return part[0];
-    part[1] = graph_constant(g, ELEM_F16, 2, shape, lowest, "lowest");
-    graph_map(g, part[1], s->nn->small_layer_tile);
-    part[1] = tensor_broadcast(g, part[1], 0, s->x.n);
-    return tensor_concat(g, part, 2, 1);
+    part[1] = ss_graph_constant(g, ELEM_F16, 2, shape, lowest, "lowest");
+    ss_graph_map(g, part[1], s->nn->small_layer_tile);
+    part[1] = ss_tensor_broadcast(g, part[1], 0, s->x.n);
+    return ss_tensor_concat(g, part, 2, 1);
 }
 
 static enum emu_status build(struct scores *s)
 {
     struct graph *g = s->nn->g;
-    uint32_t workers = graph_arch(g)->workers;
+    uint32_t workers = ss_graph_arch(g)->workers;
     uint32_t shape[3] = { s->x.n, s->vectors, SCORES_VECTOR };
     uint32_t sums[3] = { s->x.n, s->parts, workers };
 
-    TRY(graph_status(g));
+    TRY(ss_graph_status(g));
     TRY(find_holders(s));
-    s->in = tensor_reshape(g, whole_vectors(s), 3, shape);
-    s->max = graph_variable(g, ELEM_F32, 2, sums, "max");
-    s->exp = graph_variable(g, ELEM_F32, 3, shape, "exp");
-    s->sum = graph_variable(g, ELEM_F32, 3, sums, "sums");
-    s->out = graph_variable(g, ELEM_F32, 3, shape, "scores");
+    s->in = ss_tensor_reshape(g, whole_vectors(s), 3, shape);
+    s->max = ss_graph_variable(g, ELEM_F32, 2, sums, "max");
+    s->exp = ss_graph_variable(g, ELEM_F32, 3, shape, "exp");
+    s->sum = ss_graph_variable(g, ELEM_F32, 3, sums, "sums");
+    s->out = ss_graph_variable(g, ELEM_F32, 3, shape, "scores");
     TRY(add_step(s, max_part, "max"));
     TRY(add_step(s, exp_part, "exp"));
     return add_step(s, scale_part, "scale");
 }
 
-struct tensor op_scores(struct nn *nn, struct activation x, const char *name)
+struct tensor ss_op_scores(struct nn *nn, struct activation x, const char *name)
 {
     struct graph *g = nn_graph(nn);
     struct scores s = { .nn = nn, .x = x };
     enum emu_status st;
 
-    if (graph_status(g) != EMU_OK)
+    if (ss_graph_status(g) != EMU_OK)
         return x.t;
     s.vectors = ceil_div(x.c, SCORES_VECTOR);
-    s.parts = choose_parts(graph_arch(g), x.n, s.vectors);
+    s.parts = choose_parts(ss_graph_arch(g), x.n, s.vectors);
     s.out = x.t;
-    graph_push(g, name);
+    ss_graph_push(g, name);
     st = build(&s);
-    graph_pop(g);
-    emu_free(s.holds);
+    ss_graph_pop(g);
+    ss_free(s.holds);
     if (st != EMU_OK) {
-        graph_fail(g, st, "%s: %s", name, emu_error());
+        ss_graph_fail(g, st, "%s: %s", name, ss_error());
         return x.t;
     }
-    s.out = tensor_reshape(g, s.out, 2, (const uint32_t[]){ x.n, s.vectors * SCORES_VECTOR });
-    return tensor_slice(g, s.out, 1, 0, x.c);
+    s.out = ss_tensor_reshape(g, s.out, 2, (const uint32_t[]){ x.n, s.vectors * SCORES_VECTOR });
+    return ss_tensor_slice(g, s.out, 1, 0, x.c);
 }

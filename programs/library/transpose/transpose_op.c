@@ -49,34 +49,37 @@ static uint32_t cut(uint32_t n, uint32_t unit, uint32_t parts, uint32_t i)
 static void add_block(struct graph *g, uint32_t cs, struct tensor t, struct tensor out,
                       const struct transpose_block *b, uint32_t tile)
 {
-    struct tensor from = tensor_slice(g, tensor_slice(g, t, 0, b->r0, b->r1), 1, b->c0, b->c1);
-    struct tensor to = tensor_slice(g, tensor_slice(g, out, 0, b->c0, b->c1), 1, b->r0, b->r1);
-    const struct codelet *codelet = kernel_of_type(g, &transpose, tensor_elem(g, t));
+    struct tensor from =
+        ss_tensor_slice(g, ss_tensor_slice(g, t, 0, b->r0, b->r1), 1, b->c0, b->c1);
+    struct tensor to =
+        ss_tensor_slice(g, ss_tensor_slice(g, out, 0, b->c0, b->c1), 1, b->r0, b->r1);
+    const struct codelet *codelet = kernel_of_type(g, &transpose, ss_tensor_elem(g, t));
 
-    graph_map(g, to, tile);
-    VERTEX_OF(transpose, codelet, g, cs, tile, .x = tensor_flatten(g, from),
-              .y = tensor_flatten(g, to), .rows = b->r1 - b->r0, .cols = b->c1 - b->c0);
+    ss_graph_map(g, to, tile);
+    VERTEX_OF(transpose, codelet, g, cs, tile, .x = ss_tensor_flatten(g, from),
+              .y = ss_tensor_flatten(g, to), .rows = b->r1 - b->r0, .cols = b->c1 - b->c0);
 }
 
-struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name)
+struct tensor ss_op_transpose(struct graph *g, struct program seq, struct tensor t,
+                              const char *name)
 {
     uint32_t rows, columns, by_rows, by_columns, cs;
-    uint32_t unit = MESSAGE_WORDS * 4 / elem_bytes(tensor_elem(g, t)), tile;
+    uint32_t unit = MESSAGE_WORDS * 4 / ss_elem_bytes(ss_tensor_elem(g, t)), tile;
     struct tensor out;
 
-    if (tensor_rank(g, t) != 2) {
-        graph_fail(g, EMU_BAD_PROGRAM, "%s: expected a matrix, got %u dimensions", name,
-                   tensor_rank(g, t));
+    if (ss_tensor_rank(g, t) != 2) {
+        ss_graph_fail(g, EMU_BAD_PROGRAM, "%s: expected a matrix, got %u dimensions", name,
+                      ss_tensor_rank(g, t));
         return t;
     }
-    rows = tensor_shape(g, t)[0];
-    columns = tensor_shape(g, t)[1];
-    out = graph_variable(g, tensor_elem(g, t), 2, (const uint32_t[]){ columns, rows }, name);
+    rows = ss_tensor_shape(g, t)[0];
+    columns = ss_tensor_shape(g, t)[1];
+    out = ss_graph_variable(g, ss_tensor_elem(g, t), 2, (const uint32_t[]){ columns, rows }, name);
     if (!rows || !columns)
         return out;
     cs = op_compute_set(g, seq, name);
-    choose_grid(rows, columns, unit, graph_arch(g)->tiles, &by_rows, &by_columns);
-    tile = graph_first_tile(g, by_rows * by_columns);
+    choose_grid(rows, columns, unit, ss_graph_arch(g)->tiles, &by_rows, &by_columns);
+    tile = ss_graph_first_tile(g, by_rows * by_columns);
     for (uint32_t i = 0; i < by_rows; i++) {
         for (uint32_t k = 0; k < by_columns; k++) {
             struct transpose_block b = { cut(rows, 2, by_rows, i), cut(rows, 2, by_rows, i + 1),
@@ -84,7 +87,7 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
                                          cut(columns, unit, by_columns, k + 1) };
 
             if (b.r0 < b.r1 && b.c0 < b.c1)
-                add_block(g, cs, t, out, &b, tile++ % graph_arch(g)->tiles);
+                add_block(g, cs, t, out, &b, tile++ % ss_graph_arch(g)->tiles);
         }
     }
     return out;
