@@ -39,6 +39,7 @@ enum emu_status image_new(const struct arch *arch, struct image **out)
     if (!im)
         return FAIL(NO_MEMORY, "an image");
     im->arch = *arch;
+    im->chips = 1;
     s = add_empty_ones(im);
     if (s != EMU_OK) {
         ss_image_free(im);
@@ -75,6 +76,9 @@ void ss_image_free(struct image *im)
         ss_free(im->section[k]);
     arena_free(&im->arena);
     ss_free(im->tile);
+    ss_free(im->channel);
+    ss_free(im->channel_part);
+    ss_free(im->link);
     ss_free(im->segment);
     ss_free(im->stream);
     ss_free(im->scope);
@@ -443,6 +447,8 @@ enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
     tile.segments = (uint32_t)n;
     tile.first_segment = (uint32_t)im->segments;
     im->tile[im->tiles++] = tile;
+    if (im->chips <= tile.chip)
+        im->chips = tile.chip + 1;
     if (n)
         memcpy(im->segment + im->segments, s, n * sizeof(*s));
     im->segments += n;
@@ -494,7 +500,8 @@ static enum emu_status check_transfer(const struct image *im, const struct image
 
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
 {
-    uint64_t hash = hash64(&s->id, sizeof(s->id));
+    const uint32_t key[2] = { s->chip, s->id };
+    uint64_t hash = hash64(key, sizeof(key));
     size_t cursor = 0;
     uint32_t i;
 
@@ -506,10 +513,14 @@ enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
     if (s->direction > STREAM_TO_HOST || s->depth > IMAGE_STREAM_DEPTH_MAX)
         return FAIL(BAD_IMAGE, "stream %u: direction %u, depth %u: expected at most %d and %d",
                     s->id, s->direction, s->depth, STREAM_TO_HOST, IMAGE_STREAM_DEPTH_MAX);
+    if (s->chip >= arch_chips(&im->arch))
+        return FAIL(BAD_IMAGE, "stream %u: chip %u, expected one below %u", s->id, s->chip,
+                    arch_chips(&im->arch));
     TRY(check_transfer(im, s));
     while ((i = index_next(&im->stream_index, hash, &cursor)) != INDEX_NONE) {
-        if (im->stream[i].id == s->id)
-            return FAIL(BAD_IMAGE, "stream %u: expected every stream once", s->id);
+        if (im->stream[i].id == s->id && im->stream[i].chip == s->chip)
+            return FAIL(BAD_IMAGE, "stream %u of chip %u: expected every stream once", s->id,
+                        s->chip);
     }
     TRY(emu_grow((void **)&im->stream, im->streams, &im->stream_cap, sizeof(*im->stream)));
     TRY(index_reserve(&im->stream_index));

@@ -1,6 +1,9 @@
 /* image.h - a program for a whole machine: bytes of every tile, where each tile starts, streams,
  * symbols, and the purpose of every byte.
  *
+ * An image is the program of one replica, whose chips are numbered from 0. A system has one or more
+ * replicas, which all run it: the number of chips of its machine is that of the system.
+ *
  * The same structure is built by hand (lab programs), by the compiler, and by the reader of image
  * files. Memory comes in segments; equal bytes of different tiles are stored once. Categories,
  * owners and symbols are text for people; the machine does not interpret them. Strings and blobs
@@ -15,6 +18,7 @@
 #include "emu/arch/arch.h"
 #include "emu/base/output_file.h"
 #include "emu/base/hash.h"
+#include "emu/bsp/zone.h"
 #include "emu/exchange/exchange_part.h"
 #include "emu/load/image_file.h"
 
@@ -64,8 +68,8 @@ struct image_vertex {
 
 /* One tile that takes part. Many tiles may name the same table. */
 struct image_tile {
-    uint32_t tile; /* logical number in its chip */
-    uint32_t chip;
+    uint32_t tile;                    /* logical number in its chip */
+    uint32_t chip;                    /* of the replica */
     uint32_t group;                   /* sync group */
     uint32_t entry;                   /* of the supervisor */
     uint32_t segments, first_segment; /* in the image's list of segments; set by image_add_tile */
@@ -78,8 +82,9 @@ struct image_tile {
 };
 
 struct image_stream {
-    uint32_t id;        /* the number in transfer headers, below HOST_HEADER_STREAMS */
-    uint32_t name;      /* string id */
+    uint32_t id;   /* the number in transfer headers, below HOST_HEADER_STREAMS; every chip has its
+                      own numbers */
+    uint32_t name; /* string id */
     uint32_t direction; /* enum stream_direction */
     uint32_t depth;     /* transfers the host keeps in flight */
     uint64_t bytes;     /* of one run; 0: unknown */
@@ -89,6 +94,7 @@ struct image_stream {
     uint32_t elements;
     uint32_t order; /* id of a list: how the elements cross the link; the empty one: the program
                        does not use the stream */
+    uint32_t chip;  /* whose tiles ask for its transfers */
 };
 
 /* A part of a transfer: bytes that cross the link one after another. */
@@ -126,6 +132,26 @@ struct image_input_part {
                       it, and of an output */
 };
 
+/* What is sent between chips under one name, again and again: faults and reports name it. */
+struct image_channel {
+    uint32_t name;              /* string id, not 0 */
+    uint32_t parts, first_part; /* in the list of parts; the first is set when it is added */
+};
+struct image_channel_part {
+    uint32_t chip;     /* of the replica that sends or receives, which may be another one */
+    uint32_t receives; /* 1: the bytes arrive here, 0: they leave here */
+    uint32_t tile, addr, bytes;
+};
+
+/* A header of a transfer between chips (emu/exchange/link_header.h) that lies in the memory of a
+ * tile. The chip in it counts from the first chip of a replica; the loader makes it one of the
+ * system. */
+struct image_link {
+    uint32_t chip, tile, addr;
+    int32_t replica; /* whose chips are counted: so many further round the ring of replicas, 0: the
+                        own one */
+};
+
 /* What a program that runs the image may want to know, as text under a name: how pictures are
  * prepared for a network. */
 struct image_note {
@@ -161,7 +187,9 @@ struct image_traffic {
  * strictly, as do keys and vertices, and symbols may share an address. An entry, as the address of
  * a key or vertex, is a multiple of 4 in region 0. Tiles and streams are unique; a transfer has
  * less than 4 GiB, the parts of its order are not empty and whole elements of it, and a run is
- * whole transfers. Parents are added before their scopes; the string ids of owners ascend.
+ * whole transfers. Parents are added before their scopes; the string ids of owners ascend. Zones
+ * have a scope once, channels different names and as many bytes sent as received, none of them
+ * twice at one place, in whole words; links ascend by chip, tile and address.
  *
  * arch is copied; one that ss_arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
@@ -199,6 +227,14 @@ enum emu_status image_add_input(struct image *im, const struct image_input *in,
                                 const struct image_input_part *p) EMU_MUST_CHECK;
 enum emu_status image_add_output(struct image *im, const struct image_input *out,
                                  const struct image_input_part *p) EMU_MUST_CHECK;
+/* Says whom a sync in this zone joins, 3 to 7 or 12 to 15. Zones without a scope are reserved as
+ * soon as one zone has one; else they have those of sync_scope_default(). */
+enum emu_status image_set_zone(struct image *im, unsigned zone,
+                               enum sync_scope scope) EMU_MUST_CHECK;
+/* p has c->parts entries, on tiles that were added before, as is that of a link. */
+enum emu_status image_add_channel(struct image *im, const struct image_channel *c,
+                                  const struct image_channel_part *p) EMU_MUST_CHECK;
+enum emu_status image_add_link(struct image *im, const struct image_link *l) EMU_MUST_CHECK;
 enum emu_status image_add_note(struct image *im, const struct image_note *n) EMU_MUST_CHECK;
 /* The same, and adds both strings. Errors: those of image_string() and image_add_note(). */
 enum emu_status image_add_note_text(struct image *im, const char *name,
@@ -242,6 +278,14 @@ uint32_t image_scope_of(const struct image *im, uint32_t owner);
 /* The range of a tile's map that contains this byte; NULL when it is in a gap. */
 const struct image_range *image_range_at(const struct image *im, const struct image_tile *t,
                                          uint32_t addr);
+uint32_t
+image_chip_count(const struct image *im); /* of a replica: 1 and the highest of its tiles */
+enum sync_scope image_zone_scope(const struct image *im, unsigned zone); /* below SYNC_ZONES */
+size_t image_channel_count(const struct image *im);
+const struct image_channel *image_channel_at(const struct image *im, size_t i);
+const struct image_channel_part *image_channel_part_at(const struct image *im, size_t i);
+size_t image_link_count(const struct image *im);
+const struct image_link *image_link_at(const struct image *im, size_t i);
 size_t image_input_count(const struct image *im);
 const struct image_input *image_input_at(const struct image *im, size_t i);
 const struct image_input_part *image_input_part_at(const struct image *im, size_t i);
@@ -300,11 +344,13 @@ const char *image_timing_obstacle(const struct image *im);
 /* Puts a program into a machine: the memory of its tiles, their entries and groups, and the
  * contents of inputs. The machine must be new and ss_arch_equal to the image's machine; else
  * EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one chip;
- * image_load_chip takes the tiles of one of several. For a machine with a replay, which gets the
- * keys, numbers are left out. */
+ * image_load_chip takes the tiles of one chip of a replica, whose first chip is chip `first` of the
+ * system, and completes their headers: EMU_BAD_IMAGE, too, where the chips of the system are not
+ * whole replicas, `first` not the begin of one, or a link no header of a chip of the image. For a
+ * machine with a replay, which gets the keys, numbers are left out. */
 struct machine;
 enum emu_status image_load(const struct image *im, struct machine *m) EMU_MUST_CHECK;
-enum emu_status image_load_chip(const struct image *im, uint32_t chip,
+enum emu_status image_load_chip(const struct image *im, uint32_t chip, uint32_t first,
                                 struct machine *m) EMU_MUST_CHECK;
 
 #endif

@@ -9,6 +9,7 @@
 #define EMU_IMAGE_INTERNAL_H
 
 #include "emu/base/hash.h"
+#include "emu/exchange/link_header.h"
 #include "emu/load/image.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "image files are copied as they are");
@@ -18,9 +19,10 @@ enum {
         4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
-    IMAGE_FIXED_SECTIONS = 20,
+    IMAGE_FIXED_SECTIONS = 23,
     IMAGE_LIST_SECTIONS = 7,
-    IMAGE_FORMAT_VERSION = 10,
+    IMAGE_FORMAT_VERSION = 11,
+    IMAGE_FORMAT_OF_ONE_CHIP = 10, /* without zones, channels and links, and chips of streams */
     IMAGE_FORMAT_WITHOUT_ORDERS = 9,
     IMAGE_FORMAT_WITHOUT_VERTICES = 8,
     IMAGE_FORMAT_WITHOUT_PAIRS = 7,
@@ -31,7 +33,10 @@ enum {
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
     IMAGE_PAIR_RECORD_BYTES = 32,          /* in front of the lists of an exchange */
-    IMAGE_STREAM_WITHOUT_ORDER_BYTES = 24, /* a record of STRM up to version 9 */
+    IMAGE_CHANNEL_RECORD_BYTES = 8,        /* in front of the parts of channels */
+    IMAGE_STREAM_RECORD_BYTES = 44,        /* of STRM */
+    IMAGE_STREAM_WITHOUT_CHIP_BYTES = 40,  /* up to version 10 */
+    IMAGE_STREAM_WITHOUT_ORDER_BYTES = 24, /* up to version 9 */
     IMAGE_MACHINE_BYTES_MAX = 1 << 20,
     IMAGE_TEXT_BYTES_MAX = 1 << 20,    /* one string, with its NUL */
     IMAGE_LIST_ITEMS_MAX = 1 << 24,    /* of one list */
@@ -63,6 +68,7 @@ enum image_section_type {
     IMAGE_PAIR = IMAGE_FOURCC('P', 'A', 'I', 'R'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
     IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
+    IMAGE_ZONE = IMAGE_FOURCC('Z', 'O', 'N', 'E'),
     IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
     IMAGE_SEGM = IMAGE_FOURCC('S', 'E', 'G', 'M'),
     IMAGE_BLOB = IMAGE_FOURCC('B', 'L', 'O', 'B'),
@@ -70,6 +76,8 @@ enum image_section_type {
     IMAGE_PART = IMAGE_FOURCC('P', 'A', 'R', 'T'),
     IMAGE_OUTP = IMAGE_FOURCC('O', 'U', 'T', 'P'),
     IMAGE_OPRT = IMAGE_FOURCC('O', 'P', 'R', 'T'),
+    IMAGE_CHAN = IMAGE_FOURCC('C', 'H', 'A', 'N'),
+    IMAGE_LINK = IMAGE_FOURCC('L', 'I', 'N', 'K'),
     IMAGE_NOTE = IMAGE_FOURCC('N', 'O', 'T', 'E'),
     IMAGE_DATA = IMAGE_FOURCC('D', 'A', 'T', 'A')
 };
@@ -128,6 +136,15 @@ struct image {
     uint64_t blob_bytes;     /* of all blobs */
     struct image_tile *tile; /* owned, like the arrays below */
     size_t tiles, tile_cap;
+    uint32_t chips; /* 1 and the highest of a tile */
+    uint8_t
+        zone[SYNC_ZONES]; /* enum sync_scope; all SCOPE_RESERVED: those that there always were */
+    struct image_channel *channel;
+    size_t channels, channel_cap;
+    struct image_channel_part *channel_part;
+    size_t channel_parts, channel_part_cap;
+    struct image_link *link; /* ascend by chip, tile, address */
+    size_t links, link_cap;
     struct image_segment *segment;
     size_t segments, segment_cap;
     struct image_stream *stream;
@@ -202,6 +219,15 @@ enum emu_status image_numbers_new(const struct image *im, uint8_t **category) EM
 int image_is_numbers(const struct image *im, const uint8_t *category, const struct image_tile *t,
                      const struct image_segment *s);
 
+/* ---- image_chips.c ---- */
+
+/* The segment with the words of a link; NULL: memory that is zero. */
+const struct image_segment *image_link_segment(const struct image *im, const struct image_link *l);
+/* The header of link i, as it stands in the image; EMU_BAD_IMAGE where the words are none, or none
+ * for a chip of the image. */
+enum emu_status image_link_header(const struct image *im, size_t i,
+                                  struct link_header *out) EMU_MUST_CHECK;
+
 /* ---- image_section.c ---- */
 
 /* A buffer that grows. Zero it before the first use. */
@@ -248,11 +274,13 @@ struct section_source {
 
 /* Reads and checks the file header. Errors: EMU_BAD_IMAGE, EMU_IO, EMU_NO_MEMORY. */
 enum emu_status section_source_start(struct section_source *src) EMU_MUST_CHECK;
-/* Sections besides DATA that a file of its version has: each version has one more than the one
- * before it. */
+/* Sections besides DATA that a file of its version has: version 11 has three more than the one
+ * before it, each of those one more. */
 static inline uint32_t section_source_fixed(const struct section_source *src)
 {
-    return IMAGE_FIXED_SECTIONS - (IMAGE_FORMAT_VERSION - src->version);
+    return src->version > IMAGE_FORMAT_OF_ONE_CHIP
+               ? IMAGE_FIXED_SECTIONS
+               : IMAGE_FIXED_SECTIONS - 3 - (IMAGE_FORMAT_OF_ONE_CHIP - src->version);
 }
 void section_source_free(struct section_source *src);
 

@@ -3,7 +3,7 @@
  * Memory of a new machine is zero and costs nothing until it is touched, so pages of zeros are left
  * alone.
  */
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/load/image_internal.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static enum emu_status use_tile(const struct image *im, const struct image_tile 
     return machine_parts(m, t->tile, part, n);
 }
 
-/* ---- loading ---- */
+/* ---- memories ---- */
 
 static enum emu_status check_machine(const struct image *im, const struct machine *m)
 {
@@ -147,9 +147,62 @@ static void load_inputs(const struct image *im, uint32_t chip, struct machine *m
     }
 }
 
-enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct machine *m)
+/* ---- several chips ---- */
+
+static enum emu_status check_replica(const struct image *im, uint32_t chip, uint32_t first)
+{
+    uint32_t chips = im->chips, all = arch_chips(&im->arch);
+
+    if (all % chips)
+        return FAIL(BAD_IMAGE,
+                    "a program for %u chips, expected one whose replicas are the %u of "
+                    "the machine",
+                    chips, all);
+    if (first >= all || first % chips)
+        return FAIL(BAD_IMAGE,
+                    "a replica of %u chips from chip %u on, expected a multiple below "
+                    "%u",
+                    chips, first, all);
+    if (chip >= chips)
+        return FAIL(BAD_IMAGE, "chip %u of a program for %u chips, expected one below", chip,
+                    chips);
+    return EMU_OK;
+}
+
+/* The first chip of the replica so many further round the ring of them. */
+static uint32_t replica_first(const struct image *im, uint32_t first, int32_t further)
+{
+    int64_t all = arch_chips(&im->arch), at = (first + (int64_t)further * im->chips) % all;
+
+    return (uint32_t)(at < 0 ? at + all : at);
+}
+
+/* The chips in headers become those of the system. */
+static enum emu_status complete_headers(const struct image *im, uint32_t chip, uint32_t first,
+                                        struct machine *m)
+{
+    for (size_t i = 0; i < im->links; i++) {
+        const struct image_link *l = &im->link[i];
+        uint32_t word[LINK_HEADER_WORDS];
+        struct link_header h;
+
+        if (l->chip != chip)
+            continue;
+        TRY(image_link_header(im, i, &h));
+        h.chip += replica_first(im, first, l->replica);
+        link_header_pack(&h, word);
+        EMU_ASSERT(tile_write(machine_tile(m, l->tile), l->addr, word, sizeof(word)));
+    }
+    return EMU_OK;
+}
+
+/* ---- loading ---- */
+
+enum emu_status image_load_chip(const struct image *im, uint32_t chip, uint32_t first,
+                                struct machine *m)
 {
     TRY(check_machine(im, m));
+    TRY(check_replica(im, chip, first));
     for (uint32_t i = 0; i < im->arch.tiles; i++) {
         if (machine_tile_used(m, i))
             return FAIL(BAD_IMAGE, "tile %u of the machine is in use, expected a new machine", i);
@@ -166,15 +219,13 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
     }
     if (!machine_replay(m))
         load_inputs(im, chip, m);
-    return EMU_OK;
+    return complete_headers(im, chip, first, m);
 }
 
 enum emu_status image_load(const struct image *im, struct machine *m)
 {
-    for (size_t i = 0; i < im->tiles; i++) {
-        if (im->tile[i].chip != 0)
-            return FAIL(BAD_IMAGE, "a program for chip %u too, expected one for chip 0 alone",
-                        im->tile[i].chip);
-    }
-    return image_load_chip(im, 0, m);
+    if (im->chips != 1)
+        return FAIL(BAD_IMAGE, "a program for chip %u too, expected one for chip 0 alone",
+                    im->chips - 1);
+    return image_load_chip(im, 0, 0, m);
 }

@@ -94,13 +94,19 @@ static enum emu_status read_records(struct image_reader *r, uint32_t type, size_
     return EMU_OK;
 }
 
+static size_t stream_record_bytes(const struct image_reader *r)
+{
+    if (r->src.version <= IMAGE_FORMAT_WITHOUT_ORDERS)
+        return IMAGE_STREAM_WITHOUT_ORDER_BYTES;
+    return r->src.version <= IMAGE_FORMAT_OF_ONE_CHIP ? IMAGE_STREAM_WITHOUT_CHIP_BYTES
+                                                      : IMAGE_STREAM_RECORD_BYTES;
+}
+
 static enum emu_status read_streams(struct image_reader *r)
 {
     struct image_section *s = &r->section;
     struct image_stream stream = { 0 };
-    size_t n = 0, bytes = r->src.version <= IMAGE_FORMAT_WITHOUT_ORDERS
-                              ? IMAGE_STREAM_WITHOUT_ORDER_BYTES
-                              : sizeof(stream);
+    size_t n = 0, bytes = stream_record_bytes(r);
 
     TRY(read_records(r, IMAGE_STRM, bytes, s, &n));
     for (size_t i = 0; i < n; i++) {
@@ -141,6 +147,27 @@ static enum emu_status read_scopes(struct image_reader *r)
         return image_refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u scopes and %u owners",
                             s->bytes, count[0], count[1]);
     return add_scopes(r, count[0], count[1]);
+}
+
+static enum emu_status read_zones(struct image_reader *r)
+{
+    struct image_section *s = &r->section;
+    uint32_t last = 0, record[2];
+    size_t n = 0;
+
+    if (r->src.version <= IMAGE_FORMAT_OF_ONE_CHIP)
+        return EMU_OK;
+    TRY(read_records(r, IMAGE_ZONE, sizeof(record), s, &n));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(record, s->raw.data + i * sizeof(record), sizeof(record));
+        if (i && record[0] <= last)
+            return image_refuse(r, s, (long long)i, "zone %u, expected more than %u", record[0],
+                                last);
+        TRY(image_refused(r, s, (long long)i,
+                          image_set_zone(r->im, record[0], (enum sync_scope)record[1])));
+        last = record[0];
+    }
+    return EMU_OK;
 }
 
 /* A record says of each kind of list that the version has which one is the tile's. */
@@ -334,6 +361,12 @@ static enum emu_status find_wanted(struct image_reader *r)
             if (!image_is_numbers(im, numbers, t, s))
                 r->table.wanted[s->blob - 1] = 1;
         }
+    }
+    for (size_t i = 0; i < im->links; i++) {
+        const struct image_segment *s = image_link_segment(im, &im->link[i]);
+
+        if (s)
+            r->table.wanted[s->blob - 1] = 1;
     }
     ss_free(numbers);
     return EMU_OK;
@@ -600,11 +633,80 @@ static enum emu_status read_notes(struct image_reader *r)
     return EMU_OK;
 }
 
-/* What the host needs to know; the sizes of section BLOB are known, and the tiles. */
-static enum emu_status read_host_sections(struct image_reader *r)
+/* ---- several chips ---- */
+
+static enum emu_status add_channels(struct image_reader *r, uint32_t channels, uint32_t parts)
+{
+    struct image_section *s = &r->section;
+    const uint8_t *record = s->raw.data + 8;
+    const void *raw = record + IMAGE_CHANNEL_RECORD_BYTES * (size_t)channels;
+    const struct image_channel_part *part = raw;
+    uint32_t left = parts;
+
+    for (uint32_t i = 0; i < channels; i++, record += IMAGE_CHANNEL_RECORD_BYTES) {
+        struct image_channel c = { 0 };
+
+        memcpy(&c, record, IMAGE_CHANNEL_RECORD_BYTES);
+        if (c.parts > left)
+            return image_refuse(r, s, i, "%u parts, expected at most the %u left", c.parts, left);
+        TRY(image_refused(r, s, i, image_add_channel(r->im, &c, part)));
+        part += c.parts;
+        left -= c.parts;
+    }
+    if (left)
+        return image_refuse(r, s, NO_ITEM, "%u parts of no channel, expected none", left);
+    return EMU_OK;
+}
+
+static enum emu_status read_channels(struct image_reader *r)
+{
+    struct image_section *s = &r->section;
+    uint32_t count[2];
+
+    TRY(section_read(&r->src, IMAGE_CHAN, IMAGE_SECTION_BYTES_MAX, s));
+    if (s->bytes < sizeof(count))
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
+    memcpy(count, s->raw.data, sizeof(count));
+    if (s->bytes != 8 + IMAGE_CHANNEL_RECORD_BYTES * (uint64_t)count[0] +
+                        sizeof(struct image_channel_part) * (uint64_t)count[1])
+        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u channels and %u parts",
+                            s->bytes, count[0], count[1]);
+    return add_channels(r, count[0], count[1]);
+}
+
+static enum emu_status read_links(struct image_reader *r)
+{
+    struct image_section *s = &r->link;
+    struct image_link link;
+    size_t n = 0;
+
+    TRY(read_records(r, IMAGE_LINK, sizeof(link), s, &n));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&link, s->raw.data + i * sizeof(link), sizeof(link));
+        TRY(image_refused(r, s, (long long)i, image_add_link(r->im, &link)));
+    }
+    return EMU_OK;
+}
+
+/* When blobs have their bytes. */
+static enum emu_status check_headers(const struct image_reader *r)
+{
+    struct link_header h;
+
+    for (size_t i = 0; i < r->im->links; i++)
+        TRY(image_refused(r, &r->link, (long long)i, image_link_header(r->im, i, &h)));
+    return EMU_OK;
+}
+
+/* What stands on tiles, which are known, as are the sizes of section BLOB. */
+static enum emu_status read_places(struct image_reader *r)
 {
     TRY(read_inputs(r, IMAGE_INPT, IMAGE_PART, image_add_input));
     TRY(read_inputs(r, IMAGE_OUTP, IMAGE_OPRT, image_add_output));
+    if (r->src.version > IMAGE_FORMAT_OF_ONE_CHIP) {
+        TRY(read_channels(r));
+        TRY(read_links(r));
+    }
     return read_notes(r);
 }
 
@@ -621,9 +723,10 @@ static enum emu_status read_blobs(struct image_reader *r)
                             t->chunks, r->src.sections, section_source_fixed(&r->src) + groups);
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
-    TRY(read_host_sections(r));
+    TRY(read_places(r));
     TRY(leave_numbers_out(r));
-    return read_data(r, groups);
+    TRY(read_data(r, groups));
+    return check_headers(r);
 }
 
 /* ---- the file ---- */
@@ -639,6 +742,7 @@ static enum emu_status read_all(struct image_reader *r)
     TRY(image_read_traffic(r));
     TRY(read_streams(r));
     TRY(read_scopes(r));
+    TRY(read_zones(r));
     TRY(read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));
     TRY(read_records(r, IMAGE_SEGM, sizeof(struct image_segment), &r->segm, &n));
     TRY(read_blobs(r));
@@ -662,6 +766,7 @@ static enum emu_status read_source(struct image_reader *r, struct image **out)
     byte_buffer_free(&r->segm.raw);
     byte_buffer_free(&r->blob.raw);
     byte_buffer_free(&r->part.raw);
+    byte_buffer_free(&r->link.raw);
     ss_free(r->table.place);
     ss_free(r->table.wanted);
     index_free(&r->hashes);

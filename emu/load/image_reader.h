@@ -25,7 +25,7 @@ struct blob_table {
 struct image_reader {
     struct section_source src;
     struct image_section section; /* the one being looked at, or DATA */
-    struct image_section tile, segm, blob, part;
+    struct image_section tile, segm, blob, part, link;
     struct blob_table table;
     struct image_index hashes;
     struct image *im;

@@ -12,6 +12,11 @@ size_t image_tile_count(const struct image *im)
     return im->tiles;
 }
 
+uint32_t image_chip_count(const struct image *im)
+{
+    return im->chips;
+}
+
 const struct image_tile *image_tile_at(const struct image *im, size_t i)
 {
     EMU_ASSERT(i < im->tiles);

@@ -211,6 +211,46 @@ static enum emu_status put_records(const struct image_writer *w, struct section_
     return EMU_OK;
 }
 
+_Static_assert(offsetof(struct image_stream, chip) + sizeof(uint32_t) == IMAGE_STREAM_RECORD_BYTES,
+               "a record is the structure without what fills it up");
+
+static enum emu_status put_streams(const struct image_writer *w, struct section_room *r)
+{
+    const struct image *im = w->im;
+
+    TRY(room_start(r, w->name, im->streams * (uint64_t)IMAGE_STREAM_RECORD_BYTES));
+    for (size_t i = 0; i < im->streams; i++)
+        room_put(r, &im->stream[i], IMAGE_STREAM_RECORD_BYTES);
+    return EMU_OK;
+}
+
+static enum emu_status put_zones(const struct image_writer *w, struct section_room *r)
+{
+    TRY(room_start(r, w->name, SYNC_ZONES * (uint64_t)8));
+    for (uint32_t z = 0; z < SYNC_ZONES; z++) {
+        if (w->im->zone[z] == SCOPE_RESERVED)
+            continue;
+        room_put_u32(r, z);
+        room_put_u32(r, w->im->zone[z]);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status put_channels(const struct image_writer *w, struct section_room *r)
+{
+    const struct image *im = w->im;
+
+    TRY(room_start(r, w->name,
+                   8 + im->channels * (uint64_t)IMAGE_CHANNEL_RECORD_BYTES +
+                       im->channel_parts * (uint64_t)sizeof(*im->channel_part)));
+    room_put_u32(r, (uint32_t)im->channels);
+    room_put_u32(r, (uint32_t)im->channel_parts);
+    for (size_t i = 0; i < im->channels; i++)
+        room_put(r, &im->channel[i], IMAGE_CHANNEL_RECORD_BYTES);
+    room_put(r, im->channel_part, im->channel_parts * sizeof(*im->channel_part));
+    return EMU_OK;
+}
+
 static enum emu_status put_scopes(const struct image_writer *w, struct section_room *r)
 {
     const struct image *im = w->im;
@@ -365,9 +405,9 @@ static enum emu_status put_parts(const struct image_writer *w, struct section_ro
 
 /* The sections before the groups, in their order. */
 static const uint32_t tables[IMAGE_FIXED_SECTIONS] = {
-    IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS, IMAGE_XCHG,
-    IMAGE_VERT, IMAGE_ORDR, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_TILE, IMAGE_SEGM,
-    IMAGE_BLOB, IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_NOTE
+    IMAGE_MACH, IMAGE_TEXT, IMAGE_MAPS, IMAGE_SYMB, IMAGE_LINE, IMAGE_KEYS, IMAGE_XCHG, IMAGE_VERT,
+    IMAGE_ORDR, IMAGE_PAIR, IMAGE_STRM, IMAGE_SCOP, IMAGE_ZONE, IMAGE_TILE, IMAGE_SEGM, IMAGE_BLOB,
+    IMAGE_INPT, IMAGE_PART, IMAGE_OUTP, IMAGE_OPRT, IMAGE_CHAN, IMAGE_LINK, IMAGE_NOTE
 };
 
 static enum emu_status put_table(const struct image_writer *w, uint32_t type,
@@ -397,9 +437,11 @@ static enum emu_status put_table(const struct image_writer *w, uint32_t type,
     case IMAGE_PAIR:
         return put_traffic(w, r);
     case IMAGE_STRM:
-        return put_records(w, r, im->stream, im->streams, sizeof(*im->stream));
+        return put_streams(w, r);
     case IMAGE_SCOP:
         return put_scopes(w, r);
+    case IMAGE_ZONE:
+        return put_zones(w, r);
     case IMAGE_TILE:
         return put_tiles(w, r);
     case IMAGE_SEGM:
@@ -414,6 +456,10 @@ static enum emu_status put_table(const struct image_writer *w, uint32_t type,
         return put_inputs(w, r, &im->output);
     case IMAGE_OPRT:
         return put_parts(w, r, &im->output);
+    case IMAGE_CHAN:
+        return put_channels(w, r);
+    case IMAGE_LINK:
+        return put_records(w, r, im->link, im->links, sizeof(*im->link));
     default:
         return put_records(w, r, im->note, im->notes, sizeof(*im->note));
     }

@@ -90,7 +90,7 @@ static void test_sections_of_two_files_do_not_mix(void **state)
             continue; /* the machines are equal: still all of one file */
         assert_refused(g.data, g.bytes, "checksum");
     }
-    assert_int_equal(fronts, 21);
+    assert_int_equal(fronts, IMAGE_FIXED_SECTIONS + 1);
     free(f.data);
     free(g.data);
 }
@@ -322,16 +322,16 @@ static void test_order_and_versions_are_fixed(void **state)
     }
     p.header[12]++;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 22 sections, expected 21");
+    assert_refused(f.data, f.bytes, "in a file of 25 sections, expected 24");
     free(f.data);
     sample_parts_free(&p);
 }
 
 /* Words of instructions changed with version 5; 6 has keys, 7 parts of exchanges, 8 pairs, 9
- * vertices, 10 orders of transfers. */
+ * vertices, 10 orders of transfers, 11 several chips. */
 static void test_other_versions_are_refused(void **state)
 {
-    static const char *const why[] = { [0] = "expected 10",
+    static const char *const why[] = { [0] = "expected 11",
                                        [1] = "compile the program again",
                                        [4] = "compile the program again",
                                        [5] = "section KEYS, expected STRM",
@@ -339,7 +339,8 @@ static void test_other_versions_are_refused(void **state)
                                        [7] = "section VERT, expected STRM",
                                        [8] = "section VERT, expected PAIR",
                                        [9] = "section ORDR, expected PAIR",
-                                       [11] = "expected 10" };
+                                       [10] = "expected a multiple of 40",
+                                       [12] = "expected 11" };
     struct sample_parts p = take_small_apart();
 
     (void)state;
@@ -378,6 +379,16 @@ static void take_out(struct sample_parts *p, uint32_t type)
     take_section_out(p, type);
 }
 
+/* And what records of streams say of the chip. */
+static void take_chips_out(struct sample_parts *p)
+{
+    part_of(p, IMAGE_STRM)->bytes = IMAGE_STREAM_WITHOUT_CHIP_BYTES;
+    take_section_out(p, IMAGE_ZONE);
+    take_section_out(p, IMAGE_CHAN);
+    take_section_out(p, IMAGE_LINK);
+    p->header[8] = IMAGE_FORMAT_OF_ONE_CHIP;
+}
+
 /* And what records of streams say of the order. */
 static void take_orders_out(struct sample_parts *p)
 {
@@ -385,7 +396,8 @@ static void take_orders_out(struct sample_parts *p)
     take_section_out(p, IMAGE_ORDR);
 }
 
-/* A file of version 9 is the same without orders, one of version 8 without vertices, one of version
+/* A file of version 10 is the same without what several chips need, one of version 9 also without
+ * orders, one of version 8 without vertices, one of version
  * 7 also without pairs of tiles, one of version 6 without parts of exchanges, one of version 5
  * without keys. */
 static void test_older_files_are_read(void **state)
@@ -393,12 +405,14 @@ static void test_older_files_are_read(void **state)
     struct sample_parts p = take_small_apart();
 
     (void)state;
-    for (unsigned version = 9; version >= 5; version--) {
+    for (unsigned version = 10; version >= 5; version--) {
         static const uint32_t lacks[] = { IMAGE_KEYS, IMAGE_XCHG, IMAGE_PAIR, IMAGE_VERT };
         struct sample_file f;
         struct image *im;
 
-        if (version == 9)
+        if (version == 10)
+            take_chips_out(&p);
+        else if (version == 9)
             take_orders_out(&p);
         else if (version == 7)
             take_section_out(&p, lacks[version - 5]);
@@ -410,11 +424,15 @@ static void test_older_files_are_read(void **state)
         assert_int_equal(image_tile_count(im), 2);
         assert_int_equal(image_tile_at(im, 0)->keys, version >= 6);
         assert_int_equal(image_tile_at(im, 0)->parts, version >= 7);
-        assert_int_equal(image_tile_at(im, 0)->vertices, version == 9);
+        assert_int_equal(image_tile_at(im, 0)->vertices, version >= 9);
         assert_int_equal(image_traffic_count(im), version >= 8 ? 2 : 0);
         assert_int_equal(image_stream_at(im, 0)->bytes, 1 << 20);
-        assert_int_equal(image_stream_at(im, 0)->elements, 0);
-        assert_int_equal(image_stream_at(im, 0)->order, 0);
+        assert_int_equal(image_stream_at(im, 0)->elements, version == 10 ? 6 : 0);
+        assert_int_equal(image_stream_at(im, 0)->order, version == 10);
+        assert_int_equal(image_stream_at(im, 0)->chip, 0);
+        assert_int_equal(image_chip_count(im), 1);
+        for (unsigned z = 0; z < SYNC_ZONES; z++)
+            assert_int_equal(image_zone_scope(im, z), sync_scope_default(z));
         assert_int_equal(image_tile_at(im, 1)->entry, ss_arch_preset("toy4")->mem_base);
         assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
         ss_image_free(im);
@@ -552,7 +570,7 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     put_u32(blob, 8, PAGES * 4096 + 1);
     blob->bytes = 8 + 4 * (1 + PAGES + 1);
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 21 sections, expected 20");
+    assert_refused(f.data, f.bytes, "in a file of 24 sections, expected 23");
     free(f.data);
     p.header[12]--;
     f = sample_seal(&p);

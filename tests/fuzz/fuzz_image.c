@@ -37,6 +37,31 @@ static void look_at_streams(const struct image *im)
     }
 }
 
+/* What goes between chips stands in memory of tiles that are there. */
+static void look_at_meetings(const struct image *im)
+{
+    uint64_t end = image_mem_end(ss_image_arch(im)), balance = 0;
+    struct link_header h;
+
+    for (unsigned z = 0; z < SYNC_ZONES; z++)
+        EMU_ASSERT(image_zone_scope(im, z) < SCOPES);
+    for (size_t i = 0; i < image_channel_count(im); i++) {
+        const struct image_channel *c = image_channel_at(im, i);
+
+        EMU_ASSERT(image_text(im, c->name)[0]);
+        for (uint32_t k = 0; k < c->parts; k++) {
+            const struct image_channel_part *p = image_channel_part_at(im, c->first_part + k);
+
+            EMU_ASSERT(image_find_tile(im, p->chip, p->tile) && p->bytes &&
+                       (uint64_t)p->addr + p->bytes <= end);
+            balance += p->receives ? p->bytes : 0 - (uint64_t)p->bytes;
+        }
+        EMU_ASSERT(!balance);
+    }
+    for (size_t i = 0; i < image_link_count(im); i++)
+        OK(image_link_header(im, i, &h));
+}
+
 static void look_at_everything(const struct image *im)
 {
     uint32_t offset, line, sum = 0, bytes;
@@ -61,6 +86,7 @@ static void look_at_everything(const struct image *im)
         }
     }
     look_at_streams(im);
+    look_at_meetings(im);
     EMU_ASSERT(image_text(im, 0)[0] == '\0' && sum + 1 != 0);
 }
 
@@ -136,7 +162,9 @@ static void repair_hashes(struct sample_parts *p)
 
 static size_t start_over(uint8_t *data, size_t max_size, unsigned seed)
 {
-    struct image *im = seed % 2 ? sample_small() : sample_image(seed % 64);
+    struct image *im = seed % 3 == 0   ? sample_small()
+                       : seed % 3 == 1 ? sample_two_chips()
+                                       : sample_image(seed % 64);
     struct sample_file f = sample_write(im);
     size_t n = f.bytes <= max_size ? f.bytes : 0;
 
