@@ -1,4 +1,4 @@
-/* arrival.c - queues packets of the host until they reach the memory of a tile.
+/* arrival.c - queues packets of the host and of other chips until they reach the memory of a tile.
  *
  * Packets are copied into a queue of the tile and applied when the tile's clock reaches their
  * cycle, also while the tile waits in a sync. A queue has room for at most twice what it ever held
@@ -6,6 +6,7 @@
  */
 #include "emu/base/alloc.h"
 #include "emu/bsp/machine_internal.h"
+#include "emu/bsp/outer.h"
 
 uint64_t place_next_arrival(const struct place *p)
 {
@@ -22,8 +23,13 @@ void place_apply_one(struct machine *m, uint32_t tile)
     if (a->bytes)
         tile_write(t, a->addr, p->packet + p->packet_first, a->bytes);
     if (a->bytes && t->check)
-        tile_check_arrived(
-            t, &(struct tile_arrival){ a->addr, a->bytes, TILE_FROM_HOST, 0, a->cycle });
+        tile_check_arrived(t, &(struct tile_arrival){ .addr = a->addr,
+                                                      .bytes = a->bytes,
+                                                      .from = a->from,
+                                                      .from_addr = a->from_addr,
+                                                      .is_far = a->is_far,
+                                                      .chip = a->chip,
+                                                      .cycle = a->cycle });
     p->packet_first += a->bytes;
     t->xcsr[PLACE_DCOUNT] = left > a->words ? left - a->words : 0;
     if (p->next_arrival == p->arrivals) {
@@ -75,23 +81,52 @@ static enum emu_status packet_room(struct place *p, uint32_t bytes)
     return EMU_OK;
 }
 
-enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr,
-                                const uint8_t *data, uint32_t bytes, uint32_t words)
+/* data: a->bytes of them. */
+static enum emu_status queue_arrival(struct machine *m, uint32_t tile, const struct arrival *a,
+                                     const uint8_t *data)
 {
     struct place *p = &m->place[tile];
+    uint32_t bytes = m->options.replay ? 0 : a->bytes;
 
     EMU_ASSERT(tile < m->arch.tiles);
-    EMU_ASSERT(!p->arrivals || p->arrival[p->arrivals - 1].cycle <= cycle);
-    if (m->options.replay)
-        bytes = 0;
+    EMU_ASSERT(!p->arrivals || p->arrival[p->arrivals - 1].cycle <= a->cycle);
     TRY(arrival_room(p));
     if (bytes) {
         TRY(packet_room(p, bytes));
         memcpy(p->packet + p->packet_bytes, data, bytes);
         p->packet_bytes += bytes;
     }
-    p->arrival[p->arrivals++] =
-        (struct arrival){ .cycle = cycle, .addr = addr, .bytes = bytes, .words = words };
+    p->arrival[p->arrivals] = *a;
+    p->arrival[p->arrivals++].bytes = bytes;
+    return EMU_OK;
+}
+
+enum emu_status machine_arrival_far(struct machine *m, const struct machine_far *f,
+                                    const uint8_t *data)
+{
+    const struct arrival a = { .cycle = f->cycle,
+                               .addr = f->addr,
+                               .bytes = 4 * f->words,
+                               .words = f->words,
+                               .is_far = 1,
+                               .from = f->from,
+                               .from_addr = f->from_addr,
+                               .chip = f->chip };
+
+    TRY(queue_arrival(m, f->tile, &a, data));
+    m->place[f->tile].is_far = 1;
+    return EMU_OK;
+}
+
+enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr,
+                                const uint8_t *data, uint32_t bytes, uint32_t words)
+{
+    const struct arrival a = {
+        .cycle = cycle, .addr = addr, .bytes = bytes, .words = words, .from = TILE_FROM_HOST
+    };
+    struct place *p = &m->place[tile];
+
+    TRY(queue_arrival(m, tile, &a, data));
     p->awaited -= p->awaited > words ? words : p->awaited;
     return EMU_OK;
 }

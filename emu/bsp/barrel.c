@@ -16,8 +16,6 @@
 #include "emu/tile/exchange_port.h"
 #include "emu/tile/tile_check.h"
 
-enum { SEND_WIDE = 4 /* bit of ctl */ };
-
 /* So far from what may disturb them, workers are let go: no launch takes so long. */
 enum { LOOK_AHEAD = 16 /* instructions of the supervisor */ };
 static const uint64_t FREE_CYCLES = UINT64_C(1) << 28;
@@ -65,8 +63,7 @@ static uint32_t supervisor_cycles(const struct arch *a, const struct insn *in)
         return arch_sup_runall_cycles(a);
     case COST_SEND:
         if ((in->k & SEND_WIDE) && events < arch_host_send_min_events(a))
-            return arch_host_send_min_events(
-                a); /* a request to the host, the one use of this bit */
+            return arch_host_send_min_events(a);
         return events;
     case COST_EVENTS:
         return events;
@@ -258,6 +255,8 @@ static int supervisor_follow(struct barrel *b, struct tile *t, const struct code
 
     if (t->npc[LANE_SUPER] != next)
         b->cycle = cycle + arch_sup_branch_cycles(t->arch);
+    if (w->flags & WORD_WIDE && t->exchange->lasts)
+        b->cycle = cycle + t->exchange->lasts;
     if ((w->flags & WORD_STARTS) && b->launch_cycle == UINT64_MAX)
         b->launch_cycle = cycle;
     if (b->sites && w->flags & WORD_STARTS)

@@ -23,8 +23,10 @@ static const char *invalid_for_supervisor(const struct arch *arch, const struct 
     return NULL;
 }
 
-static uint8_t flags_of(unsigned op)
+static uint8_t flags_of(const struct insn *in)
 {
+    unsigned op = in->op;
+
     switch ((enum insn_cost)isa_op_form(op)->cost) {
     case COST_JUMP:
         return op == INSN_call ? WORD_JUMPS | WORD_STARTS : WORD_JUMPS;
@@ -32,6 +34,8 @@ static uint8_t flags_of(unsigned op)
         return op == INSN_brz || op == INSN_brnz ? WORD_JUMPS | WORD_TESTS : WORD_JUMPS;
     case COST_RUN:
         return WORD_STARTS;
+    case COST_SEND:
+        return in->k & SEND_WIDE ? WORD_WIDE : 0;
     default:
         return op == INSN_sync ? WORD_SYNCS : 0;
     }
@@ -54,7 +58,7 @@ const char *code_word_decode(const struct arch *arch, const uint32_t word[2], st
     regs = isa_registers(&out->in);
     out->read = regs.m_read & SCORED;
     out->write = regs.m_write & SCORED;
-    out->flags = flags_of(out->in.op);
+    out->flags = flags_of(&out->in);
     out->is_weights =
         out->in.op == INSN_ld128putcs && !((uint32_t)out->in.i & ~(uint32_t)(TILE_WEIGHTS - 2));
     out->exec = exec_table[out->in.op];

@@ -10,6 +10,7 @@
 
 #include "emu/exec/exec.h"
 
+enum { SEND_WIDE = 4 /* bit of a send's ctl: beyond the chip */ };
 enum { CODE_WORD_BITS = 10, CODE_WORDS = 1 << CODE_WORD_BITS };
 
 /* What an instruction may do beyond its registers and memory. */
@@ -17,7 +18,8 @@ enum code_word_flags {
     WORD_JUMPS = 1,  /* set npc */
     WORD_STARTS = 2, /* start workers, or call code that does */
     WORD_SYNCS = 4,  /* set sync_zone */
-    WORD_TESTS = 8   /* jump if a register is 0, or if it is not */
+    WORD_TESTS = 8,  /* jump if a register is 0, or if it is not */
+    WORD_WIDE = 16   /* send beyond the chip: what is sent says how long that lasts */
 };
 
 /* All zero it is an entry that holds nothing. */

@@ -16,12 +16,19 @@ static const char *const waits[WAIT_KINDS] = {
     [WAIT_GROUP] = "for a sync of the group",
     [WAIT_CHIP] = "for a sync of the chip",
     [WAIT_CHIPS] = "for a sync of all chips",
+    [WAIT_POD] = "for a sync of all chips of the pod",
     [WAIT_HOST] = "for a sync with the host",
+    [WAIT_FAR] = "for words of other chips (RECV)",
 };
 
 const char *machine_wait_text(unsigned wait)
 {
     return wait == WAIT_FAULT ? "for ever: it faulted" : waits[wait];
+}
+
+unsigned machine_wait_of(const struct machine *m, uint32_t tile)
+{
+    return is_far_wait(m, tile) ? WAIT_FAR : m->place[tile].wait;
 }
 
 /* A list of tiles that is being written: "0-11, 14", and " and 300 more" when it gets long. */
@@ -69,7 +76,7 @@ static void end_ranges(struct ranges *r)
 
 static int is_waiting(const struct machine *m, uint32_t tile, unsigned wait, unsigned group)
 {
-    return m->place[tile].wait == wait && m->place[tile].group == group;
+    return machine_wait_of(m, tile) == wait && m->place[tile].group == group;
 }
 
 /* Whether a sync of this kind needs the tile, which has neither come to it nor voted for it. */
@@ -78,7 +85,8 @@ static int is_missing(const struct machine *m, uint32_t tile, unsigned wait, uns
     const struct place *p = &m->place[tile];
     int of_group = wait == WAIT_GROUP || wait == WAIT_ANS;
 
-    if (p->wait == WAIT_UNUSED || p->wait == wait || wait == WAIT_RECV || wait == WAIT_DATA)
+    if (p->wait == WAIT_UNUSED || p->wait == wait || wait == WAIT_RECV || wait == WAIT_DATA ||
+        wait == WAIT_FAR)
         return 0;
     return !of_group || (p->group == group && !exchange_log_of(m->exchange, tile)->votes);
 }
@@ -118,7 +126,7 @@ size_t machine_waits(const struct machine *m, struct machine_wait *out, size_t r
     return n;
 }
 
-static size_t print_wait(const struct machine_wait *w, char *out, size_t room)
+size_t machine_wait_print(const struct machine_wait *w, char *out, size_t room)
 {
     int many = w->count > 1;
     char since[64];
@@ -142,7 +150,7 @@ enum machine_stop machine_deadlock(const struct machine *m)
     char text[TEXT_BYTES] = "";
 
     for (size_t i = 0; i < n; i++)
-        bytes += print_wait(&wait[i], text + bytes, sizeof(text) - bytes);
+        bytes += machine_wait_print(&wait[i], text + bytes, sizeof(text) - bytes);
     ss_fail(EMU_FAULT, "deadlock: %s", n ? text + 2 : "no tile is in use");
     return MACHINE_DEADLOCK;
 }

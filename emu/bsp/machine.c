@@ -47,6 +47,7 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
 {
     struct machine *m = emu_alloc(1, sizeof(*m));
     struct exchange_options xo = { .threads = thread_count(o),
+                                   .chip = o->chip,
                                    .check = o->check,
                                    .pairs = o->record && record_wants_exchanges(o->record),
                                    .figures = o->replay && !o->check };
@@ -58,6 +59,8 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
     m->arch = *arch;
     m->options = *o;
     m->held_cycle = UINT64_MAX;
+    for (unsigned zone = 0; zone < SYNC_ZONES; zone++)
+        m->zone[zone] = sync_scope_default(zone);
     m->threads = thread_count(o);
     s = exchange_new(&m->arch, &xo, &m->exchange);
     if (s == EMU_OK)
@@ -143,6 +146,12 @@ void machine_set_host(struct machine *m, const struct machine_host *host)
     EMU_ASSERT(!m->started && host->latency_cycles >= 1);
     m->host = *host;
     m->has_host = 1;
+}
+
+void machine_set_zones(struct machine *m, const enum sync_scope scope[SYNC_ZONES])
+{
+    EMU_ASSERT(!m->started);
+    memcpy(m->zone, scope, sizeof(m->zone));
 }
 
 void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned group)

@@ -12,6 +12,7 @@
 #include "emu/base/hash.h"
 #include "emu/bsp/barrel.h"
 #include "emu/bsp/machine_superstep.h"
+#include "emu/bsp/zone.h"
 #include "emu/exchange/exchange.h"
 
 enum { MACHINE_MAX_GROUPS = 64 };
@@ -25,6 +26,8 @@ struct machine_options {
     unsigned threads;      /* 0: one per core, which is also the maximum */
     int plain;             /* plain exec_ functions only */
     int check;             /* checking mode of tiles and of the fabric */
+    uint32_t chip;         /* its number in the system */
+    int outer;             /* the caller ties it to other chips (outer.h) */
     struct replay *replay; /* borrowed; NULL: the values engine, else the timing engine (replay.h):
                               memory holds no numbers, words are not moved */
     struct record *record; /* borrowed; NULL: supersteps are not recorded (record.h) */
@@ -63,6 +66,7 @@ enum machine_stop {
     MACHINE_HOST,  /* every used tile waits in a host sync: the run is over unless the host releases
                       them */
     MACHINE_FAULT, /* machine_fault() says which */
+    MACHINE_OUTER, /* options.outer: tiles wait for other chips, and nobody else can go on */
     MACHINE_DEADLOCK, /* tiles wait for each other for ever; ss_error() says for what */
     MACHINE_LIMIT,    /* max_cycle */
     MACHINE_ERROR     /* out of memory or a failing host; ss_error() */
@@ -89,6 +93,9 @@ struct barrel *machine_barrel(struct machine *m, uint32_t tile);
 struct exchange *machine_exchange(struct machine *m);
 /* host is copied. Call it before the first run. */
 void machine_set_host(struct machine *m, const struct machine_host *host);
+
+/* Whom the syncs of its program join, instead of sync_scope_default(); before machine_use(). */
+void machine_set_zones(struct machine *m, const enum sync_scope scope[SYNC_ZONES]);
 
 /* Makes a tile take part: its supervisor starts at entry in cycle 0, in a sync group. */
 void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned group);
@@ -148,6 +155,9 @@ struct machine_wait {
 /* Who waits for what, at most `room` of them; returns how many. After a deadlock that is everybody.
  */
 size_t machine_waits(const struct machine *m, struct machine_wait *out, size_t room);
+/* As "; tiles 0-11 (group 0) wait for a sync of the chip since cycle 7"; returns its length, cut to
+ * the room. */
+size_t machine_wait_print(const struct machine_wait *w, char *out, size_t room);
 
 uint64_t machine_cycles(const struct machine *m); /* of the last arrival at a sync, or the latest */
 uint64_t machine_supersteps(const struct machine *m, unsigned group);

@@ -18,15 +18,19 @@ enum tile_wait {
     WAIT_ANS,   /* at sync ANS, for the syncs it voted ahead */
     WAIT_GROUP, /* at a sync of its group */
     WAIT_CHIP,
-    WAIT_CHIPS,
+    WAIT_CHIPS, /* those of the replica */
+    WAIT_POD,
     WAIT_HOST,
     WAIT_FAULT,
+    WAIT_FAR, /* for people: WAIT_DATA for words of other chips */
     WAIT_KINDS
 };
 
 struct arrival {
     uint64_t cycle;
     uint32_t addr, bytes, words;
+    uint32_t from, from_addr, chip; /* as in struct tile_arrival */
+    int is_far;
 };
 
 struct place {
@@ -35,6 +39,8 @@ struct place {
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
     uint64_t data_cycles;                   /* of the superstep: at a RECV, for host data */
+    uint64_t link_cycles, recorded_link;    /* the same for words of other chips */
+    int is_far;                             /* words of other chips have come in the superstep */
     uint64_t settled;                       /* struct machine_place (machine_state.h) */
     uint64_t active_from;                   /* cycle at which it last stopped waiting at a sync */
     uint64_t recorded_exchange;             /* of the superstep: cycles the record has already */
@@ -65,6 +71,7 @@ struct machine {
     unsigned threads;
     struct machine_host host;
     int has_host;
+    enum sync_scope zone[SYNC_ZONES];
     uint32_t held_tile; /* machine_hold() */
     uint64_t held_cycle;
     uint64_t turn; /* machine_run_out(): cycles of a superstep that a tile may run; 0: any number */
@@ -105,6 +112,7 @@ void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
 /* superstep.c */
 uint64_t place_clock(const struct machine *m, uint32_t tile);
 const char *machine_wait_text(unsigned wait); /* of enum tile_wait; NULL: it does not wait */
+unsigned machine_wait_of(const struct machine *m, uint32_t tile); /* the same of a tile */
 
 /* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when it did
  * either, 0 when there was nothing to do, -1 on a fault or error. */
@@ -120,6 +128,28 @@ static inline void sync_set_consensus(struct tile *t, uint32_t consensus)
 {
     t->ssr = (t->ssr & ~(uint32_t)SSR_GC) | (consensus ? SSR_GC : 0);
 }
+
+/* The sync of a tile joins several chips. */
+static inline int is_outer_wait(unsigned wait)
+{
+    return wait == WAIT_CHIPS || wait == WAIT_POD;
+}
+
+/* A tile at a RECV waits for words of other chips: it has asked the host for nothing. */
+static inline int is_far_wait(const struct machine *m, uint32_t tile)
+{
+    const struct place *p = &m->place[tile];
+
+    return m->options.outer && p->wait == WAIT_DATA && !p->awaited;
+}
+
+/* sync.c, for outer.c: a sync of all groups of the chip whose release the system has found. -1 on a
+ * fault or error. */
+int sync_release_outer(struct machine *m, enum tile_wait wait, uint64_t release,
+                       uint32_t consensus);
+/* Whether all tiles stand in this kind of sync, then the last arrival and the AND of their LC. */
+int sync_all_complete(const struct machine *m, enum tile_wait wait, uint64_t *latest,
+                      uint32_t *consensus);
 
 /* deadlock.c: ss_error() says who waits for what. Returns MACHINE_DEADLOCK. */
 enum machine_stop machine_deadlock(const struct machine *m);

@@ -105,7 +105,7 @@ struct machine_place machine_place(const struct machine *m, uint32_t tile)
 
     EMU_ASSERT(tile < m->arch.tiles);
     return (struct machine_place){ .group = p->group,
-                                   .waits = machine_wait_text(p->wait),
+                                   .waits = machine_wait_text(machine_wait_of(m, tile)),
                                    .received = p->received,
                                    .in_exchange = p->wait == WAIT_RECV || p->wait == WAIT_FAULT,
                                    .at_sync = p->wait >= WAIT_ANS && p->wait <= WAIT_HOST,

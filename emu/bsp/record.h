@@ -11,14 +11,16 @@
 #include <stdint.h>
 
 #include "emu/base/fail.h"
+#include "emu/bsp/zone.h"
 #include "emu/exchange/exchange.h"
 
-/* One tile in one superstep of its group; cycles are tile clock cycles. exchange + compute + wait =
- * end - release, on every tile: a tile that has voted ahead for the sync that ends the superstep
- * continues its own work across that sync, and each superstep is charged with the part of the work
- * that falls into it, exchange first. */
+/* One tile in one superstep of its group; cycles are tile clock cycles. exchange + link + compute +
+ * wait = end - release, on every tile: a tile that has voted ahead for the sync that ends the
+ * superstep continues its own work across that sync, and each superstep is charged with the part of
+ * the work that falls into it, exchange first. */
 struct tile_step {
     uint32_t exchange_cycles; /* release to the end of RECV; waits at later RECVs */
+    uint32_t link_cycles;     /* waits at RECVs for words of other chips */
     uint32_t compute_cycles;  /* the rest up to the arrival at the next sync */
     uint32_t wait_cycles;     /* arrival to the next release */
     uint32_t words_in, words_out;
@@ -27,16 +29,17 @@ struct tile_step {
 
 struct record_step {
     unsigned group;
-    uint64_t index;       /* superstep of the group, from 0 */
-    uint64_t release;     /* cycle in which its group was released last; 0: the beginning */
-    uint64_t end;         /* cycle of the next release; at the end of a run, of the last arrival */
-    uint32_t tiles;       /* of the group */
-    uint32_t sync_cycles; /* from the last arrival of all tiles that the sync joins, to end; 0 at
-                             the end of a run */
-    uint64_t host_cycles; /* between two runs: from the end of the superstep before to release,
-                             spent by the host */
-    uint32_t tile, pc;    /* where the sync that began it stands, on one of the tiles that waited in
-                             it; at the beginning, where that tile starts */
+    uint64_t index;        /* superstep of the group, from 0 */
+    uint64_t release;      /* cycle in which its group was released last; 0: the beginning */
+    uint64_t end;          /* cycle of the next release; at the end of a run, of the last arrival */
+    uint32_t tiles;        /* of the group */
+    enum sync_scope scope; /* whom the sync joins that ends it */
+    uint32_t sync_cycles;  /* from the last arrival of all tiles of the chip that the sync joins, to
+                              end; 0 at the end of a run */
+    uint64_t host_cycles;  /* between two runs: from the end of the superstep before to release,
+                              spent by the host */
+    uint32_t tile, pc; /* where the sync that began it stands, on one of the tiles that waited in
+                          it; at the beginning, where that tile starts */
     uint32_t exchange; /* what was exchanged: record_exchange_at(); 0: nothing, or it is not kept.
                           Groups that exchange together have the same one */
 };

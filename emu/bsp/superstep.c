@@ -81,7 +81,7 @@ static int receive_data(struct machine *m, uint32_t tile)
     if (t->xcsr[PLACE_DCOUNT])
         return 0;
     p->wait = WAIT_NOT;
-    p->data_cycles += cycle - (p->arrived + 1);
+    *(p->is_far ? &p->link_cycles : &p->data_cycles) += cycle - (p->arrived + 1);
     m->barrel[tile].cycle = cycle;
     return 1;
 }
@@ -119,25 +119,14 @@ static int take_recv(struct machine *m, uint32_t tile)
     return receive_data(m, tile);
 }
 
-static enum tile_wait wait_of_zone(int zone)
+static enum tile_wait wait_of_zone(const struct machine *m, int zone)
 {
-    switch (zone) {
-    case 3:
-        return WAIT_GROUP;
-    case 4:
-    case 12:
-        return WAIT_CHIP;
-    case 5:
-    case 13:
-        return WAIT_CHIPS;
-    case 6:
-    case 14:
-    case 7:
-    case 15:
-        return WAIT_HOST;
-    default:
-        return WAIT_FAULT;
-    }
+    static const enum tile_wait wait[SCOPES] = {
+        [SCOPE_RESERVED] = WAIT_FAULT, [SCOPE_GROUP] = WAIT_GROUP, [SCOPE_CHIP] = WAIT_CHIP,
+        [SCOPE_REPLICA] = WAIT_CHIPS,  [SCOPE_POD] = WAIT_POD,     [SCOPE_HOST] = WAIT_HOST,
+    };
+
+    return zone >= 0 && zone < SYNC_ZONES ? wait[m->zone[zone]] : WAIT_FAULT;
 }
 
 /* The tile has issued a sync. Returns 1 when it can go on at once. */
@@ -164,7 +153,7 @@ static int take_sync(struct machine *m, uint32_t tile)
         m->barrel[tile].cycle++;
         return 1;
     }
-    wait_at(m, tile, wait_of_zone(zone));
+    wait_at(m, tile, wait_of_zone(m, zone));
     if (p->wait == WAIT_FAULT)
         tile_fault(t, LANE_SUPER, FAULT_EXERR, 0, "a reserved sync zone");
     return 0;
@@ -507,6 +496,16 @@ static int anybody_awaits(const struct machine *m)
     return 0;
 }
 
+/* Whether a tile waits for what only other chips can give. */
+static int anybody_waits_outside(const struct machine *m)
+{
+    for (uint32_t i = 0; m->options.outer && i < m->arch.tiles; i++) {
+        if (is_outer_wait(m->place[i].wait) || is_far_wait(m, i))
+            return 1;
+    }
+    return 0;
+}
+
 /* Whether a tile has come to its host sync without the RECV that its exchange needs. */
 static int anybody_without_recv(struct machine *m)
 {
@@ -551,6 +550,8 @@ static enum machine_stop stop_reason(struct machine *m)
         return stop_at_host(m);
     if (m->has_host && anybody_awaits(m) && m->host.next(m->host.ctx) != UINT64_MAX)
         return MACHINE_LIMIT;
+    if (anybody_waits_outside(m))
+        return MACHINE_OUTER;
     return machine_deadlock(m);
 }
 

@@ -1,8 +1,8 @@
 /* sync.c - when a sync is complete, what it costs, and what happens at its release.
  *
- * Zones: INTERNAL joins the tiles of a group, 4/12 all groups of the chip, 5/13 all chips, 6/14
- * and 7/15 the host. The release comes a fixed number of cycles after the last arrival (struct
- * arch). Every release carries the AND of the participants' LC bits to GC.
+ * The release comes a fixed number of cycles after the last arrival (struct arch). Every release
+ * carries the AND of the participants' LC bits to GC. Syncs that join several chips are answered by
+ * the system (outer.h), unless the chip is alone.
  */
 #include "emu/arch/arch_numbers.h"
 #include "emu/bsp/machine_internal.h"
@@ -182,11 +182,35 @@ static uint64_t cycles_between(uint64_t begin, uint64_t end)
  * RECV up to `end`. */
 static uint64_t exchange_to_record(const struct place *p, uint64_t end)
 {
-    uint64_t all = cycles_between(p->release, p->received_at) + p->data_cycles;
+    uint64_t all = cycles_between(p->release, p->received_at) + p->data_cycles + p->link_cycles;
 
     if (p->wait == WAIT_DATA)
         all += cycles_between(p->arrived + 1, end);
     return cycles_between(p->recorded_exchange, all);
+}
+
+/* How many of those cycles it waited for words of other chips. */
+static uint64_t link_to_record(const struct place *p, uint64_t exchange)
+{
+    uint64_t link = cycles_between(p->recorded_link, p->link_cycles);
+
+    return link < exchange ? link : exchange;
+}
+
+static enum sync_scope scope_of_wait(enum tile_wait wait)
+{
+    switch (wait) {
+    case WAIT_CHIP:
+        return SCOPE_CHIP;
+    case WAIT_CHIPS:
+        return SCOPE_REPLICA;
+    case WAIT_POD:
+        return SCOPE_POD;
+    case WAIT_HOST:
+        return SCOPE_HOST;
+    default:
+        return SCOPE_GROUP;
+    }
 }
 
 /* What a tile did in the superstep of its group that ends in cycle `end` with a sync of this kind.
@@ -204,11 +228,13 @@ static struct tile_step step_of_tile(struct machine *m, const struct group *g, u
     struct tile_step s = { .words_in = p->words_in, .words_out = p->words_out };
 
     exchange = exchange < active ? exchange : active;
-    s.exchange_cycles = (uint32_t)exchange;
+    s.link_cycles = (uint32_t)link_to_record(p, exchange);
+    s.exchange_cycles = (uint32_t)exchange - s.link_cycles;
     s.compute_cycles = (uint32_t)(active - exchange);
     s.wait_cycles = (uint32_t)(end - g->release - active);
     s.arrival_cycles = (uint32_t)cycles_between(g->release, arrived);
     p->recorded_exchange += exchange;
+    p->recorded_link += s.link_cycles;
     p->words_in = p->words_out = 0;
     return s;
 }
@@ -222,6 +248,7 @@ static int record_group(struct machine *m, struct group *g, unsigned index, uint
                              .release = g->release,
                              .end = end,
                              .tiles = g->tiles,
+                             .scope = scope_of_wait(wait),
                              .tile = g->at_tile,
                              .pc = g->at_pc,
                              .sync_cycles =
@@ -277,6 +304,7 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
 {
     struct place *p = &m->place[tile];
     struct tile *t = &m->tile[tile];
+    int is_outer = is_outer_wait(p->wait);
 
     place_apply_arrivals(m, tile, release);
     sync_set_consensus(t, consensus);
@@ -284,10 +312,15 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
     p->received = 0;
     p->release = p->received_at = p->active_from = release;
     p->data_cycles = p->recorded_exchange = 0;
+    p->link_cycles = p->recorded_link = 0;
+    p->is_far = 0;
     m->barrel[tile].cycle = release;
     t->cycle = release;
-    if (exchange_begin(m->exchange, t, release) == FAULT_NONE)
+    if (exchange_begin(m->exchange, t, release) == FAULT_NONE) {
+        if (is_outer)
+            exchange_open_chips(m->exchange, tile);
         return 0;
+    }
     p->wait = WAIT_FAULT;
     machine_note_fault(m, tile, exchange_last_fault(m->exchange));
     return -1;
@@ -385,30 +418,60 @@ static int release_internal(struct machine *m)
     return moved;
 }
 
-/* A sync of all groups. cost in cycles after the last arrival. */
-static int release_all(struct machine *m, enum tile_wait wait, uint64_t cost)
+int sync_all_complete(const struct machine *m, enum tile_wait wait, uint64_t *latest,
+                      uint32_t *consensus)
 {
-    struct complete_sync c = { .wait = wait, .consensus = SSR_LC, .phase = MACHINE_MAX_GROUPS };
+    int groups = 0;
 
+    *latest = 0;
+    *consensus = SSR_LC;
     for (unsigned k = 0; k < m->groups; k++) {
         const struct group *g = &m->group[k];
 
         if (!g->tiles)
             continue;
-        if (!g->resolved || !group_complete(m, g, wait, &c.latest))
+        if (!g->resolved || !group_complete(m, g, wait, latest))
             return 0;
-        c.consensus &= group_consensus(m, g, wait);
-        if (c.phase == MACHINE_MAX_GROUPS)
-            c.phase = k;
+        *consensus &= group_consensus(m, g, wait);
+        groups++;
     }
-    if (c.phase == MACHINE_MAX_GROUPS)
-        return 0;
-    c.release = c.latest + cost;
+    return groups > 0;
+}
+
+/* The groups exchange together under the number of the lowest of them. */
+static int release_groups(struct machine *m, struct complete_sync *c)
+{
     for (unsigned k = 0; k < m->groups; k++) {
-        if (m->group[k].tiles && release_group(m, k, &c) < 0)
+        if (!m->group[k].tiles)
+            continue;
+        if (c->phase == MACHINE_MAX_GROUPS)
+            c->phase = k;
+        if (release_group(m, k, c) < 0)
             return -1;
     }
     return 1;
+}
+
+/* A sync of all groups. cost in cycles after the last arrival. */
+static int release_all(struct machine *m, enum tile_wait wait, uint64_t cost)
+{
+    struct complete_sync c = { .wait = wait, .phase = MACHINE_MAX_GROUPS };
+
+    if (!sync_all_complete(m, wait, &c.latest, &c.consensus))
+        return 0;
+    c.release = c.latest + cost;
+    return release_groups(m, &c);
+}
+
+int sync_release_outer(struct machine *m, enum tile_wait wait, uint64_t release, uint32_t consensus)
+{
+    struct complete_sync c = { .wait = wait, .phase = MACHINE_MAX_GROUPS };
+    int complete = sync_all_complete(m, wait, &c.latest, &c.consensus);
+
+    EMU_ASSERT(complete && release >= c.latest);
+    c.release = release;
+    c.consensus = consensus;
+    return release_groups(m, &c);
 }
 
 int sync_advance(struct machine *m)
@@ -431,8 +494,13 @@ int sync_advance(struct machine *m)
     if (r < 0)
         return -1;
     moved |= r;
-    r = release_all(m, WAIT_CHIPS, arch_sync_chips_cycles(&m->arch));
-    return r < 0 ? -1 : moved | r;
+    for (enum tile_wait wait = WAIT_CHIPS; wait <= WAIT_POD && !m->options.outer; wait++) {
+        r = release_all(m, wait, arch_sync_chips_cycles(&m->arch));
+        if (r < 0)
+            return -1;
+        moved |= r;
+    }
+    return moved;
 }
 
 void sync_release_host(struct machine *m)

@@ -86,6 +86,8 @@ static void free_log(struct exchange *x, uint32_t tile)
     ss_free(log->pic);
     ss_free(log->fetch);
     ss_free(log->request);
+    ss_free(log->transfer);
+    ss_free(log->payload);
 }
 
 void exchange_free(struct exchange *x)
@@ -166,6 +168,8 @@ enum fault exchange_end(struct exchange *x, struct tile *t, uint64_t cycle)
                                       .other = EXCHANGE_NOBODY };
 
     log->fault.kind = EXCHANGE_FAULT_NONE;
+    if (log->header.to.words)
+        return exchange_payload_missing(log, t);
     return log->open ? exchange_raise(log, t, &f) : FAULT_NONE;
 }
 
@@ -179,6 +183,7 @@ enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release)
     forget(log);
     log->release = release;
     log->running = 1;
+    log->to_chips = 0;
     log->free_event = 0;
     if (t->xcsr[XCSR_MUX] != x->arch->null_source)
         return begin_listening(x, log, t);
@@ -192,6 +197,8 @@ enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event)
 
     if (!log->running)
         return FAULT_NONE;
+    if (log->header.to.words)
+        return exchange_payload_missing(log, t);
     source = exchange_log_source(log);
     if (source != x->arch->null_source) {
         const struct exchange_fault f = { .kind = EXCHANGE_FAULT_MUX_LEFT_ON,
@@ -201,7 +208,7 @@ enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event)
 
         return exchange_raise(log, t, &f);
     }
-    log->open = log->running = 0;
+    log->open = log->running = log->to_chips = 0;
     return FAULT_NONE;
 }
 

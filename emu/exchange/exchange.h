@@ -12,6 +12,7 @@
 
 #include "emu/base/hash.h"
 #include "emu/exchange/exchange_part.h"
+#include "emu/exchange/link_header.h"
 #include "emu/tile/exchange_port.h"
 
 /* What can go wrong in the fabric. The tile records FAULT_EXERR (for NO_HOST_MEMORY: FAULT_MEMERR)
@@ -34,6 +35,8 @@ struct exchange_fault {
     uint32_t other; /* the tile at the other end, or EXCHANGE_NOBODY */
     uint32_t event; /* of `tile` */
     uint32_t addr, other_addr;
+    int is_far;       /* `other` is a tile of another chip: */
+    uint32_t chip;    /* this one */
     uint32_t value;   /* mux value, reserved field or number of words, of a wrong instruction;
                          CLASH_*: what the tile reads at the event, a byte address */
     uint32_t element; /* CLASH_*: the memory element, by arch_clash_element() */
@@ -65,6 +68,15 @@ struct exchange_host_request {
     uint8_t *data;    /* owned: for a transfer to the host its bytes at that cycle, else NULL */
 };
 
+/* Words for a tile of another chip. */
+struct exchange_transfer {
+    uint64_t cycle; /* issue of the header's first word */
+    struct link_header to;
+    uint32_t from;  /* where the payload lies, byte address in the sending tile */
+    uint32_t pc;    /* of the instruction that sends the payload */
+    size_t payload; /* where its words are in exchange_log.payload */
+};
+
 /* What one tile has issued in the running phase. Owned by the fabric; plain arrays that keep their
  * capacity. */
 struct exchange_log {
@@ -81,6 +93,14 @@ struct exchange_log {
     uint32_t stream_ctl;
     struct exchange_host_request *request; /* to the host, not yet taken by the caller */
     size_t requests, request_cap;
+    struct exchange_transfer *transfer; /* to other chips, not yet taken by the caller */
+    size_t transfers, transfer_cap;
+    uint8_t *payload; /* of all transfers; none with options.figures */
+    size_t payload_bytes, payload_cap;
+    struct exchange_transfer
+        header; /* its payload must follow in cycle header_end; words 0: none */
+    uint64_t header_end;
+    int to_chips;        /* an outer sync has begun the phase: exchange_open_chips() */
     int32_t votes;       /* group syncs voted ahead by sans and not yet used */
     uint64_t vote_cycle; /* issue of the last sans */
     uint32_t vote_lc;    /* $SSR.LC as it was then: the tile's part in the consensus */
@@ -156,6 +176,7 @@ struct exchange_options {
     unsigned threads; /* that may resolve a phase together; 0: one */
     int pairs;        /* phases know who sends to whom */
     int figures;      /* phases have no copies, only what is known per tile: no words are moved */
+    uint32_t chip;    /* its number in the system */
     int check; /* also resolve word by word with the simple second implementation, and compare; note
                   unheard words and clashes */
     size_t
@@ -248,6 +269,17 @@ const char *exchange_fault_text(enum exchange_fault_kind k); /* static, names no
 /* Writes the fault as one sentence with tiles, event, cycle and addresses. Returns the length as
  * snprintf does. */
 int exchange_fault_print(const struct exchange_fault *f, char *out, size_t bytes);
+
+/* The phase of a tile has been begun by a sync of several chips: until its RECV it may send to
+ * tiles of others. Call it after exchange_begin(). */
+void exchange_open_chips(struct exchange *x, uint32_t tile);
+
+/* Forgets the transfers of a tile, after the caller has used them. */
+void exchange_take_transfers(struct exchange *x, uint32_t tile);
+
+/* Raises a fault at the receiving end of a transfer to a tile, found when its phase was complete: f
+ * needs kind, event and what else is known. */
+void exchange_raise_arrival(struct exchange *x, struct tile *t, const struct exchange_fault *f);
 
 /* Forgets the host requests of a tile, after the caller has used them. */
 void exchange_take_requests(struct exchange *x, uint32_t tile);

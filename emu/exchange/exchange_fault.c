@@ -34,9 +34,9 @@ int exchange_fault_before(const struct exchange_fault *a, const struct exchange_
 int exchange_fault_equal(const struct exchange_fault *a, const struct exchange_fault *b)
 {
     return a->kind == b->kind && a->tile == b->tile && a->other == b->other &&
-           a->event == b->event && a->addr == b->addr && a->other_addr == b->other_addr &&
-           a->value == b->value && a->element == b->element && a->pc == b->pc &&
-           a->cycle == b->cycle;
+           a->is_far == b->is_far && a->chip == b->chip && a->event == b->event &&
+           a->addr == b->addr && a->other_addr == b->other_addr && a->value == b->value &&
+           a->element == b->element && a->pc == b->pc && a->cycle == b->cycle;
 }
 
 /* The part after "tile 17 ". */
@@ -85,6 +85,43 @@ static int print_what(const struct exchange_fault *f, char *out, size_t bytes)
     case EXCHANGE_FAULT_MISSING_RECV:
         return snprintf(out, bytes,
                         "ends its superstep %s but has not ended its exchange with RECV", when);
+    case EXCHANGE_FAULT_OUTSIDE_OUTER:
+        return snprintf(out, bytes,
+                        "sends words to tile %u of chip %u %s but no sync of several chips has "
+                        "begun its exchange",
+                        f->other, f->chip, when);
+    case EXCHANGE_FAULT_NO_CHIP:
+        return snprintf(out, bytes, "sends words to tile %u of chip %u %s: %s (of %u)", f->other,
+                        f->chip, when, "it is its own, or there is none", f->value);
+    case EXCHANGE_FAULT_NO_TILE:
+        return snprintf(out, bytes, "sends words to tile %u of chip %u %s, which has no such tile",
+                        f->other, f->chip, when);
+    case EXCHANGE_FAULT_CHIP_ADDRESS:
+        return snprintf(
+            out, bytes,
+            "sends %u words to 0x%x of tile %u of chip %u %s, which is outside its memory",
+            f->value, f->other_addr, f->other, f->chip, when);
+    case EXCHANGE_FAULT_LENGTH:
+        return snprintf(
+            out, bytes,
+            "has sent the header of %u words for tile %u of chip %u, and %s does not send them",
+            f->value, f->other, f->chip, when);
+    case EXCHANGE_FAULT_CHIP_TWICE:
+        return snprintf(out, bytes,
+                        "receives a second word for 0x%x %s, from 0x%x of tile %u of chip %u",
+                        f->addr, when, f->other_addr, f->other, f->chip);
+    case EXCHANGE_FAULT_LEFT_OVER:
+        return snprintf(out, bytes,
+                        "receives %u words more than it waits for %s, the last for 0x%x from 0x%x "
+                        "of tile %u of "
+                        "chip %u",
+                        f->value, when, f->addr, f->other_addr, f->other, f->chip);
+    case EXCHANGE_FAULT_CHIP_AND_HOST:
+        return snprintf(out, bytes,
+                        "receives words from 0x%x of tile %u of chip %u %s while its transfers "
+                        "with the host are "
+                        "under way",
+                        f->other_addr, f->other, f->chip, when);
     case EXCHANGE_FAULT_SEND_OUTSIDE:
     case EXCHANGE_FAULT_HOST_HEADER:
         return snprintf(out, bytes, "%s: %s: %u words from 0x%x", when, rows[f->kind].text,

@@ -59,9 +59,8 @@ enum fault exchange_open(struct exchange_log *log, struct tile *t)
     return FAULT_NONE;
 }
 
-/* What sends and changes have in common before they act; events is how long the instruction lasts.
- */
-static enum fault enter(struct exchange_log *log, struct tile *t, uint32_t events, uint32_t *event)
+enum fault exchange_enter(struct exchange_log *log, struct tile *t, uint32_t events,
+                          uint32_t *event)
 {
     *event = event_of(log, t);
     if (workers_active(t))
@@ -92,7 +91,7 @@ static enum emu_status log_send(struct exchange_log *log, const struct exchange_
     return EMU_OK;
 }
 
-static int in_memory(const struct tile *t, uint32_t addr, uint32_t bytes)
+int exchange_in_memory(const struct tile *t, uint32_t addr, uint32_t bytes)
 {
     uint32_t off = addr - t->mem_base;
 
@@ -112,7 +111,7 @@ static enum fault stream(struct exchange_log *log, struct tile *t, uint32_t even
     log->stream_addr += 4 * words;
     if (!(s.ctl & CTL_WAYS))
         return FAULT_NONE;
-    if (!in_memory(t, s.addr, 4 * words))
+    if (!exchange_in_memory(t, s.addr, 4 * words))
         return raise_at(log, t, EXCHANGE_FAULT_SEND_OUTSIDE, event, s.addr, words);
     if (log_send(log, &s) != EMU_OK)
         return raise_at(log, t, EXCHANGE_FAULT_NO_HOST_MEMORY, event, s.addr, words);
@@ -197,19 +196,18 @@ static enum fault reserved(struct exchange_log *log, struct tile *t, uint32_t ev
 
 /* --- requests to the host --- */
 
-/* Reads the header, and for a transfer to the host its bytes, as they are now; $INCOMING_DCOUNT
- * counts its words. */
-static enum fault host_request(struct exchange_log *log, struct tile *t, uint32_t addr)
+/* For a transfer to the host reads its bytes, as they are now; $INCOMING_DCOUNT counts its words.
+ */
+static enum fault host_request(struct exchange_log *log, struct tile *t, uint32_t addr,
+                               const uint32_t word[2])
 {
-    struct exchange_host_request r = { .cycle = t->cycle };
+    struct exchange_host_request r = { .cycle = t->cycle, .word = { word[0], word[1] } };
     uint32_t event = event_of(log, t);
     struct host_header h;
 
-    if (addr % 4 || !tile_read(t, addr, r.word, sizeof(r.word)))
-        return raise_at(log, t, EXCHANGE_FAULT_SEND_OUTSIDE, event, addr, HOST_HEADER_WORDS);
     if (!host_header_unpack(r.word, &h) || !h.bytes)
         return reserved(log, t, event, r.word[0]);
-    if (!in_memory(t, h.addr, h.bytes))
+    if (!exchange_in_memory(t, h.addr, h.bytes))
         return raise_at(log, t, EXCHANGE_FAULT_HOST_HEADER, event, h.addr, h.bytes / 4);
     if (emu_grow((void **)&log->request, log->requests, &log->request_cap, sizeof(r)) != EMU_OK)
         return raise_at(log, t, EXCHANGE_FAULT_NO_HOST_MEMORY, event, addr, 0);
@@ -231,6 +229,28 @@ void exchange_take_requests(struct exchange *x, uint32_t tile)
     for (size_t i = 0; i < log->requests; i++)
         ss_free(log->request[i].data);
     log->requests = 0;
+}
+
+/* The first words of a send beyond the chip say whether it goes to the host or to another chip; the
+ * words for that one follow. */
+static int is_wide(const struct exchange_log *log, const struct insn *in)
+{
+    return in->op == INSN_send && in->k == EXCHANGE_CTL_WIDE &&
+           (in->i == HOST_HEADER_WORDS - 1 || log->header.to.words);
+}
+
+static enum fault issue_wide(struct exchange_log *log, struct tile *t, const struct insn *in)
+{
+    uint32_t addr = t->xcsr[XCSR_OUT_BASE] + in->j, words = (uint32_t)in->i + 1, word[2];
+
+    log->port.lasts = 0;
+    if (log->header.to.words)
+        return exchange_send_payload(log, t, addr, words);
+    if (addr % 4 || !tile_read(t, addr, word, sizeof(word)))
+        return raise_at(log, t, EXCHANGE_FAULT_SEND_OUTSIDE, event_of(log, t), addr,
+                        HOST_HEADER_WORDS);
+    return link_header_is(word) ? exchange_send_header(log, t, addr, word)
+                                : host_request(log, t, addr, word);
 }
 
 /* --- one function per instruction, called with the event it begins at
@@ -345,9 +365,11 @@ enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct 
         return issue_sans(log, t, in);
     if (in->op == INSN_delay)
         return issue_delay(log, t);
-    if (in->op == INSN_send && in->k == EXCHANGE_CTL_WIDE && in->i == HOST_HEADER_WORDS - 1)
-        return host_request(log, t, t->xcsr[XCSR_OUT_BASE] + in->j);
-    f = enter(log, t, (uint32_t)in->i + 1, &event);
+    if (is_wide(log, in))
+        return issue_wide(log, t, in);
+    if (log->header.to.words)
+        return exchange_payload_missing(log, t);
+    f = exchange_enter(log, t, (uint32_t)in->i + 1, &event);
     if (f != FAULT_NONE)
         return f;
     switch (in->op) {

@@ -17,7 +17,7 @@ enum {
     XCSR_OUT_BASE = CSR_S_OUTGOING_BASE - XCSR_FIRST,
     XCSR_DCOUNT = CSR_S_INCOMING_DCOUNT - XCSR_FIRST,
     EXCHANGE_EVENTS = 1 << 30, /* events are below this, so that sums with delays fit 32 bits */
-    EXCHANGE_CTL_WIDE = 4      /* of a send: to the host */
+    EXCHANGE_CTL_WIDE = 4      /* of a send: to the host or to another chip */
 };
 
 /* Working memory of the interval resolver for some tiles; keeps its capacity from phase to phase.
@@ -112,6 +112,21 @@ enum emu_status exchange_log_mux(struct exchange_log *log, uint32_t event, uint3
                                  uint32_t pc) EMU_MUST_CHECK;
 /* The mux value at the end of the log. */
 uint32_t exchange_log_source(const struct exchange_log *log);
+
+/* What all exchange instructions have in common before they act: they last `events`. Records a
+ * fault, or sets *event. */
+enum fault exchange_enter(struct exchange_log *log, struct tile *t, uint32_t events,
+                          uint32_t *event);
+int exchange_in_memory(const struct tile *t, uint32_t addr, uint32_t bytes);
+
+/* exchange_chips.c: a wide send of `words` words from addr is the header of a transfer, which was
+ * read into word; or its payload. exchange_payload_missing() faults where a payload was due, and
+ * something else comes. */
+enum fault exchange_send_header(struct exchange_log *log, struct tile *t, uint32_t addr,
+                                const uint32_t word[2]);
+enum fault exchange_send_payload(struct exchange_log *log, struct tile *t, uint32_t addr,
+                                 uint32_t words);
+enum fault exchange_payload_missing(struct exchange_log *log, struct tile *t);
 
 /* exchange_run.c: the port's run, and what it needs. */
 void exchange_run_init(struct exchange_run_codes *codes);

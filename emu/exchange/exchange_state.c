@@ -12,6 +12,8 @@ static void save_log(const struct exchange_log *log, struct byte_store *out)
     byte_put_list(out, log->mux, log->muxes, sizeof(*log->mux));
     byte_put_list(out, log->pic, log->pics, sizeof(*log->pic));
     byte_put_list(out, log->fetch, log->fetches, sizeof(*log->fetch));
+    byte_put_list(out, log->transfer, log->transfers, sizeof(*log->transfer));
+    byte_put_list(out, log->payload, log->payload_bytes, 1);
 }
 
 void exchange_save(const struct exchange *x, struct byte_store *out)
@@ -38,11 +40,18 @@ static enum emu_status restore_log(struct exchange_log *log, struct byte_store *
     log->pic_cap = now.pic_cap;
     log->fetch_cap = now.fetch_cap;
     log->request_cap = now.request_cap;
+    log->transfer = now.transfer;
+    log->transfer_cap = now.transfer_cap;
+    log->payload = now.payload;
+    log->payload_cap = now.payload_cap;
     TRY(byte_take_list(from, (void **)&log->send, &log->sends, &log->send_cap, sizeof(*log->send)));
     TRY(byte_take_list(from, (void **)&log->mux, &log->muxes, &log->mux_cap, sizeof(*log->mux)));
     TRY(byte_take_list(from, (void **)&log->pic, &log->pics, &log->pic_cap, sizeof(*log->pic)));
-    return byte_take_list(from, (void **)&log->fetch, &log->fetches, &log->fetch_cap,
-                          sizeof(*log->fetch));
+    TRY(byte_take_list(from, (void **)&log->fetch, &log->fetches, &log->fetch_cap,
+                       sizeof(*log->fetch)));
+    TRY(byte_take_list(from, (void **)&log->transfer, &log->transfers, &log->transfer_cap,
+                       sizeof(*log->transfer)));
+    return byte_take_list(from, (void **)&log->payload, &log->payload_bytes, &log->payload_cap, 1);
 }
 
 enum emu_status exchange_restore(struct exchange *x, struct byte_store *from)

@@ -73,6 +73,17 @@ enum emu_status link_route_find(const struct link_numbers *n, uint32_t from, uin
                                 struct link_route *route) EMU_MUST_CHECK;
 void link_route_free(struct link_route *route);
 
+/* The rate of all links of a kind; of a kind that is none that of a bundle. */
+link_rate link_rate_of(const struct link_numbers *n, enum link_kind kind);
+/* Cycles that `bytes` of payload take on all links of one place and direction, rounded up; 0 if
+ * there are none. */
+uint64_t link_busy_cycles(const struct link_numbers *n, enum link_kind kind, uint64_t bytes);
+
+/* What a sync of so many chips costs after the last arrival, in cycles: sync_chips_cycles up to
+ * sync_chips_near of them, then the way there and back over each further rung, of which a ring
+ * needs half [ASSUMED]. link_sync.c */
+uint64_t link_sync_cycles(const struct arch *a, uint32_t chips);
+
 /* One packet. Cycles count from the release of the outer sync that opens the phase. */
 struct link_packet {
     uint32_t chip, tile;       /* of the sender */

@@ -37,6 +37,22 @@ struct link_numbers link_numbers_of(const struct arch *a)
     return n;
 }
 
+uint64_t link_busy_cycles(const struct link_numbers *n, enum link_kind kind, uint64_t bytes)
+{
+    link_rate rate = link_rate_of(n, kind);
+
+    return rate ? (uint64_t)((((wide)bytes << LINK_RATE_SHIFT) + rate - 1) / rate) : 0;
+}
+
+link_rate link_rate_of(const struct link_numbers *n, enum link_kind kind)
+{
+    const link_rate rate[LINK_KINDS] = {
+        n->pair, n->cross, n->up, n->down, n->gateway, n->gateway
+    };
+
+    return kind < LINK_KINDS ? rate[kind] : n->bundle;
+}
+
 static enum emu_status add(struct link_route *r, enum link_kind kind, uint32_t chip,
                            uint32_t latency)
 {

@@ -60,11 +60,7 @@ static uint32_t bundle_id(const struct link_numbers *n, enum link_kind kind, uin
 
 static link_rate capacity(const struct link_numbers *n, uint32_t id)
 {
-    const link_rate rate[LINK_KINDS] = {
-        n->pair, n->cross, n->up, n->down, n->gateway, n->gateway
-    };
-
-    return id < LINK_KINDS * n->chips ? rate[id / n->chips] : n->bundle;
+    return link_rate_of(n, (enum link_kind)(id / n->chips)); /* bundles come after all links */
 }
 
 /* ---- packets to flows ---- */

@@ -28,6 +28,10 @@ struct exchange_port {
      * Advances the pc and t->cycle and returns how many there were; a fault is recorded and ends
      * them. NULL: the port has nothing faster than issue. */
     uint32_t (*run)(struct exchange_port *p, struct tile *t, uint64_t until);
+
+    /* Set by issue() of a send with bit 2 of ctl: events it lasts, which what it sends decides.
+     * 0: as long as a request to the host. */
+    uint32_t lasts;
 };
 
 #endif

@@ -98,7 +98,9 @@ struct tile_arrival {
     uint32_t addr, bytes;
     uint32_t from, from_addr; /* the tile that sent the words, and where they were; or
                                  TILE_FROM_HOST */
-    uint64_t cycle;           /* of the host; of words 0 */
+    int is_far;               /* it is a tile of another chip: */
+    uint32_t chip;            /* this one */
+    uint64_t cycle;           /* of the host and of other chips; of words of the chip 0 */
 };
 struct tile_observer {
     void *ctx;
