@@ -109,6 +109,8 @@ static int take_recv(struct machine *m, uint32_t tile)
     if (!p->received) {
         int alone = receive_alone(m, tile);
 
+        if (m->tile[tile].check)
+            tile_check_recv(&m->tile[tile]);
         if (exchange_recv(m->exchange, &m->tile[tile], (uint32_t)(p->arrived - p->release)) !=
             FAULT_NONE)
             p->wait = WAIT_FAULT;

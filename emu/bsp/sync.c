@@ -319,6 +319,8 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
     if (exchange_begin(m->exchange, t, release) == FAULT_NONE) {
         if (is_outer)
             exchange_open_chips(m->exchange, tile);
+        if (is_outer && t->check)
+            tile_check_outer(t);
         return 0;
     }
     p->wait = WAIT_FAULT;

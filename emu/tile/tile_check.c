@@ -44,6 +44,12 @@ struct check_vertices {
     struct check_interval near[TILE_LANES][2][NEAR];
 };
 
+/* An access before a RECV that may wait for words of other chips. */
+struct early_access {
+    uint32_t addr, bytes, pc, lane;
+    uint64_t cycle;
+};
+
 struct tile_check {
     struct tile_observer observer; /* without functions: there is none */
     uint64_t *written; /* owned: bit per byte; NULL, like the next three: only the observer looks */
@@ -53,6 +59,9 @@ struct tile_check {
     uint64_t *touched; /* owned: bit per line with a mask that is not 0 */
     struct tile_shadow shadow;
     struct check_vertices vertices;
+    struct early_access *early; /* owned: since the release of an outer sync */
+    size_t earlies, early_cap;
+    int is_outer; /* they are remembered */
     int running;
     uint32_t stack_low[TILE_LANES], stack_high[TILE_LANES];
     struct tile_check_report report[TILE_CHECK_MAX];
@@ -128,6 +137,7 @@ void tile_check_free(struct tile *t)
     ss_free(c->touched);
     ss_free(c->vertices.at);
     ss_free(c->vertices.interval);
+    ss_free(c->early);
     ss_free(c);
     t->check = NULL;
 }
@@ -447,6 +457,49 @@ static void note_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t byt
         report_access(t, TILE_CHECK_UNWRITTEN, lane, TILE_CHECK_NOBODY, addr, bytes);
 }
 
+/* ---- words of other chips ---- */
+
+void tile_check_outer(struct tile *t)
+{
+    t->check->is_outer = 1;
+    t->check->earlies = 0;
+}
+
+void tile_check_recv(struct tile *t)
+{
+    t->check->is_outer = 0;
+}
+
+/* Where the host has no memory for the list the rest goes unseen. */
+static void note_early(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
+{
+    struct tile_check *c = t->check;
+
+    if (emu_grow((void **)&c->early, c->earlies, &c->early_cap, sizeof(*c->early)) == EMU_OK)
+        c->early[c->earlies++] = (struct early_access){
+            .addr = addr, .bytes = bytes, .pc = t->pc[lane], .lane = lane, .cycle = t->cycle
+        };
+}
+
+static void report_early(struct tile *t, const struct tile_arrival *a)
+{
+    struct tile_check *c = t->check;
+
+    for (size_t i = 0; i < c->earlies; i++) {
+        const struct early_access *e = &c->early[i];
+
+        if (e->addr >= a->addr + a->bytes || a->addr >= e->addr + e->bytes)
+            continue;
+        add_report_at(t,
+                      (struct tile_check_report){ .kind = TILE_CHECK_EARLY,
+                                                  .lane = (uint8_t)e->lane,
+                                                  .other = TILE_CHECK_NOBODY,
+                                                  .addr = e->addr,
+                                                  .bytes = e->bytes },
+                      e->pc, e->cycle);
+    }
+}
+
 void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
 {
     struct tile_check *c = t->check;
@@ -461,6 +514,8 @@ void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t byte
     if (!c->written)
         return;
     note_load(t, lane, addr, bytes);
+    if (c->is_outer)
+        note_early(t, lane, addr, bytes);
     if (!c->running)
         return;
     others = note_access(t, lane, off, bytes, 0);
@@ -537,6 +592,8 @@ void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t byt
         o->access(o->ctx, t, lane, addr, bytes, 1);
     if (!t->check->written)
         return;
+    if (t->check->is_outer)
+        note_early(t, lane, addr, bytes);
     if (leaves_owned(t, lane, addr, bytes))
         report_access(t, TILE_CHECK_OUTSIDE, lane, TILE_CHECK_NOBODY, addr, bytes);
     owner = stack_crossed(t, lane, addr, bytes);
@@ -635,4 +692,6 @@ void tile_check_arrived(struct tile *t, const struct tile_arrival *a)
 
     if (o->arrived)
         o->arrived(o->ctx, t, a);
+    if (a->is_far && t->check->written)
+        report_early(t, a);
 }

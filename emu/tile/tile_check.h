@@ -85,6 +85,11 @@ struct tile_check_use {
 enum emu_status tile_check_vertex(struct tile *t, uint32_t site, const struct tile_check_use *use,
                                   size_t uses) EMU_MUST_CHECK;
 
+/* An outer sync has released the tile: what it accesses until tile_check_recv() is remembered, and
+ * reported if words of another chip come there in that phase (tile_check_arrived()). */
+void tile_check_outer(struct tile *t);
+void tile_check_recv(struct tile *t);
+
 /* Reports in order of first occurrence, i < tile_check_count(); borrowed until tile_check_free().
  */
 size_t tile_check_count(const struct tile *t); /* 0 when the mode is off */

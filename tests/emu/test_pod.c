@@ -306,7 +306,7 @@ static void test_timing_engine(void **state)
     ring_program(&values, 1);
     chips_stop(&values, MACHINE_HOST);
     assert_int_equal(pod_finish(values.pod), EMU_OK);
-    chips_new_timing(&timing, "toy16", "chips=4");
+    chips_new_timing(&timing, "toy16", "chips=4", 0);
     ring_program(&timing, 1);
     chips_stop(&timing, MACHINE_HOST);
     assert_int_equal(pod_finish(timing.pod), EMU_OK);
@@ -449,6 +449,44 @@ static void test_deadlocks(void **state)
                     "chip 1: tiles 0-3 (group 0) wait for a sync of all chips");
 }
 
+/* Checking mode: code that reads or writes where words come to, before its RECV has ended. */
+static void test_early(void **state)
+{
+    static const struct {
+        const char *code;
+        uint32_t reports;
+    } row[] = {
+        { EXPECT(4) "sync 0\nld32 $m4, $m5, 0\n", 0 },
+        { EXPECT(4) "ld32 $m4, $m5, 4\nsync 0\n", 0 },
+        { EXPECT(4) "ld32 $m4, $m5, 3\nsync 0\n", 1 },
+        { EXPECT(4) "st32 $m3, $m5, 0\nsync 0\n", 1 },
+        { EXPECT(4) "ld32 $m4, $m5, 0\nld32 $m4, $m5, 1\nsync 0\n", 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        const struct machine_options mo = { .threads = 1, .check = 1 };
+        const struct tile *t;
+        struct chips c;
+        char text[256];
+
+        snprintf(text, sizeof(text), START "setzi $m5, BASE + 0x3400\nsync 6\n%s" HOST,
+                 row[i].code);
+        chips_new(&c, "toy4", "chips=2", &mo, NULL);
+        chips_program(&c, 0, 1, 0, SENDER(GOOD_SEND, GOOD_HEADER));
+        chips_program(&c, 1, 2, 0, text);
+        chips_stop(&c, MACHINE_HOST);
+        t = machine_tile(c.chip[1].m, 2);
+        assert_int_equal(tile_check_count(t), row[i].reports);
+        for (size_t k = 0; k < row[i].reports; k++) {
+            assert_int_equal(tile_check_report(t, k)->kind, TILE_CHECK_EARLY);
+            assert_int_equal(tile_check_report(t, k)->lane, LANE_SUPER);
+        }
+        assert_int_equal(tile_check_count(machine_tile(c.chip[0].m, 1)), 0);
+        chips_free(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_ring_record),   cmocka_unit_test(test_values_without_time),
         cmocka_unit_test(test_timing_engine), cmocka_unit_test(test_one_chip),
         cmocka_unit_test(test_faults),        cmocka_unit_test(test_deadlocks),
+        cmocka_unit_test(test_early),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
