@@ -28,6 +28,15 @@ enum emu_status machine_release_outer(struct machine *m, enum sync_scope scope, 
     return m->faulted ? EMU_FAULT : EMU_NO_MEMORY;
 }
 
+int machine_may_send_far(const struct machine *m)
+{
+    for (uint32_t i = 0; i < m->arch.tiles; i++) {
+        if (m->place[i].wait == WAIT_NOT && exchange_log_of(m->exchange, i)->to_chips)
+            return 1;
+    }
+    return 0;
+}
+
 uint32_t machine_far_words(const struct machine *m, uint32_t tile)
 {
     return is_far_wait(m, tile) ? m->tile[tile].xcsr[PLACE_DCOUNT] : 0;

@@ -23,6 +23,9 @@ struct machine_outer machine_outer(const struct machine *m);
 enum emu_status machine_release_outer(struct machine *m, enum sync_scope scope, uint64_t release,
                                       uint32_t consensus) EMU_MUST_CHECK;
 
+/* Whether a tile that runs may still send to other chips, in the phase that it is in. */
+int machine_may_send_far(const struct machine *m);
+
 /* Words of other chips for which a tile waits at its RECV; 0 if it does not. */
 uint32_t machine_far_words(const struct machine *m, uint32_t tile);
 /* Whether the tile has transfers with the host under way. */

@@ -166,13 +166,13 @@ struct pod_fault pod_fault(const struct pod *p)
 
 /* ---- words ---- */
 
-/* Whether nobody sends any more in the phase: its chips have stopped, and not at the limit. */
+/* Whether nobody sends any more in the phase. */
 static int is_phase_over(const struct pod *p, uint32_t phase)
 {
     const struct pod_outer *o = &p->outer[phase];
 
     for (uint32_t i = o->first_chip; i < o->first_chip + o->chips; i++) {
-        if (p->chip[i].is_ready || p->chip[i].stop == MACHINE_LIMIT)
+        if (p->chip[i].is_ready || machine_may_send_far(p->chip[i].machine))
             return 0;
     }
     return 1;

@@ -83,8 +83,8 @@ struct pod_wait {
 };
 size_t pod_waits(const struct pod *p, struct pod_wait *out, size_t room);
 
-/* All syncs of several chips so far, in order of their releases as they were found. Borrowed until
- * the next run. */
+/* All syncs of several chips so far, in the order in which they were found: those of one replica in
+ * the order of their releases. Borrowed until the next run. */
 size_t pod_outer_count(const struct pod *p);
 const struct pod_outer *pod_outer_at(const struct pod *p, size_t i);
 const struct pod_load *pod_load_at(const struct pod *p, size_t i);

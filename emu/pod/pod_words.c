@@ -334,6 +334,8 @@ enum emu_status pod_deliver(struct pod *p, uint32_t phase)
     enum emu_status s;
 
     forget_flows(p, d.outer);
+    d.outer->packets = d.outer->bytes = d.outer->arrived = 0;
+    d.outer->loads = 0;
     if (!n)
         return EMU_OK;
     s = gather(&d, n);

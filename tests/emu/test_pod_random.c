@@ -5,6 +5,7 @@
 #include "tests/fixtures/pod_fixture.h"
 
 #include "emu/base/random.h"
+#include "emu/pod/pod_state.h"
 
 enum { TILES = 4, HALF_WORDS = 64, DATA_OFF = 0x4000, STEPS = 6, PACKETS = 40, MOST_WORDS = 12 };
 
@@ -211,6 +212,100 @@ static void check_ways(const struct plan *p, struct chips *want)
     }
 }
 
+static void same_end(const struct plan *p, struct chips *want, struct chips *c)
+{
+    check_plan(p, c);
+    assert_int_equal(pod_cycles(want->pod), pod_cycles(c->pod));
+    assert_true(hash128_equal(pod_digest(want->pod), pod_digest(c->pod)));
+}
+
+static void begin_plan(const struct plan *p, struct chips *c)
+{
+    const struct pod_options po = { .replica_chips = p->replica };
+    char set[64];
+
+    snprintf(set, sizeof(set), "chips=%u", p->chips);
+    chips_new(c, "toy4", set, NULL, &po);
+    load_plan(p, c);
+}
+
+/* A run that stops every so many cycles ends as one that does not. */
+static void check_positions(const struct plan *p, struct chips *want, uint64_t every)
+{
+    struct chips c;
+    enum machine_stop stop = MACHINE_LIMIT;
+
+    begin_plan(p, &c);
+    for (uint64_t to = every; stop == MACHINE_LIMIT; to += every)
+        stop = pod_run_all(c.pod, to);
+    assert_int_equal(stop, MACHINE_HOST);
+    assert_int_equal(pod_finish(c.pod), EMU_OK);
+    same_end(p, want, &c);
+    chips_same_cycles(want, &c);
+    chips_free(&c);
+}
+
+/* What tiles hold; pod_save() has the rest. */
+static void copy_memory(struct chips *c, uint8_t *store, int back)
+{
+    for (uint32_t chip = 0; chip < c->count; chip++) {
+        for (uint32_t tile = 0; tile < TILES; tile++) {
+            struct tile *t = machine_tile(c->chip[chip].m, tile);
+
+            if (back)
+                assert_true(tile_write(t, t->mem_base, store, t->mem_bytes));
+            else
+                assert_true(tile_read(t, t->mem_base, store, t->mem_bytes));
+            store += t->mem_bytes;
+        }
+    }
+}
+
+/* Of all syncs; replicas find theirs in an order that depends on where a run stops. */
+static uint64_t outer_sum(const struct pod *p)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < pod_outer_count(p); i++) {
+        const struct pod_outer *o = pod_outer_at(p, i);
+
+        sum += hash_mix(o->release * POD_CHIPS_MAX + o->first_chip) * (o->packets + 1) +
+               o->bytes * o->arrived;
+        for (size_t k = 0; k < o->loads; k++) {
+            const struct pod_load *l = pod_load_at(p, o->first_load + k);
+
+            sum += l->bytes * l->busy_cycles * (l->link.kind + 1) * (l->link.chip + 1);
+        }
+    }
+    return sum;
+}
+
+/* A run that goes back to a cycle has the same end again. */
+static void check_going_back(const struct plan *p, struct chips *want, uint64_t at)
+{
+    struct byte_store state = { .data = NULL };
+    struct chips c;
+    uint8_t *memory;
+
+    begin_plan(p, &c);
+    memory = malloc((size_t)c.count * TILES * c.chip[0].arch.mem_bytes);
+    assert_non_null(memory);
+    assert_int_equal(pod_run_all(c.pod, at), MACHINE_LIMIT);
+    copy_memory(&c, memory, 0);
+    pod_save(c.pod, &state);
+    chips_stop(&c, MACHINE_HOST);
+    same_end(p, want, &c);
+    copy_memory(&c, memory, 1);
+    assert_int_equal(pod_restore(c.pod, &state), EMU_OK);
+    chips_stop(&c, MACHINE_HOST);
+    same_end(p, want, &c);
+    assert_int_equal(pod_outer_count(want->pod), pod_outer_count(c.pod));
+    assert_int_equal(outer_sum(want->pod), outer_sum(c.pod));
+    byte_store_free(&state);
+    free(memory);
+    chips_free(&c);
+}
+
 static void test_random_transfers(void **state)
 {
     (void)state;
@@ -226,6 +321,9 @@ static void test_random_transfers(void **state)
         run_plan(&p, &c, "", NULL, &po);
         check_timing(&p, &c);
         check_ways(&p, &c);
+        check_positions(&p, &c, 7 + 50 * seed);
+        for (uint64_t k = 1; k < 8; k++)
+            check_going_back(&p, &c, pod_cycles(c.pod) * k / 8);
         chips_free(&c);
     }
 }
