@@ -26,23 +26,8 @@ ENTRY \name
 .L\name\()_row:
         MEAN row_deviation
         EVEN add in, x, at
-        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
-          zero $a6:7 }
-.L\name\()_vector:
-.if \bits == 16
-        { ld64step $a0:1, $mzero, in+=, 1
-          fnop }
-        WIDEN
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a2:B, $a6:7 }
-.else
-        { ld64step $a4:5, $mzero, in+=, 1
-          fnop }
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-.endif
+        VECTORS \name, zero $a6:7
+        SHIFTED \bits, $mzero, nop
         { nop
           f32v4sqacc $a4:7 }
 .L\name\()_stop:
@@ -55,12 +40,7 @@ ENTRY \name
         { brz tail, .L\name\()_store
           f32add $a4, $a4, $a5 }
 .L\name\()_tail:
-.if \bits == 16
-        ldb16 $a0, in, $mzero, to
-        f16tof32 $a0, $a0
-.else
-        ld32 $a0, in, $mzero, to
-.endif
+        LOAD_ELEMENT \bits, in, to
         f32add $a0, $a0, $a2
         f32mul $a0, $a0, $a0
         { brnzdec to, .L\name\()_tail
@@ -107,41 +87,15 @@ NORM_BEGIN \name, \bits
         { mov in, at
           f32mul $a3, $a3, $a0 }
         EVEN mov to, at
-        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
-          fnop }
-.L\name\()_vector:
+        VECTORS \name, fnop
+        SHIFTED \bits, x, ld32 $a0, params, $mzero, 1
 .if \bits == 16
-        { ld64step $a0:1, x, in+=, 1
-          fnop }
-        WIDEN
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a2:B, $a6:7 }
-        { nop
-          f32v2mul $a4:5, $a3:B, $a4:5 }
-        { ld32 $a0, params, $mzero, 1
-          f32v2mul $a6:7, $a3:B, $a6:7 }
-        { nop
-          f32v2add $a4:5, $a0:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a0:B, $a6:7 }
-        { nop
-          f32v4tof16 $a0:1, $a4:7 }
-        { st64step $a0:1, y, to+=, 1
-          fnop }
+        EACH_PAIR 16, f32v2mul, $a3, ld32 $a0, params, $mzero, 1
 .else
-        { ld64step $a4:5, x, in+=, 1
-          fnop }
-        { ld32 $a0, params, $mzero, 1
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { nop
-          f32v2mul $a4:5, $a3:B, $a4:5 }
-        { nop
-          f32v2add $a4:5, $a0:B, $a4:5 }
-        { st64step $a4:5, y, to+=, 1
-          fnop }
+        EACH_PAIR 32, f32v2mul, $a3, nop
 .endif
+        EACH_PAIR \bits, f32v2add, $a0, nop
+        STORE_VECTOR \bits
 .L\name\()_stop:
         add params, params, next
         ROWS_END \name
@@ -165,21 +119,10 @@ NORM_BEGIN \name, \bits
         add next, next, params
         mov in, at
         EVEN mov to, at
-        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
-          fnop }
-.L\name\()_vector:
+        VECTORS \name, fnop
+        SHIFTED \bits, x, nop
+        EACH_PAIR \bits, f32v2mul, $a3, ld64step $a0:1, $mzero, next+=, 1
 .if \bits == 16
-        { ld64step $a0:1, x, in+=, 1
-          fnop }
-        WIDEN
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a2:B, $a6:7 }
-        { nop
-          f32v2mul $a4:5, $a3:B, $a4:5 }
-        { ld64step $a0:1, $mzero, next+=, 1
-          f32v2mul $a6:7, $a3:B, $a6:7 }
         { ld64step $a0:1, $mzero, next+=, 1
           f32v2mul $a4:5, $a4:5, $a0:1 }
         { ld64step $a0:1, $mzero, next+=, 1
@@ -188,24 +131,13 @@ NORM_BEGIN \name, \bits
           f32v2mul $a6:7, $a6:7, $a0:1 }
         { nop
           f32v2add $a6:7, $a6:7, $a0:1 }
-        { nop
-          f32v4tof16 $a0:1, $a4:7 }
-        { st64step $a0:1, y, to+=, 1
-          fnop }
 .else
-        { ld64step $a4:5, x, in+=, 1
-          fnop }
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { ld64step $a0:1, $mzero, next+=, 1
-          f32v2mul $a4:5, $a3:B, $a4:5 }
         { ld64step $a0:1, $mzero, next+=, 1
           f32v2mul $a4:5, $a4:5, $a0:1 }
         { nop
           f32v2add $a4:5, $a4:5, $a0:1 }
-        { st64step $a4:5, y, to+=, 1
-          fnop }
 .endif
+        STORE_VECTOR \bits
 .L\name\()_stop:
         ROWS_END \name
 .endm

@@ -10,9 +10,8 @@
 
 // y = e^(x - M): a vector of f16, M in $a2 with its sign changed, or of f32, M in $a2:3. `sum` adds it up.
 .macro EXP_VECTOR bits sum:vararg
+        LOAD_VECTOR \bits, x
 .if \bits == 16
-        { ld64step $a0:1, x, in+=, 1
-          fnop }
         { nop
           f16v4add $a0:1, $a2:BL, $a0:1 }
         { nop
@@ -20,8 +19,6 @@
         { nop
           f16v2exp $a5, $a1 }
 .else
-        { ld64step $a4:5, x, in+=, 1
-          fnop }
         { nop
           f32v2sub $a4:5, $a4:5, $a2:3 }
         { nop
@@ -54,9 +51,7 @@ ENTRY \name
           mov $a3, $a2 }
 .endif
         EVEN mov to, at
-        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
-          zero $a6:7 }
-.L\name\()_vector:
+        VECTORS \name, zero $a6:7
 .if \bits == 16
         EXP_VECTOR 16, f16v4acc $a4:5
 .L\name\()_stop:
@@ -72,12 +67,7 @@ ENTRY \name
         add to, to, -8
         add in, tail, -1
 .L\name\()_tail:
-.if \bits == 16
-        ldb16 $a0, y, to, in
-        f16tof32 $a0, $a0
-.else
-        ld32 $a0, y, to, in
-.endif
+        LOAD_ELEMENT \bits, y, in, to
         { brnzdec in, .L\name\()_tail
           f32add $a6, $a6, $a0 }
 .L\name\()_sum:
@@ -116,12 +106,9 @@ ENTRY \name
         uput $TAS, $a3
 .endif
         EVEN mov to, at
-        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
-          fnop }
-.L\name\()_vector:
+        VECTORS \name, fnop
+        LOAD_VECTOR \bits, x
 .if \bits == 16
-        { ld64step $a0:1, x, in+=, 1
-          fnop }
         { nop
           f16v4mix $azeros, $a0:1, $a0:1 }
         { nop
@@ -129,8 +116,6 @@ ENTRY \name
         { st64step $a4:5, y, to+=, 1
           fnop }
 .else
-        { ld64step $a4:5, x, in+=, 1
-          fnop }
         { nop
           f32v2mul $a4:5, $a2:B, $a4:5 }
         { st64step $a4:5, y, to+=, 1
@@ -157,35 +142,10 @@ ENTRY \name
         { mov in, at
           f32sub $a2, $azero, $a2 }
         EVEN mov to, at
-        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
-          fnop }
-.L\name\()_vector:
-.if \bits == 16
-        { ld64step $a0:1, x, in+=, 1
-          fnop }
-        WIDEN
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a2:B, $a6:7 }
-        { nop
-          f32v2add $a4:5, $a3:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a3:B, $a6:7 }
-        { nop
-          f32v4tof16 $a0:1, $a4:7 }
-        { st64step $a0:1, y, to+=, 1
-          fnop }
-.else
-        { ld64step $a4:5, x, in+=, 1
-          fnop }
-        { nop
-          f32v2add $a4:5, $a2:B, $a4:5 }
-        { nop
-          f32v2add $a4:5, $a3:B, $a4:5 }
-        { st64step $a4:5, y, to+=, 1
-          fnop }
-.endif
+        VECTORS \name, fnop
+        SHIFTED \bits, x, nop
+        EACH_PAIR \bits, f32v2add, $a3, nop
+        STORE_VECTOR \bits
 .L\name\()_stop:
         ROWS_END \name
 .endm
