@@ -126,6 +126,11 @@ size_t machine_waits(const struct machine *m, struct machine_wait *out, size_t r
     return n;
 }
 
+int machine_tile_runs(const struct machine *m, uint32_t tile)
+{
+    return m->place[tile].wait == WAIT_NOT;
+}
+
 size_t machine_wait_print(const struct machine_wait *w, char *out, size_t room)
 {
     int many = w->count > 1;

@@ -159,6 +159,9 @@ size_t machine_waits(const struct machine *m, struct machine_wait *out, size_t r
  * the room. */
 size_t machine_wait_print(const struct machine_wait *w, char *out, size_t room);
 
+/* Whether a tile computes: it waits for nothing, and has not faulted. */
+int machine_tile_runs(const struct machine *m, uint32_t tile);
+
 uint64_t machine_cycles(const struct machine *m); /* of the last arrival at a sync, or the latest */
 uint64_t machine_supersteps(const struct machine *m, unsigned group);
 int machine_tile_used(const struct machine *m, uint32_t tile);

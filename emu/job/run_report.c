@@ -137,15 +137,22 @@ static void print_fault(FILE *f, const json_t *o)
               f);
 }
 
-/* Where a tile is that the others wait for, or the first one that runs: what goes round for ever.
- */
+/* The lowest tile that computes; none does: the image's first one. */
+static uint32_t running_tile(const struct run *r)
+{
+    uint32_t tiles = image_tile_count(r->im);
+
+    for (uint32_t i = 0; i < tiles; i++) {
+        if (machine_tile_runs(r->machine, image_tile_at(r->im, i)->tile))
+            return image_tile_at(r->im, i)->tile;
+    }
+    return tiles ? image_tile_at(r->im, 0)->tile : 0;
+}
+
+/* Where a tile is that goes round for ever. */
 static void print_limit(FILE *f, const struct run *r)
 {
-    struct machine_wait wait;
-    uint32_t first = image_tile_count(r->im) ? image_tile_at(r->im, 0)->tile : 0;
-    uint32_t tile = machine_waits(r->machine, &wait, 1) && wait.missing[0]
-                        ? (uint32_t)strtoul(wait.missing, NULL, 10)
-                        : first;
+    uint32_t tile = running_tile(r);
     uint32_t pc = machine_tile(r->machine, tile)->pc[LANE_SUPER];
     json_t *source = source_json(r, tile, pc);
 
