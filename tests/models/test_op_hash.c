@@ -14,6 +14,7 @@
 #include "models/lower/lower_options.h"
 #include "models/operators/op_hash.h"
 #include "models/operators/operators.h"
+#include "tests/fixtures/op_lines.h"
 
 static struct op_graph *g;
 static uint32_t x, w, state, conv;
@@ -31,21 +32,15 @@ static uint32_t value(const char *name, enum op_value_kind kind, unsigned rank, 
 static uint32_t node(const char *op, const char *name, unsigned ins, const uint32_t *in,
                      const struct op_named_attr *attr, unsigned attrs)
 {
-    const char *const out_name[] = { name };
-    const struct op_request r = { .op = op,
-                                  .name = name,
-                                  .block = "b",
-                                  .in = in,
-                                  .ins = ins,
-                                  .out_name = out_name,
-                                  .outs = 1,
-                                  .attr = attr,
-                                  .attrs = attrs };
-    uint32_t out;
-
-    if (op_node(g, &r, &out) != EMU_OK)
-        fail_msg("%s", ss_error());
-    return out;
+    return op_line_of(g,
+                      (struct op_request){ .op = op,
+                                           .name = name,
+                                           .block = "b",
+                                           .in = in,
+                                           .ins = ins,
+                                           .attr = attr,
+                                           .attrs = attrs },
+                      name);
 }
 
 /* x and w through a convolution, plus a state. */
