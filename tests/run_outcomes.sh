@@ -258,6 +258,9 @@ ends 1 "Tiles with more memory: --set sram=" stream efficientnet-b0 -q --resolut
 ends 1 "code is longer than region 0" $small --set sram=48K --try-for 0 --report
 ends 2 "--gradients needs values, and --engine timing has none" train efficientnet-b0 --engine timing --gradients "$tmp/g"
 ends 2 "--check needs values, and --engine timing has none" train efficientnet-b0 --engine timing --check
+ends 2 "--max-cycles needs values, and --engine timing has none" train efficientnet-b0 --engine timing --max-cycles 9
+ends 2 "--ranges does nothing here: results change from step to step" train efficientnet-b0 --ranges
+ends 2 "--ranges does nothing here: a stream computes in the order" stream efficientnet-b0 --ranges
 ends 1 "Nothing was tried (--try-for 0)" train efficientnet-b0 -q --resolution 32 --batch 2 --classes 10 --engine timing --set tiles=16 --set sram=48K --try-for 0
 
 # ---- pictures: every pair of tiles that exchanges words, all supersteps, prediction and run

@@ -63,6 +63,12 @@ check "a page" grep -q '"what":"matmul"' "$tmp/page.html"
 sweep "${small[@]}" -o "$tmp/a.db"
 check "a sweep that is done is printed again" same answer again
 
+sweep stencil -m toy64 -q --check --engine values -D steps=2 -D width=34 --vary rows=3,4 -o "$tmp/check.db"
+check "what --check finds is a result" equals "$(value check.db '[.points[] | .status] | join(",")')" "found,ok"
+check "that says how much" equals "$(value check.db '.points[0].message | test("^--check: [1-9][0-9]* findings;")')" true
+refuse "--check needs values, and a sweep has them with --engine values only" stencil --check --vary rows=3,4
+refuse "--ranges does nothing here: a sweep keeps cycles and memory" efficientnet-b0 --ranges --vary batch=1,2
+
 # ---- memory: more never fits less, and what does not fit is a result
 
 sweep efficientnet-b0 --resolution 32 -q --set tiles=128 --vary sram=96K,240K,624K -o "$tmp/m.db"

@@ -81,6 +81,19 @@ static void add_group(struct command_line *c, use_set uses, int group)
     }
 }
 
+/* Hidden: what the command knows only to say why it has no meaning there. */
+static void list_refused(struct command_line *c, int group)
+{
+    for (const struct option_refusal *r = option_without; r->uses; r++) {
+        const struct option_row *o = option_rows();
+
+        while (o->number != r->option)
+            o++;
+        if (r->uses & c->q->command->uses)
+            add_option(c, o, group);
+    }
+}
+
 /* Those for everything that the command takes first, then a group for each set of things; without
  * titles where it is known what the command was given, and what is for other things is hidden. */
 static void list_options(struct command_line *c)
@@ -106,6 +119,7 @@ static void list_options(struct command_line *c)
         if (!(o->uses & all) && o->uses & q->command->others)
             add_option(c, o, group);
     }
+    list_refused(c, group);
     c->option[c->options++] = (struct argp_option){ .key = KEY_HELP, .flags = OPTION_HIDDEN };
 }
 

@@ -35,6 +35,13 @@ struct option_rule {
     unsigned a, b;
 };
 
+/* An option that has no meaning for these uses, and why. */
+struct option_refusal {
+    use_set uses;
+    unsigned option;
+    const char *why;
+};
+
 /* What messages call what a use is for. */
 struct use_word {
     use_set use;
@@ -46,6 +53,7 @@ const struct option_row *option_rows(void);
 /* These end with a row without uses. */
 extern const struct option_rule option_either[], option_needs[], option_values[], option_varies[],
     option_shows[], option_writes[], option_typed[];
+extern const struct option_refusal option_without[];
 extern const struct use_word use_words[];
 
 /* Joins the rows of several floors, the lowest first, among which are marks, to one list in order.

@@ -29,8 +29,18 @@ int request_has(const struct request *q, unsigned option)
     return q->given[option];
 }
 
+/* Whether a message begins with what it is about, as one of a file does. */
+static int says_subject(const char *message, const char *subject)
+{
+    size_t n = strlen(subject);
+
+    return !strncmp(message, subject, n) && message[n] == ':';
+}
+
 int request_failed(const struct request *q, const char *subject)
 {
+    if (subject && says_subject(ss_error(), subject))
+        subject = NULL;
     fprintf(stderr, "superstep %s: %s%s%s\n", q->command->name, subject ? subject : "",
             subject ? ": " : "", ss_error());
     return EXIT_BAD;
@@ -169,6 +179,10 @@ static enum emu_status check_uses(const struct request *q, unsigned number)
     int taken = option_is_of(uses, q->command->uses);
     char text[160];
 
+    for (const struct option_refusal *r = option_without; r->uses; r++) {
+        if (r->option == number && r->uses & q->use)
+            return FAIL(USAGE, "--%s does nothing here: %s", option_name(number, uses), r->why);
+    }
     if (taken && q->command->uses & uses & USE_STEP && !(here & USE_RUN))
         return EMU_OK;
     if (taken && uses & q->use & ~USE_STEP)

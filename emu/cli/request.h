@@ -126,7 +126,7 @@ FILE *request_progress(const struct request *q);
 int request_has(const struct request *q, unsigned option);
 
 /* Writes "superstep COMMAND: " and ss_error() to stderr; with a subject "superstep COMMAND:
- * SUBJECT: ". Returns EXIT_BAD. */
+ * SUBJECT: ", unless the message begins with that already. Returns EXIT_BAD. */
 int request_failed(const struct request *q, const char *subject);
 
 /* The machine of --machine and --set, `fallback` where none was named. Errors: EMU_BAD_MACHINE,

@@ -1,4 +1,5 @@
 -- sweep.sql - the tables of a sweep, version 2 (docs/sweep.md). A program that reads or continues a sweep compares its tables with these.
+-- A status of results may also be 'found': --check has found something in the run, and the message says how much.
 -- All but the table work is the same however often a sweep was stopped, and however many processes it had.
 
 CREATE TABLE meta ( -- what is swept

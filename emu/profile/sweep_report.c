@@ -112,8 +112,9 @@ static const struct profile_section sections[] = {
       "LIMIT 3)) AS \"most of it, KiB\" FROM results WHERE status = 'no memory' ORDER BY "
       "need_bytes - mem_bytes, point LIMIT 8",
       NULL },
-    { "failed", "Faults, and what cannot be built",
-      "SELECT point, status, message FROM results WHERE status IN ('fault', 'refused', 'failed') "
+    { "failed", "Faults, findings, and what cannot be built",
+      "SELECT point, status, message FROM results WHERE status IN ('fault', 'found', 'refused', "
+      "'failed') "
       "ORDER BY "
       "point LIMIT 8",
       NULL },

@@ -4,6 +4,9 @@
 #ifndef MODELS_LAYER_RANGE_H
 #define MODELS_LAYER_RANGE_H
 
+#include <jansson.h>
+#include <stdio.h>
+
 #include "models/answer/layer_cycles.h"
 
 /* Results of a layer, those between its codelets included. */
@@ -12,9 +15,12 @@ struct layer_range {
     double largest;              /* magnitude of those that are numbers */
 };
 
-/* By row of k, after a run with session_options.ranges. *out is owned by the caller; NULL if the
+/* By row of k, after runs with session_options.ranges. *out is owned by the caller; NULL if the
  * session has no ranges. EMU_NO_MEMORY. */
 enum emu_status layer_ranges_new(const struct layer_cycles *k, const struct session *s,
                                  struct layer_range **out) EMU_MUST_CHECK;
+/* Rows that have numbers, and the largest of all; as JSON a list. NULL when out of memory. */
+void layer_ranges_print(const struct layer_cycles *k, const struct layer_range *range, FILE *f);
+json_t *layer_ranges_json(const struct layer_cycles *k, const struct layer_range *range);
 
 #endif

@@ -243,28 +243,6 @@ void model_report_precision(const struct model_answer *m, FILE *f)
             p->clamped - PRECISION_CLAMPED_MAX);
 }
 
-void model_report_ranges(const struct model_answer *m, FILE *f)
-{
-    struct layer_range all = { .numbers = 0 };
-
-    fprintf(f,
-            "\nRanges: f16 numbers that codelets left in memory; it holds 65504\n%-32s %-24s %12s "
-            "%14s %12s\n",
-            "layer", "op", "largest", "numbers", "saturated");
-    for (uint32_t i = 0; i < m->layers->rows; i++) {
-        const struct layer_range *r = &m->ranges[i];
-
-        if (!r->numbers)
-            continue;
-        fprintf(f, "%-32s %-24s %12.6g %14s %12s\n", m->layers->text[i].name, m->layers->text[i].op,
-                r->largest, count_text(r->numbers).at, count_text(r->saturated).at);
-        all.largest = fmax(all.largest, r->largest);
-        all.saturated += r->saturated;
-    }
-    fprintf(f, "largest of all %.6g, %.2g %% of the range; %s saturated\n", all.largest,
-            100 * all.largest / 65504, count_text(all.saturated).at);
-}
-
 /* ---- assumptions ---- */
 
 void model_assumed(const struct arch *a, assumed_visit *visit, void *ctx)

@@ -62,8 +62,6 @@ void model_summary(const struct model_answer *m, FILE *f);
 void model_report(const struct model_answer *m, FILE *f);
 /* Prints how every convolution is cut, with predicted and, after a run, executed cycles. */
 void model_report_plans(const struct model_answer *m, FILE *f);
-/* Prints the largest f16 number of every layer, and how many are at the end of the range. */
-void model_report_ranges(const struct model_answer *m, FILE *f);
 /* Prints how much of a network in f16 computes in f32, if any, and which constants were clamped. */
 void model_report_precision(const struct model_answer *m, FILE *f);
 /* Prints the published figures about such a run, and how far it is from them. */

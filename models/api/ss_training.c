@@ -16,6 +16,7 @@
 /* What is read of the command line. */
 OPTION_READ(WORD, engine)
 OPTION_READ(NUMBER, seed)
+OPTION_READ(NUMBER, max_cycles)
 
 struct ss_training {
     struct called called;
@@ -73,6 +74,8 @@ static enum emu_status open_step(struct ss_training *u, const struct request *q)
     struct training *t = &u->training;
 
     t->q = q;
+    if (request_has(q, OPTION_max_cycles))
+        return FAIL(USAGE, "--max-cycles does nothing here: the caller says when a step begins");
     TRY(request_arch(q, "mk2", &t->arch));
     TRY(training_read_options(t));
     t->at.seed = request_has(q, OPTION_seed) ? option_seed(q) : 1;

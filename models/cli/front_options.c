@@ -65,6 +65,12 @@ const struct option_rule option_values[] = {
     { .uses = 0 },
 };
 
+const struct option_refusal option_without[] = {
+#define WITHOUT(uses, a, why) { uses, NUMBER_##a, why },
+#include "models/cli/options_all.def"
+    { .uses = 0 },
+};
+
 const struct option_rule option_varies[] = {
 #define VARIES(uses, a) { uses, NUMBER_##a, NUMBER_##a },
 #include "models/cli/options_all.def"

@@ -111,7 +111,7 @@ static enum emu_status print_text(const struct model_run *m, const struct model_
     if (option_report(m->r.q) && a->run)
         TRY(run_print_bsp(a->run, option_no_cache(m->r.q) ? "" : option_cache(m->r.q), stdout));
     if (m->r.ranges)
-        model_report_ranges(a, stdout);
+        layer_ranges_print(a->layers, m->r.ranges, stdout);
     if (a->run && ss_run_has_values(a->run))
         print_outputs(m, a);
     model_report_precision(a, stdout);

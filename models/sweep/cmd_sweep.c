@@ -16,6 +16,7 @@
 /* What is read of the command line. */
 OPTION_READ(NUMBER, threads)
 OPTION_READ(WORD, engine)
+OPTION_READ(FLAG, check)
 OPTION_READ(FLAG, quiet)
 OPTION_READ(FLAG, json)
 OPTION_READ(TEXT, html)
@@ -100,6 +101,8 @@ static enum emu_status answer(const struct request *q, int *code)
         return FAIL(USAGE, "a sweep is kept in a database: -o FILE.db");
     if (!option_vary(q)->count && !option_points(q))
         return FAIL(USAGE, "nothing is varied: --vary NAME=V1,V2,.. or --points FILE.csv");
+    if (option_check(q) && option_engine(q))
+        return FAIL(USAGE, "--check needs values, and a sweep has them with --engine values only");
     if (sweep_mpi_asked())
         TRY(sweep_mpi_begin());
     if (!sweep_mpi_rank()) {

@@ -13,6 +13,7 @@
 #include "models/ask/model_request.h"
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
 
 /* What is read of the command line. */
 OPTION_READ(WORD, engine)
@@ -379,6 +380,20 @@ static enum emu_status put_run(struct image_at_work *w, json_t *o)
     return put_engine(ss_session_run_image(s), o);
 }
 
+/* How a run ended, which is a result whatever it is. */
+static json_t *result_of(struct image_at_work *w, uint32_t point, const struct arch *a,
+                         enum emu_status st)
+{
+    uint64_t found = st == EMU_OK ? run_check_findings(ss_session_run_image(session_of(w))) : 0;
+    char text[80];
+
+    if (!found)
+        return new_result(w, point, a, status_of(st), st == EMU_OK ? "" : ss_error());
+    snprintf(text, sizeof(text), "--check: %s findings; superstep run lists them",
+             count_text(found).at);
+    return new_result(w, point, a, "found", text);
+}
+
 static enum emu_status run_point(struct image_at_work *w, uint32_t point, const struct arch *a,
                                  json_t **out)
 {
@@ -389,7 +404,7 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
         st = w->compiled ? run_program(w) : run_network(w);
     if (!is_of_host(st)) {
         note_stage(w, "run", begin);
-        *out = new_result(w, point, a, status_of(st), st == EMU_OK ? "" : ss_error());
+        *out = result_of(w, point, a, st);
         st = *out ? put_run(w, *out) : FAIL(NO_MEMORY, "a result");
     }
     close_session(w);

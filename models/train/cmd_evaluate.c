@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "emu/base/json_text.h"
 #include "emu/base/progress.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/interrupt.h"
 #include "emu/cli/request_look.h"
 #include "emu/job/run_image.h"
+#include "models/answer/layer_range.h"
 #include "models/ask/model_request.h"
 #include "models/ask/model_source.h"
 #include "models/ask/network_choice.h"
@@ -27,6 +29,7 @@ OPTION_READ(TEXT, digests)
 OPTION_READ(FLAG, check)
 OPTION_READ(FLAG, json)
 OPTION_READ(FLAG, report)
+OPTION_READ(FLAG, ranges)
 OPTION_READ(TEXT, weights)
 OPTION_READ(TEXT, dataset)
 OPTION_READ(WORD, format)
@@ -45,6 +48,7 @@ struct evaluating {
     struct net_cache_input kept_as; /* of the source, as the cache knows it */
     struct train_chip chip;
     struct evaluation result;
+    struct layer_range *ranges;  /* by layer of the program, over all batches; NULL: not wanted */
     struct output_file *digests; /* owned; NULL: not wanted */
     int tries;                   /* 1: only whether the program fits is wanted (fit_search.h) */
 };
@@ -52,6 +56,7 @@ struct evaluating {
 static void evaluating_free(struct evaluating *e)
 {
     evaluation_free(&e->result);
+    ss_free(e->ranges);
     output_discard(e->digests);
     train_chip_free(&e->chip);
     batches_free(&e->batches);
@@ -100,7 +105,7 @@ static enum emu_status compile(struct evaluating *e)
     };
     o.program.lower = network_lowering(&e->choice);
     o.folder = e->tries ? "" : e->choice.cache;
-    o.kept_as = e->tries ? NULL : &e->kept_as;
+    o.kept_as = e->tries || option_ranges(e->q) ? NULL : &e->kept_as; /* ranges: by its steps */
     o.program.lower.real = option_format(e->q) == F32_F32 ? ELEM_F32 : ELEM_F16;
     o.program.lower.states = option_format(e->q) == F16_F16 ? STATES_F16_NEAREST : STATES_F32;
     o.program.outlook = e->tries;
@@ -119,13 +124,17 @@ static enum emu_status score(struct evaluating *e)
     enum emu_status s;
 
     o.record = 0;
+    o.ranges = option_ranges(e->q);
     o.digests = output_stream(e->digests);
+    if (o.ranges)
+        TRY(system_bill_layers(&e->chip.system));
     TRY(train_chip_begin(&e->chip, &o));
     interrupt_defer(NULL, NULL);
     progress_meter_begin(&meter, e->progress.f, "evaluate", "pictures", e->data->samples);
     s = train_evaluate(&e->chip, &e->batches, &meter, interrupt_came, &e->result);
     progress_meter_end(&meter);
-    return s;
+    TRY(s);
+    return layer_ranges_new(&e->chip.system.layers, e->chip.system.session, &e->ranges);
 }
 
 /* What --check has found. */
@@ -262,7 +271,9 @@ static enum emu_status print_json(const struct evaluating *e, FILE *f)
     ss_run_engine_text(system_machine(&e->chip.system), engine);
     system_digest_text(&e->chip.system, digest);
     if (!o || json_object_set_new(o, "engine", json_string(engine)) ||
-        json_object_set_new(o, "digest", json_string(digest))) {
+        json_object_set_new(o, "digest", json_string(digest)) ||
+        (e->ranges &&
+         json_object_set_new(o, "ranges", layer_ranges_json(&e->chip.system.layers, e->ranges)))) {
         json_decref(o);
         return FAIL(NO_MEMORY, "the answer");
     }
@@ -284,6 +295,8 @@ static enum emu_status report(const struct evaluating *e, int *code)
         return print_json(e, stdout);
     if (option_report(e->q))
         memory_facts_print(&e->chip.system.memory, stdout);
+    if (e->ranges)
+        layer_ranges_print(&e->chip.system.layers, e->ranges, stdout);
     print_text(e, stdout);
     return EMU_OK;
 }

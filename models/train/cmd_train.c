@@ -162,6 +162,7 @@ static enum emu_status begin_machines(struct training *t)
     struct session_options o = session_options_of(t->q);
     size_t supersteps;
 
+    o.max_cycles = 0; /* no step begins after it, but one that has begun is whole */
     supersteps = t->passes.supersteps;
     o.record = supersteps || o.record_exchanges;
     if (t->link.io_tiles) /* which have fewer of their own */
@@ -208,11 +209,17 @@ static enum emu_status resume(struct training *t)
 
 /* ---- the command ---- */
 
+/* Whether --max-cycles has ended it. */
+static int is_cut_off(const struct training *t)
+{
+    return t->stopped && t->at.steps < t->steps_max && training_is_out_of_cycles(t);
+}
+
 /* How the training ended; what it has made until then is written in any case. */
 static enum emu_status judge(struct training *t, enum emu_status s)
 {
     t->code = EXIT_RAN;
-    if (t->batches.bads || t->test_batches.bads || interrupt_came())
+    if (t->batches.bads || t->test_batches.bads || interrupt_came() || is_cut_off(t))
         t->code = EXIT_PARTIAL;
     if (s == EMU_FAULT) {
         t->code = EXIT_FAULTED;
@@ -223,6 +230,9 @@ static enum emu_status judge(struct training *t, enum emu_status s)
     if (interrupt_came())
         fprintf(stderr, "superstep train: interrupted after step %" PRIu64 "%s\n", t->at.steps,
                 option_checkpoint(t->q) ? ", which the checkpoint has" : "");
+    else if (is_cut_off(t))
+        fprintf(stderr, "superstep train: %s cycles: stopped after step %" PRIu64 "\n",
+                count_text(ss_session_cycles(t->chip.system.session)).at, t->at.steps);
     return EMU_OK;
 }
 

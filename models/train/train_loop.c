@@ -15,6 +15,7 @@
 /* What is read of the command line. */
 OPTION_READ(TEXT, checkpoint)
 OPTION_READ(NUMBER, every)
+OPTION_READ(NUMBER, max_cycles)
 
 static double seconds(void)
 {
@@ -108,7 +109,7 @@ static enum emu_status batch_done(void *ctx, double loss, const struct op_tensor
 static enum emu_status overflowed(struct training *t, const struct train_row *r, uint64_t samples)
 {
     enum { IN_A_ROW = 50 };
-    const struct session_options so = session_options_of(t->q);
+    struct session_options so = session_options_of(t->q);
     struct step_feed again = { .t = t };
     const struct train_feed feed = { &again, next_batch, NULL };
     char where[256];
@@ -116,6 +117,7 @@ static enum emu_status overflowed(struct training *t, const struct train_row *r,
     if (t->skips && t->chip.loss_scale.bad < IN_A_ROW)
         return EMU_OK;
     batches_begin(&t->batches, t->at.epoch, samples);
+    so.max_cycles = 0;
     TRY(train_watch(&t->arch, &t->chip, &t->chip_options, &so, &feed, r->rate, where));
     return FAIL(FAULT,
                 "step %" PRIu64 "%s: %s no number%s%s; parameters are those of the step before: a "
@@ -171,9 +173,15 @@ static enum emu_status checkpoint(struct training *t)
                                    : EMU_OK;
 }
 
+int training_is_out_of_cycles(const struct training *t)
+{
+    return option_max_cycles(t->q) &&
+           ss_session_cycles(t->chip.system.session) >= option_max_cycles(t->q);
+}
+
 static int is_at_end(struct training *t)
 {
-    t->stopped = interrupt_came() || t->at.steps >= t->steps_max;
+    t->stopped = interrupt_came() || t->at.steps >= t->steps_max || training_is_out_of_cycles(t);
     return t->stopped;
 }
 

@@ -73,7 +73,7 @@ struct training {
     /* Owned; NULL: not wanted. image: of the step's program. */
     struct output_file *parameters, *image, *gradients, *digests, *curve[TRAINING_CURVES];
     struct profile_files profile; /* of the machine that trains */
-    int stopped;                  /* by an interrupt, or at --limit */
+    int stopped;                  /* by an interrupt, at --limit or at --max-cycles */
     int code;
 };
 
@@ -97,6 +97,8 @@ void training_free(struct training *t); /* t may be all zero but for q */
 
 /* Runs what is left of the training. Errors: those of a step; EMU_FAULT: the loss is no number. */
 enum emu_status training_run(struct training *t) EMU_MUST_CHECK;
+/* Whether the machine that trains has come to --max-cycles. */
+int training_is_out_of_cycles(const struct training *t);
 /* One step or evaluation batch without values, for the timing engine. */
 enum emu_status training_time(struct training *t) EMU_MUST_CHECK;
 

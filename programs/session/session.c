@@ -390,6 +390,7 @@ enum emu_status ss_session_run(struct session *s)
         return FAIL(FAULT, "run %" PRIu64 ": the machine has stopped before", s->runs);
     TRY(check_inputs(s));
     r->options.runs = s->runs;
+    session_watch_begin(s);
     TRY(ss_run_execute(r));
     if (ss_run_ended(r)) {
         session_watch_end(s);

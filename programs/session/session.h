@@ -128,7 +128,7 @@ struct session_not_finite ss_session_not_finite(const struct session *s);
 const uint32_t *ss_session_overflow_tiles(const struct session *s, size_t *supersteps);
 /* The superstep of a step of ss_session_ranges(). */
 uint64_t ss_session_range_superstep(const struct session *s, size_t step);
-/* By step of ss_compiled_trace(), of the first run; *steps: how many. NULL unless
+/* By step of ss_compiled_trace(), of all runs together; *steps: how many. NULL unless
  * session_options.ranges is set, with values. Borrowed. */
 const struct session_range *ss_session_ranges(const struct session *s, size_t *steps);
 /* What every superstep cost, for bill.h; borrowed. Empty unless session_options.record is set. */

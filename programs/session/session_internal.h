@@ -43,8 +43,9 @@ struct session {
     uint32_t overflow_seen;   /* tiles that had one */
     struct trace_step *trace; /* owned, like the next; NULL: no ranges are wanted */
     struct session_range *range;
-    size_t steps, measured; /* of the trace; those that are done */
-    int stopped;            /* by a fault, or for another reason that allows no further run */
+    size_t steps, measured;   /* of the trace; those that are done in this run, */
+    uint64_t first_superstep; /* which began with this one */
+    int stopped;              /* by a fault, or for another reason that allows no further run */
 };
 
 /* Connects to host memory the streams of which the image knows what they carry. The data of streams
@@ -57,6 +58,8 @@ void session_close_streams(struct session *s);
 enum emu_status session_program(struct session *s, const struct compiled **out) EMU_MUST_CHECK;
 /* Prepares ss_session_ranges(). Errors: those of ss_compiled_trace(); EMU_USAGE, an image alone. */
 enum emu_status session_watch_ranges(struct session *s) EMU_MUST_CHECK;
+/* A run begins: its steps are those of the trace again. */
+void session_watch_begin(struct session *s);
 /* run_options.watch of a session that looks for something; ctx: the session. */
 void session_watch(void *ctx, const struct machine_superstep *step);
 /* The same for what follows the last sync of a run. */

@@ -218,14 +218,15 @@ static void visit_range(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
 /* Steps ascend by superstep. What cannot be measured for want of memory is left out. */
 static void measure_superstep(struct session *s, const struct machine_superstep *step)
 {
-    if (!s->range || !s->run || step->group)
+    uint64_t index = step->index - s->first_superstep;
+
+    if (!s->range || !s->run || step->group || step->index < s->first_superstep)
         return;
-    for (; s->measured < s->steps && s->trace[s->measured].superstep <= step->index;
-         s->measured++) {
+    for (; s->measured < s->steps && s->trace[s->measured].superstep <= index; s->measured++) {
         const struct trace_step *t = &s->trace[s->measured];
         struct range_visit v = { s, &s->range[s->measured] };
 
-        if (t->kind == TRACE_COMPUTE && t->superstep == step->index &&
+        if (t->kind == TRACE_COMPUTE && t->superstep == index &&
             ss_compiled_step_results(s->program, t->step, ELEM_F16, visit_range, &v) != EMU_OK)
             s->range[s->measured] = (struct session_range){ .numbers = 0 };
     }
@@ -263,6 +264,13 @@ static void look(struct session *s, const struct machine_superstep *step)
         look_for_not_finite(s, step);
     }
     measure_superstep(s, step);
+}
+
+void session_watch_begin(struct session *s)
+{
+    s->measured = 0;
+    /* The one in which the host was waited for ends only now. */
+    s->first_superstep = s->runs ? s->superstep + 1 : 0;
 }
 
 void session_watch_end(struct session *s)
