@@ -1,6 +1,7 @@
 /* digest.c - page, tile and group hashes (see digest.h). */
 #include "emu/bsp/digest.h"
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/tile/tile_range.h"
 
@@ -8,6 +9,7 @@ enum { PAGE_BYTES = 1 << DIRTY_PAGE_BITS };
 
 struct digests {
     uint32_t tiles, pages, tile_bytes;
+    uint32_t chip, chips;
     FILE *file;             /* borrowed or NULL */
     struct hash128 *page;   /* owned [tiles * pages] */
     struct hash128 *tile;   /* owned [tiles] */
@@ -38,13 +40,29 @@ static void hash_zero_pages(struct digests *d)
     }
 }
 
+static void write_head(const struct digests *d, const char *machine)
+{
+    fprintf(d->file, "superstep-digests 1\nmachine %s tiles %u", machine, d->tiles);
+    if (d->chips > 1)
+        fprintf(d->file, " chips %u", d->chips);
+    fputc('\n', d->file);
+}
+
 enum emu_status digests_new(const struct arch *arch, FILE *file, struct digests **out)
+{
+    return digests_new_chip(arch, 0, file, out);
+}
+
+enum emu_status digests_new_chip(const struct arch *arch, uint32_t chip, FILE *file,
+                                 struct digests **out)
 {
     struct digests *d = emu_alloc(1, sizeof(*d));
 
     *out = NULL;
     if (!d)
         return FAIL(NO_MEMORY, "digests");
+    d->chip = chip;
+    d->chips = arch_chips(arch);
     d->tiles = arch->tiles;
     d->tile_bytes = arch->mem_bytes;
     d->pages = tile_pages(arch->mem_bytes, DIRTY_PAGE_BITS);
@@ -57,8 +75,8 @@ enum emu_status digests_new(const struct arch *arch, FILE *file, struct digests 
         return FAIL(NO_MEMORY, "page hashes of %u tiles", arch->tiles);
     }
     hash_zero_pages(d);
-    if (file)
-        fprintf(file, "superstep-digests 1\nmachine %s tiles %u\n", arch->name, arch->tiles);
+    if (file && !chip)
+        write_head(d, arch->name);
     *out = d;
     return EMU_OK;
 }
@@ -105,7 +123,10 @@ void digest_step(struct digests *d, unsigned group, uint64_t superstep, uint64_t
     if (!d->file)
         return;
     hash128_text(digest_root(d, tile, n), text);
-    fprintf(d->file, "step %u %llu %llu %s\n", group, (unsigned long long)superstep,
+    fputs("step ", d->file);
+    if (d->chips > 1)
+        fprintf(d->file, "%u ", d->chip);
+    fprintf(d->file, "%u %llu %llu %s\n", group, (unsigned long long)superstep,
             (unsigned long long)cycle, text);
     for (uint32_t i = 0; each && i < n; i++) {
         hash128_text(d->tile[tile[i]], text);

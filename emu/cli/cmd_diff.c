@@ -7,9 +7,12 @@
 #include "emu/cli/commands.h"
 #include "emu/job/digest_diff.h"
 
-static void print_line(const char *key, const struct digest_line *l)
+static void print_line(const char *key, const struct digest_diff *d, const struct digest_line *l)
 {
-    printf("%s group %" PRIu32 " superstep %" PRIu64 " cycle %" PRIu64 " root %s\n", key, l->group,
+    printf("%s ", key);
+    if (d->of_chips)
+        printf("chip %" PRIu32 " ", l->chip);
+    printf("group %" PRIu32 " superstep %" PRIu64 " cycle %" PRIu64 " root %s\n", l->group,
            l->superstep, l->cycle, l->root);
 }
 
@@ -29,14 +32,16 @@ static void print(const struct digest_diff *d, const struct request *r)
         return;
     if (d->kind == DIGESTS_LENGTH) {
         printf("longer %s\n", r->argument.item[d->longer]);
-        print_line("next", &d->line[0]);
+        print_line("next", d, &d->line[0]);
         return;
     }
+    if (d->of_chips)
+        printf("chip %" PRIu32 "\n", d->line[0].chip);
     printf("group %" PRIu32 "\nsuperstep %" PRIu64 "\n", d->line[0].group, d->line[0].superstep);
     if (d->tile >= 0)
         printf("tile %" PRId64 "\n", d->tile);
-    print_line("a", &d->line[0]);
-    print_line("b", &d->line[1]);
+    print_line("a", d, &d->line[0]);
+    print_line("b", d, &d->line[1]);
 }
 
 int cmd_diff(const struct request *q)

@@ -46,13 +46,16 @@ static enum emu_status connect_stream(const struct request *q, struct run *run, 
 {
     const char *equals = strchr(text, '=');
     unsigned long id;
+    int64_t chip = -1;
     char *end;
 
     id = strtoul(text, &end, 10);
+    if (*end == '@' && end[1] >= '0' && end[1] <= '9')
+        chip = (int64_t)strtoul(end + 1, &end, 10);
     if (!equals || end != equals || id >= HOST_MAX_STREAMS)
-        return FAIL(USAGE, "'%s' is not ID=FILE", text);
-    return request_steps(q) ? run_stream_in_memory(run, (uint32_t)id, equals + 1, 0)
-                            : ss_run_stream_file(run, (uint32_t)id, equals + 1, 0);
+        return FAIL(USAGE, "'%s' is not ID=FILE, or ID@CHIP=FILE", text);
+    return request_steps(q) ? run_stream_in_memory(run, chip, (uint32_t)id, equals + 1, 0)
+                            : run_stream_of_chip(run, chip, (uint32_t)id, equals + 1);
 }
 
 static enum emu_status write_inputs(const struct request *q, struct run *run)
@@ -79,19 +82,18 @@ static enum emu_status connect_streams(const struct request *q, struct run *run)
     for (size_t i = 0; i < image_stream_count(im); i++) {
         const struct image_stream *s = image_stream_at(im, i);
 
-        if (s->direction == STREAM_TO_HOST && !host_record(run->host, s->id))
-            TRY(ss_run_stream_file(run, s->id, NULL, 0));
+        if (s->direction == STREAM_TO_HOST && !host_record(run->chip[s->chip].host, s->id))
+            TRY(run_stream_of_chip(run, s->chip, s->id, NULL));
     }
     return EMU_OK;
 }
 
 static const char *status_of(const struct run *r, const struct manifest *m, uint64_t unmet)
 {
-    static const char *const stops[] = { [MACHINE_HOST] = "ok",
-                                         [MACHINE_FAULT] = "fault",
-                                         [MACHINE_DEADLOCK] = "deadlock",
-                                         [MACHINE_LIMIT] = "limit",
-                                         [MACHINE_ERROR] = "error" };
+    static const char *const stops[] = {
+        [MACHINE_HOST] = "ok",           [MACHINE_FAULT] = "fault", [MACHINE_OUTER] = "error",
+        [MACHINE_DEADLOCK] = "deadlock", [MACHINE_LIMIT] = "limit", [MACHINE_ERROR] = "error"
+    };
     int expected = r->stop == MACHINE_FAULT && m && m->expect_fault.is_set && !unmet;
 
     if (r->stop != MACHINE_HOST && !expected)

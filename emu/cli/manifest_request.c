@@ -7,6 +7,7 @@
 OPTION_READ(TEXT, machine)
 OPTION_READ(LIST, set)
 OPTION_READ(LIST, define)
+OPTION_READ(NUMBER, chips)
 
 static int is_source(const struct request *q)
 {
@@ -29,16 +30,10 @@ enum emu_status manifest_of_request(const struct request *q, struct manifest **o
     const struct manifest_options o = { .machine = option_machine(q),
                                         .set = option_set(q)->item,
                                         .sets = option_set(q)->count,
+                                        .chips = (uint32_t)option_chips(q),
                                         .define = option_define(q)->item,
                                         .defines = option_define(q)->count };
-    enum emu_status s;
 
     *out = NULL;
-    TRY(read_any(q, &o, out));
-    s = request_check_arch(&(*out)->arch);
-    if (s == EMU_OK)
-        return EMU_OK;
-    ss_manifest_free(*out);
-    *out = NULL;
-    return s;
+    return read_any(q, &o, out);
 }

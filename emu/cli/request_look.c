@@ -228,18 +228,19 @@ static void print_findings(struct run *r, FILE *f)
 
 int request_findings(const struct request *q, struct run *r, int listed)
 {
-    struct exchange_clashes c;
+    uint64_t words = 0;
 
     if (!run_check_findings(r))
         return 0;
     if (!listed)
         print_findings(r, request_notes(q));
-    c = exchange_clashes(machine_exchange(r->machine));
-    if (c.total)
+    for (uint32_t chip = 0; chip < r->chips; chip++)
+        words += exchange_clashes(machine_exchange(machine_of_chip(r, chip))).words;
+    if (words)
         fprintf(request_notes(q),
                 "superstep %s: --check: %" PRIu64 " words come into the memory element from which "
                 "their tile sends or fetches then; compiled with --set exchange_clash=fault sends "
                 "into and out of one array wait for each other, and what still clashes faults\n",
-                q->command->name, c.words);
+                q->command->name, words);
     return 1;
 }

@@ -72,7 +72,9 @@ static struct machine_sets *sets_of(const struct arch *a)
     char value[ARCH_TEXT_MAX];
 
     for (size_t i = 0; s && i < ARCH_FIELD_COUNT; i++) {
-        ss_arch_field_text(a, i, value, sizeof(value));
+        ss_arch_field_text(a, i, value, sizeof(value)); /* g and l are those on a chip */
+        if (!strcmp(ss_arch_field_at(i)->name, "chips"))
+            snprintf(value, sizeof(value), "1");
         snprintf(s->text[i], SET_TEXT, "%s=%s", ss_arch_field_at(i)->name, value);
         s->item[i] = s->text[i];
     }

@@ -24,7 +24,7 @@ static enum emu_status assemble(struct case_run *r)
     enum emu_status s = program_preprocess(r->m, r->p, r->options.messages, &text);
 
     if (s == EMU_OK)
-        s = program_assemble(&text, 0, &r->unit);
+        s = program_assemble(&text, 0, 0, &r->unit);
     program_text_free(&text);
     if (r->unit && r->options.messages)
         asm_diag_print(r->unit, r->options.messages);

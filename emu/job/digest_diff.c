@@ -3,6 +3,9 @@
  *   superstep-digests 1
  *   machine NAME tiles N
  *   step GROUP SUPERSTEP CYCLE ROOT
+ *
+ * of several chips " chips N" at the end of the second, and "step CHIP GROUP ..".
+ *
  *   tile NUMBER HASH                  any number, belonging to the step before
  */
 #include "emu/job/digest_diff.h"
@@ -18,7 +21,7 @@ struct digest_reader {
     const char *name;
     uint64_t line;
     char text[LINE_BYTES];
-    int end;
+    int end, of_chips;
 };
 
 static enum emu_status bad(const struct digest_reader *r, const char *expected)
@@ -62,12 +65,18 @@ static int is_tile(const struct digest_reader *r)
 
 static enum emu_status parse_step(const struct digest_reader *r, struct digest_line *out)
 {
+    const char *at = r->text + strlen("step ");
     char rest;
+    int used = 0;
 
-    if (sscanf(r->text, "step %" SCNu32 " %" SCNu64 " %" SCNu64 " %32s%c", &out->group,
+    out->chip = 0;
+    if (r->of_chips && sscanf(at, "%" SCNu32 " %n", &out->chip, &used) != 1)
+        return bad(r, "\"step CHIP GROUP SUPERSTEP CYCLE ROOT\"");
+    if (sscanf(at + used, "%" SCNu32 " %" SCNu64 " %" SCNu64 " %32s%c", &out->group,
                &out->superstep, &out->cycle, out->root, &rest) != 4 ||
         !is_hash(out->root))
-        return bad(r, "\"step GROUP SUPERSTEP CYCLE ROOT\"");
+        return bad(r, r->of_chips ? "\"step CHIP GROUP SUPERSTEP CYCLE ROOT\""
+                                  : "\"step GROUP SUPERSTEP CYCLE ROOT\"");
     return EMU_OK;
 }
 
@@ -90,6 +99,7 @@ static enum emu_status read_head(struct digest_reader *r, char *machine)
     if (r->end || strncmp(r->text, "machine ", 8))
         return bad(r, "\"machine NAME tiles N\"");
     memcpy(machine, r->text, LINE_BYTES);
+    r->of_chips = strstr(r->text, " chips ") != NULL;
     return next_line(r);
 }
 
@@ -136,7 +146,7 @@ static enum emu_status compare_step(struct digest_reader *a, struct digest_reade
 
     TRY(parse_step(a, x));
     TRY(parse_step(b, y));
-    if (x->group != y->group || x->superstep != y->superstep) {
+    if (x->chip != y->chip || x->group != y->group || x->superstep != y->superstep) {
         out->kind = DIGESTS_ORDER;
     } else if (strcmp(x->root, y->root)) {
         out->kind = DIGESTS_ROOT;
@@ -185,6 +195,7 @@ enum emu_status digest_diff_files(FILE *a, const char *name_a, FILE *b, const ch
         out->kind = DIGESTS_MACHINE;
         return EMU_OK;
     }
+    out->of_chips = ra.of_chips;
     return compare_steps(&ra, &rb, out);
 }
 

@@ -9,15 +9,17 @@
 
 enum digest_diff_kind {
     DIGESTS_EQUAL,
-    DIGESTS_MACHINE, /* different machines or numbers of tiles: nothing else was compared */
+    DIGESTS_MACHINE, /* different machines or numbers of tiles or chips: nothing else was compared
+                      */
     DIGESTS_ROOT,    /* another root */
     DIGESTS_CYCLE,   /* the same root in another cycle */
-    DIGESTS_ORDER,   /* another group or number of superstep comes next */
+    DIGESTS_ORDER,   /* another chip, group or number of superstep comes next */
     DIGESTS_LENGTH   /* one of them goes on where the other ends */
 };
 
 /* One line "step". */
 struct digest_line {
+    uint32_t chip; /* 0 where the file is of one chip */
     uint32_t group;
     uint64_t superstep, cycle;
     char root[33];
@@ -26,6 +28,7 @@ struct digest_line {
 struct digest_diff {
     enum digest_diff_kind kind;
     uint64_t steps;             /* that are equal before it */
+    int of_chips;               /* the files are of a system of several chips */
     struct digest_line line[2]; /* of both files; not set for EQUAL and MACHINE; LENGTH: that of the
                                    longer file, in both */
     int64_t tile; /* ROOT: the first tile that differs, -1 where no tiles are listed */

@@ -26,13 +26,21 @@ const struct manifest_memory *manifest_find_memory(const struct manifest_program
     return NULL;
 }
 
-const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t tile)
+static int list_has(const struct tile_list *l, uint32_t number)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->tile[i] == number)
+            return 1;
+    }
+    return 0;
+}
+
+const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t chip,
+                                                   uint32_t tile)
 {
     for (size_t i = 0; i < m->programs; i++) {
-        for (size_t k = 0; k < m->program[i].tiles.count; k++) {
-            if (m->program[i].tiles.tile[k] == tile)
-                return &m->program[i];
-        }
+        if (list_has(&m->program[i].chips, chip) && list_has(&m->program[i].tiles, tile))
+            return &m->program[i];
     }
     return NULL;
 }
@@ -75,6 +83,7 @@ void ss_manifest_free(struct manifest *m)
     }
     for (size_t i = 0; i < m->expects; i++) {
         manifest_data_free(&m->expect[i].value);
+        tile_list_free(&m->expect[i].chips);
         tile_list_free(&m->expect[i].tiles);
     }
     for (size_t i = 0; i < m->includes; i++)

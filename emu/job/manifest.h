@@ -20,7 +20,7 @@
 #include "emu/job/run_file.h"
 #include "emu/load/image.h"
 
-/* Tiles in the order in which they were named. */
+/* Tiles, or chips, in the order in which they were named. */
 struct tile_list {
     uint32_t *tile; /* owned */
     size_t count;
@@ -39,6 +39,7 @@ struct manifest_program {
     const char *entry;  /* symbol */
     char **define;      /* owned list of owned "NAME=VALUE" */
     size_t defines;
+    struct tile_list chips; /* the program is on the same tiles of all of them */
     struct tile_list tiles;
     uint32_t group;
     uint32_t code_bytes;            /* kept free for code at the start of the memory */
@@ -47,16 +48,16 @@ struct manifest_program {
 };
 
 struct manifest_stream {
-    uint32_t id, direction, depth; /* enum stream_direction */
-    const char *name;              /* "" if none was given */
-    const char *file;              /* relative to the manifest, or NULL */
+    uint32_t chip, id, direction, depth; /* enum stream_direction */
+    const char *name;                    /* "" if none was given */
+    const char *file;                    /* relative to the manifest, or NULL */
     int repeat;
     struct manifest_data data;   /* to the tiles, where there is no file */
     struct manifest_data expect; /* from the tiles; elements 0: nothing is expected */
 };
 
 struct manifest_expect {
-    struct tile_list tiles;
+    struct tile_list chips, tiles;
     const char *name;           /* of a memory, or a symbol of the program */
     uint32_t from;              /* first element compared, in units of its type */
     double tolerance, relative; /* |got - want| <= tolerance + relative |want|; 0: equal bits */
@@ -65,9 +66,9 @@ struct manifest_expect {
 
 struct manifest_fault {
     int is_set;
-    const char *name;        /* of enum fault */
-    const char *exchange;    /* of enum exchange_fault_kind, or NULL */
-    int64_t tile, superstep; /* -1: any */
+    const char *name;              /* of enum fault */
+    const char *exchange;          /* of enum exchange_fault_kind, or NULL */
+    int64_t chip, tile, superstep; /* -1: any */
 };
 
 /* A number that a user may change: -D NAME=VALUE. */
@@ -104,6 +105,7 @@ struct manifest {
     char *path;      /* owned: where it was read, for messages */
     char *directory; /* owned: "" or ends with '/' */
     struct arch arch;
+    int of_chips;   /* it says "chips": one for a system, whose zones stand in the image */
     char **include; /* owned list of owned paths */
     size_t includes;
     struct manifest_program *program; /* owned */
@@ -141,15 +143,16 @@ char *manifest_path(const struct manifest *m, const char *path);
 int manifest_own_parameters(const struct manifest *m);
 json_t *manifest_parameters_json(const struct manifest *m);
 
-/* The memory of a program by name, or NULL; and the program of a tile, or NULL. */
+/* The memory of a program by name, or NULL; and the program of a tile of a chip, or NULL. */
 const struct manifest_memory *manifest_find_memory(const struct manifest_program *p,
                                                    const char *name);
-const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t tile);
+const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t chip,
+                                                   uint32_t tile);
 
 /* Whose values are asked for. index is the tile's place in its list of `count` tiles. */
 struct data_place {
     const struct arch *arch;
-    uint32_t tile, index, count;
+    uint32_t chip, tile, index, count;
 };
 
 /* ---- tile_program.c ---- */
@@ -194,9 +197,9 @@ enum emu_status manifest_read_typed(const struct json_reader *r, const struct js
                                     const json_t *obj, struct case_data *out) EMU_MUST_CHECK;
 
 /* Reads the one typed value of obj: "u32" as above, "u32_per_tile" an expression of tile,
- * tiles, index, count and i or a list of lists (one for each tile), "u32_sequence" an expression of
- * i; expressions take "count" elements, default 1. tiles is NULL where values cannot differ between
- * tiles. */
+ * tiles, chip, chips, index, count and i or a list of lists (one for each tile), "u32_sequence" an
+ * expression of i; expressions take "count" elements, default 1. tiles is NULL where values cannot
+ * differ between tiles. */
 enum emu_status manifest_read_data(const struct json_reader *r, const struct json_path *at,
                                    const json_t *obj, const struct tile_list *tiles,
                                    struct manifest_data *out) EMU_MUST_CHECK;
@@ -227,7 +230,11 @@ int expr_evaluate(const char *text, const struct expr_variable *v, size_t variab
 enum emu_status tile_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch,
                                struct tile_list *out) EMU_MUST_CHECK;
-/* The same from text alone; messages begin with `name`. */
+/* The same for chips: 1, "all", "0-3" .. */
+enum emu_status chip_list_read(const struct json_reader *r, const struct json_path *at,
+                               const json_t *v, const struct arch *arch,
+                               struct tile_list *out) EMU_MUST_CHECK;
+/* Tiles from text alone; messages begin with `name`. */
 enum emu_status tile_list_read_text(const char *name, const char *text, const struct arch *arch,
                                     struct tile_list *out) EMU_MUST_CHECK;
 void tile_list_free(struct tile_list *l);

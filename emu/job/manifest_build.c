@@ -39,6 +39,7 @@ struct manifest_parts {
     const struct manifest_program *p;
     struct image *im;
     const struct asm_image *unit;
+    uint32_t chip;
     size_t index;                  /* of the tile in the program */
     struct image_segment *segment; /* owned; room for all */
     struct image_range *range;
@@ -136,6 +137,7 @@ static enum emu_status add_memory(struct manifest_parts *t, const struct manifes
 {
     uint32_t bytes = manifest_data_bytes(&mem->init);
     const struct data_place place = { .arch = &t->m->arch,
+                                      .chip = t->chip,
                                       .tile = t->p->tiles.tile[t->index],
                                       .index = (uint32_t)t->index,
                                       .count = (uint32_t)t->p->tiles.count };
@@ -235,7 +237,9 @@ static enum emu_status entry_of(const struct manifest_parts *t, uint32_t *entry)
 
 static enum emu_status collect(struct manifest_parts *t)
 {
-    struct image_tile tile = { .tile = t->p->tiles.tile[t->index], .group = t->p->group };
+    struct image_tile tile = { .chip = t->chip,
+                               .tile = t->p->tiles.tile[t->index],
+                               .group = t->p->group };
 
     TRY(parts_new(t));
     TRY(entry_of(t, &tile.entry));
@@ -253,12 +257,15 @@ static enum emu_status collect(struct manifest_parts *t)
     return image_add_tile(t->im, &tile, t->segment, t->segments);
 }
 
-static enum emu_status add_tile(const struct program_text *text, size_t index,
+static enum emu_status add_tile(const struct program_text *text, uint32_t chip, size_t index,
                                 const struct asm_unit *u, struct image *im)
 {
-    struct manifest_parts t = {
-        .m = text->m, .p = text->p, .im = im, .unit = asm_unit_image(u), .index = index
-    };
+    struct manifest_parts t = { .m = text->m,
+                                .p = text->p,
+                                .im = im,
+                                .unit = asm_unit_image(u),
+                                .chip = chip,
+                                .index = index };
     enum emu_status s = collect(&t);
 
     parts_free(&t);
@@ -267,21 +274,21 @@ static enum emu_status add_tile(const struct program_text *text, size_t index,
 
 /* ---- all tiles ---- */
 
-/* Assembles for the tiles first .. first + n - 1, in parallel, and adds them to the image in order.
- */
-static enum emu_status add_tiles(const struct program_text *text, size_t first, size_t n,
-                                 int threads, FILE *messages, struct image *im)
+/* Assembles for the tiles first .. first + n - 1 of a chip, in parallel, and adds them to the image
+ * in order. */
+static enum emu_status add_tiles(const struct program_text *text, uint32_t chip, size_t first,
+                                 size_t n, int threads, FILE *messages, struct image *im)
 {
     struct asm_unit *unit[TILES_AT_ONCE] = { NULL };
     enum emu_status status[TILES_AT_ONCE], s = EMU_OK;
 
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n > 1)
     for (size_t i = 0; i < n; i++)
-        status[i] = program_assemble(text, first + i, &unit[i]);
+        status[i] = program_assemble(text, chip, first + i, &unit[i]);
     for (size_t i = 0; i < n && s == EMU_OK; i++) {
         if (status[i] != EMU_OK) { /* again on this thread, whose message counts */
             asm_unit_free(unit[i]);
-            s = program_assemble(text, first + i, &unit[i]);
+            s = program_assemble(text, chip, first + i, &unit[i]);
         }
         if (unit[i] && (s != EMU_OK || first + i == 0)) /* warnings of one tile are enough */
             asm_diag_print(unit[i], messages);
@@ -289,25 +296,56 @@ static enum emu_status add_tiles(const struct program_text *text, size_t first, 
             s = FAIL(BAD_ASM, "for tile %" PRIu32 ": %s", text->p->tiles.tile[first + i],
                      ss_error());
         if (s == EMU_OK)
-            s = add_tile(text, first + i, unit[i], im);
+            s = add_tile(text, chip, first + i, unit[i], im);
     }
     for (size_t i = 0; i < n; i++)
         asm_unit_free(unit[i]);
     return s;
 }
 
-static enum emu_status add_tiles_alike(const struct program_text *text, FILE *messages,
-                                       struct image *im)
+/* One assembly for all tiles of so many chips of the list, from place `first` on. */
+static enum emu_status add_tiles_alike(const struct program_text *text, size_t first, size_t chips,
+                                       FILE *messages, struct image *im)
 {
+    const struct tile_list *of = &text->p->chips;
     struct asm_unit *u;
-    enum emu_status s = program_assemble(text, 0, &u);
+    enum emu_status s = program_assemble(text, of->tile[first], 0, &u);
 
-    if (u)
+    if (u && !first)
         asm_diag_print(u, messages);
-    for (size_t i = 0; i < text->p->tiles.count && s == EMU_OK; i++)
-        s = add_tile(text, i, u, im);
+    for (size_t c = first; c < first + chips; c++) {
+        for (size_t i = 0; i < text->p->tiles.count && s == EMU_OK; i++)
+            s = add_tile(text, of->tile[c], i, u, im);
+    }
     asm_unit_free(u);
     return s;
+}
+
+/* An assembly for each tile of a chip. */
+static enum emu_status add_tiles_apart(const struct program_text *text, uint32_t chip, int threads,
+                                       FILE *messages, struct image *im)
+{
+    size_t all = text->p->tiles.count;
+
+    for (size_t i = 0; i < all; i += TILES_AT_ONCE) {
+        size_t n = all - i < TILES_AT_ONCE ? all - i : TILES_AT_ONCE;
+
+        TRY(add_tiles(text, chip, i, n, threads, messages, im));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_assemblies(const struct program_text *text, int threads, FILE *messages,
+                                      struct image *im)
+{
+    const struct tile_list *of = &text->p->chips;
+
+    if (!text->per_tile && !text->per_chip)
+        return add_tiles_alike(text, 0, of->count, messages, im);
+    for (size_t c = 0; c < of->count; c++)
+        TRY(text->per_tile ? add_tiles_apart(text, of->tile[c], threads, messages, im)
+                           : add_tiles_alike(text, c, 1, messages, im));
+    return EMU_OK;
 }
 
 static enum emu_status add_program(const struct manifest *m, const struct manifest_program *p,
@@ -316,24 +354,35 @@ static enum emu_status add_program(const struct manifest *m, const struct manife
     struct program_text text;
     enum emu_status s = program_preprocess(m, p, messages, &text);
 
-    if (s == EMU_OK && !text.per_tile)
-        s = add_tiles_alike(&text, messages, im);
-    for (size_t i = 0; s == EMU_OK && text.per_tile && i < p->tiles.count; i += TILES_AT_ONCE) {
-        size_t left = p->tiles.count - i;
-
-        s = add_tiles(&text, i, left < TILES_AT_ONCE ? left : TILES_AT_ONCE, threads, messages, im);
-    }
+    if (s == EMU_OK)
+        s = add_assemblies(&text, threads, messages, im);
     program_text_free(&text);
     return s;
 }
 
 static enum emu_status add_stream(const struct manifest_stream *s, struct image *im)
 {
-    struct image_stream out = { .id = s->id, .direction = s->direction, .depth = s->depth };
+    struct image_stream out = {
+        .chip = s->chip, .id = s->id, .direction = s->direction, .depth = s->depth
+    };
 
     out.bytes = s->direction == STREAM_TO_TILES && !s->file ? manifest_data_bytes(&s->data) : 0;
     TRY(image_string(im, s->name, &out.name));
     return image_add_stream(im, &out);
+}
+
+/* Of programs for a system, which may have one chip: every sync of several chips has a zone. */
+static enum emu_status set_zones(struct image *im)
+{
+    static const enum sync_scope scope[SYNC_ZONES] = {
+        [3] = SCOPE_GROUP, [4] = SCOPE_CHIP, [5] = SCOPE_REPLICA, [6] = SCOPE_POD, [7] = SCOPE_HOST
+    };
+
+    for (unsigned z = 0; z < SYNC_ZONES; z++) {
+        if (scope[z] != SCOPE_RESERVED)
+            TRY(image_set_zone(im, z, scope[z]));
+    }
+    return EMU_OK;
 }
 
 enum emu_status ss_manifest_build(struct manifest *m, unsigned threads, FILE *messages,
@@ -352,6 +401,8 @@ enum emu_status ss_manifest_build(struct manifest *m, unsigned threads, FILE *me
                     "%s: expected a manifest; this is a case of one tile: superstep tile FILE",
                     m->path);
     TRY(image_new(&m->arch, &im));
+    if (m->of_chips)
+        s = set_zones(im);
     for (size_t i = 0; i < m->programs && s == EMU_OK; i++) {
         s = place_program(m, &m->program[i]);
         if (s == EMU_OK)

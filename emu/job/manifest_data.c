@@ -2,12 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 #include "emu/isa/insn_ops.h"
 #include "emu/job/manifest.h"
 
-enum { MAX_ELEMENTS = 1 << 24, EXPR_VARIABLES = 5 };
+enum { MAX_ELEMENTS = 1 << 24, EXPR_VARIABLES = 7 };
 
 enum data_form { FORM_PLAIN, FORM_PER_TILE, FORM_SEQUENCE };
 
@@ -92,6 +93,8 @@ static enum emu_status evaluate(const char *expr, const struct data_place *p, ui
         { "index", p->index },
         { "count", p->count },
         { "tiles", p->arch ? p->arch->tiles : 0 },
+        { "chip", p->chip },
+        { "chips", p->arch ? arch_chips(p->arch) : 0 },
     };
 
     return expr_evaluate(expr, v, EXPR_VARIABLES, out, why) ? EMU_OK : EMU_BAD_FILE;
@@ -190,8 +193,9 @@ static enum emu_status read_expr(const struct json_reader *r, const struct json_
 
     out->expr = json_string_value(v);
     if (evaluate(out->expr, &probe, 0, &value, &why) != EMU_OK && strcmp(why, "division by zero"))
-        return json_wrong(r, at, v, "expected an expression of tile, tiles, index, count and i: %s",
-                          why);
+        return json_wrong(
+            r, at, v, "expected an expression of tile, tiles, chip, chips, index, count and i: %s",
+            why);
     return EMU_OK;
 }
 

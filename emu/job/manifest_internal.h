@@ -38,6 +38,7 @@ struct program_text {
     size_t *bytes;                    /* owned */
     size_t texts;
     int per_tile; /* a text asks for the tile it is for */
+    int per_chip; /* or for the chip */
     int objects;  /* some are objects or archives */
 };
 
@@ -47,10 +48,10 @@ enum emu_status program_preprocess(const struct manifest *m, const struct manife
                                    FILE *messages, struct program_text *out) EMU_MUST_CHECK;
 void program_text_free(struct program_text *t);
 
-/* Assembles and links the program for the tile at an index of its list. *out is owned by the
- * caller, also after an error: it holds the diagnostics (NULL when there was no memory). Different
- * tiles may be assembled on different threads. */
-enum emu_status program_assemble(const struct program_text *t, size_t index,
+/* Assembles and links the program for the tile at an index of its list, of a chip. *out is owned by
+ * the caller, also after an error: it holds the diagnostics (NULL when there was no memory).
+ * Different tiles may be assembled on different threads. */
+enum emu_status program_assemble(const struct program_text *t, uint32_t chip, size_t index,
                                  struct asm_unit **out) EMU_MUST_CHECK;
 
 #endif

@@ -9,13 +9,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/name_text.h"
 #include "emu/job/manifest_internal.h"
 
-enum { MAX_PARAMETERS = 16, MAX_VARIABLES = MAX_PARAMETERS + 1, TEXT_BYTES = 1000 };
+enum { MAX_PARAMETERS = 16, MAX_VARIABLES = MAX_PARAMETERS + 2, TEXT_BYTES = 1000 };
 
-/* `tiles`, and the parameters that are known so far. */
+/* `tiles`, `chips`, and the parameters that are known so far. */
 struct known_params {
     struct expr_variable at[MAX_VARIABLES];
     size_t count;
@@ -23,7 +24,9 @@ struct known_params {
 
 static struct known_params known_of(const struct manifest *m)
 {
-    struct known_params k = { .at = { { "tiles", m->arch.tiles } }, .count = 1 };
+    struct known_params k = {
+        .at = { { "tiles", m->arch.tiles }, { "chips", arch_chips(&m->arch) } }, .count = 2
+    };
 
     for (size_t i = 0; i < m->parameters; i++)
         k.at[k.count++] = (struct expr_variable){ m->parameter[i].name, m->parameter[i].value };
@@ -48,7 +51,8 @@ static enum emu_status read_number(const struct json_reader *r, const struct jso
     if (json_is_string(v) && expr_evaluate(json_string_value(v), k.at, k.count, out, &why))
         return EMU_OK;
     return json_wrong(r, &here, v,
-                      "expected a number, or an expression of tiles and the parameters before%s%s",
+                      "expected a number, or an expression of tiles, chips and the parameters "
+                      "before%s%s",
                       *why ? ": " : "", why);
 }
 

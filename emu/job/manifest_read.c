@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/json_line.h"
 #include "emu/bsp/machine.h"
@@ -14,7 +15,7 @@
 #include "emu/tile/tile.h"
 #include "emu/tile/tile_check.h"
 
-enum { MAX_DEPTH_TRANSFERS = 1 << 16 };
+enum { MAX_DEPTH_TRANSFERS = 1 << 16, CHIPS_MAX = 4096 };
 
 /* When a run stops that does not end. */
 enum { CASE_MAX_CYCLES = 100000000, MACHINE_MAX_CYCLES = 1000000000 };
@@ -47,36 +48,80 @@ static struct manifest_program *last_program(const struct json_reader *r)
     return &manifest_of(r)->program[manifest_of(r)->programs - 1];
 }
 
+/* The place in a list of the first number that is in the other one, too; its end, if there is none.
+ */
+static enum emu_status first_common(const struct tile_list *l, const struct tile_list *other,
+                                    uint32_t all, size_t *at)
+{
+    uint8_t *taken = emu_alloc(all, 1);
+
+    if (!taken)
+        return FAIL(NO_MEMORY, "a set of tiles");
+    for (size_t k = 0; k < other->count; k++)
+        taken[other->tile[k]] = 1;
+    *at = 0;
+    while (*at < l->count && !taken[l->tile[*at]])
+        ++*at;
+    ss_free(taken);
+    return EMU_OK;
+}
+
 /* No tile can run two programs. */
 static enum emu_status check_tiles_free(const struct json_reader *r, const struct json_path *at)
 {
     const struct manifest_program *p = last_program(r);
+    const struct arch *a = &manifest_of(r)->arch;
 
     for (const struct manifest_program *q = manifest_of(r)->program; q < p; q++) {
-        uint8_t *taken = emu_alloc(manifest_of(r)->arch.tiles, 1);
-        size_t i = 0;
+        size_t chip = 0, tile = 0;
 
-        if (!taken)
-            return FAIL(NO_MEMORY, "a set of tiles");
-        for (size_t k = 0; k < q->tiles.count; k++)
-            taken[q->tiles.tile[k]] = 1;
-        while (i < p->tiles.count && !taken[p->tiles.tile[i]])
-            i++;
-        ss_free(taken);
-        if (i < p->tiles.count)
+        TRY(first_common(&p->chips, &q->chips, arch_chips(a), &chip));
+        if (chip == p->chips.count)
+            continue;
+        TRY(first_common(&p->tiles, &q->tiles, a->tiles, &tile));
+        if (tile < p->tiles.count)
             return json_wrong(r, at, NULL, "expected tiles that have no program yet, got tile %u",
-                              p->tiles.tile[i]);
+                              p->tiles.tile[tile]);
     }
     return EMU_OK;
+}
+
+static enum emu_status only_one(struct tile_list *out)
+{
+    out->tile = emu_alloc(1, sizeof(*out->tile));
+    out->count = 1;
+    return out->tile ? EMU_OK : FAIL(NO_MEMORY, "a set of tiles");
+}
+
+/* "chips" of a part of a manifest: all of them, if it does not say which. */
+static enum emu_status read_chips(const struct json_reader *r, const struct json_path *at,
+                                  const json_t *obj, struct tile_list *out)
+{
+    struct json_path here = { at, "chips", 0 };
+    const json_t *v = json_object_get(obj, "chips");
+    const struct manifest *m = manifest_of(r);
+    json_t *all;
+    enum emu_status s;
+
+    if (!m->of_chips)
+        return v ? json_wrong(r, &here, NULL, "expected this only where the manifest has \"chips\"")
+                 : only_one(out);
+    if (v)
+        return chip_list_read(r, &here, v, &m->arch, out);
+    all = json_string("all");
+    s = all ? chip_list_read(r, &here, all, &m->arch, out) : FAIL(NO_MEMORY, "a set of chips");
+    json_decref(all);
+    return s;
 }
 
 static enum emu_status read_program(const struct json_reader *r, const struct json_path *at,
                                     const json_t *v)
 {
-    static const char *const keys[] = { "source",  "asm",    "entry",      "tiles", "group",
-                                        "defines", "memory", "code_bytes", "note",  NULL };
-    static const char *const taken[] = { "TILE",  "PHYSICAL", "TILES",   "INDEX",
-                                         "COUNT", "MEM_BASE", "MEM_END", NULL };
+    static const char *const keys[] = { "source",     "asm",   "entry",   "tiles",
+                                        "group",      "chips", "defines", "memory",
+                                        "code_bytes", "note",  NULL };
+    static const char *const taken[] = { "TILE",     "PHYSICAL", "TILES", "INDEX", "COUNT",
+                                         "MEM_BASE", "MEM_END",  "CHIP",  "CHIPS", NULL };
     struct json_path tiles_at = { at, "tiles", 0 };
     struct manifest_program *p = &manifest_of(r)->program[manifest_of(r)->programs++];
 
@@ -89,15 +134,9 @@ static enum emu_status read_program(const struct json_reader *r, const struct js
                           &p->code_bytes));
     TRY(tile_list_read(r, &tiles_at, json_object_get(v, "tiles"), &manifest_of(r)->arch,
                        &p->tiles));
+    TRY(read_chips(r, at, v, &p->chips));
     TRY(check_tiles_free(r, &tiles_at));
     return program_read_memory(r, at, v, taken, p);
-}
-
-static enum emu_status only_tile(struct tile_list *out)
-{
-    out->tile = emu_alloc(1, sizeof(*out->tile));
-    out->count = 1;
-    return out->tile ? EMU_OK : FAIL(NO_MEMORY, "a set of tiles");
 }
 
 /* The one program of a case stands at the root. */
@@ -110,7 +149,8 @@ static enum emu_status read_case(const struct json_reader *r)
     if (!m->program || !m->tile_case)
         return FAIL(NO_MEMORY, "a case");
     m->programs = 1;
-    TRY(only_tile(&m->program->tiles));
+    TRY(only_one(&m->program->chips));
+    TRY(only_one(&m->program->tiles));
     TRY(program_read_code(r, NULL, m->root, m->program));
     TRY(program_read_memory(r, NULL, m->root, NULL, m->program));
     return case_read_start(r);
@@ -152,8 +192,8 @@ static enum emu_status read_stream_data(const struct json_reader *r, const struc
 static enum emu_status read_stream(const struct json_reader *r, const struct json_path *at,
                                    const json_t *v)
 {
-    static const char *const keys[] = { "id",     "name", "direction", "depth", "repeat", "file",
-                                        "expect", "note", "count",     "bytes", NULL };
+    static const char *const keys[] = { "id",   "name",   "direction", "depth", "repeat", "chip",
+                                        "file", "expect", "note",      "count", "bytes",  NULL };
     struct json_path id_at = { at, "id", 0 }, direction_at = { at, "direction", 0 };
     struct manifest *m = manifest_of(r);
     struct manifest_stream *s = &m->stream[m->streams++];
@@ -164,8 +204,9 @@ static enum emu_status read_stream(const struct json_reader *r, const struct jso
     if (!json_object_get(v, "id"))
         return json_wrong(r, &id_at, NULL, "expected a number: the stream in transfer headers");
     TRY(json_optional_u32(r, at, v, "id", 0, HOST_HEADER_STREAMS - 1, &s->id));
+    TRY(json_optional_u32(r, at, v, "chip", 0, arch_chips(&m->arch) - 1, &s->chip));
     for (const struct manifest_stream *q = m->stream; q < s; q++) {
-        if (q->id == s->id)
+        if (q->id == s->id && q->chip == s->chip)
             return json_wrong(r, &id_at, NULL, "expected a number not used before, got %u", s->id);
     }
     TRY(json_read_string(r, &direction_at, json_object_get(v, "direction"), &direction));
@@ -203,10 +244,12 @@ static enum emu_status check_expect(const struct json_reader *r, const struct js
 
     if (e->value.data.reloc_count)
         return json_wrong(r, at, NULL, "expected numbers, not addresses");
-    for (size_t i = 0; i < e->tiles.count; i++) {
-        if (!manifest_program_of(manifest_of(r), e->tiles.tile[i]))
+    for (size_t i = 0; i < e->chips.count * e->tiles.count; i++) {
+        uint32_t chip = e->chips.tile[i / e->tiles.count], tile = e->tiles.tile[i % e->tiles.count];
+
+        if (!manifest_program_of(manifest_of(r), chip, tile))
             return json_wrong(r, &tiles_at, NULL, "expected tiles that run a program, got tile %u",
-                              e->tiles.tile[i]);
+                              tile);
     }
     return EMU_OK;
 }
@@ -214,7 +257,7 @@ static enum emu_status check_expect(const struct json_reader *r, const struct js
 static enum emu_status read_expect(const struct json_reader *r, const struct json_path *at,
                                    const json_t *v)
 {
-    static const char *const keys[] = { "tiles",    "name",  "from", "tolerance",
+    static const char *const keys[] = { "chips",    "tiles", "name", "from", "tolerance",
                                         "relative", "count", "note", NULL };
     static const char *const case_keys[] = { "register", "name",  "from", "tolerance",
                                              "relative", "count", "note", NULL };
@@ -226,8 +269,9 @@ static enum emu_status read_expect(const struct json_reader *r, const struct jso
     if (m->tile_case && json_object_get(v, "register"))
         return case_read_expect_register(r, at, v);
     e = &m->expect[m->expects++];
+    TRY(m->tile_case ? only_one(&e->chips) : read_chips(r, at, v, &e->chips));
     TRY(m->tile_case
-            ? only_tile(&e->tiles)
+            ? only_one(&e->tiles)
             : tile_list_read(r, &tiles_at, json_object_get(v, "tiles"), &m->arch, &e->tiles));
     TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &e->name));
     TRY(json_optional_u32(r, at, v, "from", 0, INT32_MAX, &e->from));
@@ -272,15 +316,15 @@ static enum emu_status read_fault_name(const struct json_reader *r, const struct
 }
 
 /* "CONFLICT", or of a whole machine {"name": "EXERR", "exchange": "SILENT", "tile": 3, "superstep":
- * 1} */
+ * 1}, of a system with a "chip". */
 static enum emu_status read_fault(const struct json_reader *r, const json_t *v)
 {
-    static const char *const keys[] = { "name", "exchange", "tile", "superstep", NULL };
+    static const char *const keys[] = { "name", "exchange", "chip", "tile", "superstep", NULL };
     struct json_path at = { NULL, "expect_fault", 0 }, name_at = { &at, "name", 0 };
     struct json_path exchange_at = { &at, "exchange", 0 };
     struct manifest_fault *f = &manifest_of(r)->expect_fault;
 
-    *f = (struct manifest_fault){ .name = "", .tile = -1, .superstep = -1 };
+    *f = (struct manifest_fault){ .name = "", .chip = -1, .tile = -1, .superstep = -1 };
     if (!v)
         return EMU_OK;
     f->is_set = 1;
@@ -293,6 +337,7 @@ static enum emu_status read_fault(const struct json_reader *r, const json_t *v)
         return json_wrong(r, &exchange_at, NULL,
                           "expected the name of an exchange fault, such as "
                           "\"SILENT\"");
+    TRY(read_fault_number(r, &at, v, "chip", &f->chip));
     TRY(read_fault_number(r, &at, v, "tile", &f->tile));
     return read_fault_number(r, &at, v, "superstep", &f->superstep);
 }
@@ -354,6 +399,32 @@ static enum emu_status set_field(const struct json_reader *r, const struct json_
     return json_wrong(r, at, NULL, "expected a field of the machine and its value: %s", ss_error());
 }
 
+/* How many chips the system has. */
+static enum emu_status set_chips(const struct json_reader *r, const json_t *root)
+{
+    struct json_path at = { NULL, "chips", 0 };
+    struct manifest *m = manifest_of(r);
+    uint64_t chips = 0;
+
+    m->of_chips = json_object_get(root, "chips") != NULL;
+    if (m->of_chips) {
+        TRY(json_read_integer(r, &at, json_object_get(root, "chips"), 1, CHIPS_MAX, &chips));
+        m->arch.number[ARCH_NUMBER_chips] = (uint32_t)chips;
+    }
+    for (size_t i = 0; i < options_of(r)->sets; i++)
+        TRY(ss_arch_set(&m->arch, options_of(r)->set[i]));
+    if (options_of(r)->chips)
+        m->arch.number[ARCH_NUMBER_chips] = options_of(r)->chips;
+    TRY(ss_arch_check(&m->arch));
+    if (!m->of_chips && arch_chips(&m->arch) > 1)
+        return FAIL(
+            BAD_FILE,
+            "%s: chips %u: expected a program for several chips, a manifest with \"chips\"; "
+            "this one is for one",
+            r->file, arch_chips(&m->arch));
+    return EMU_OK;
+}
+
 static enum emu_status read_machine(const struct json_reader *r, const json_t *root)
 {
     struct json_path at = { NULL, "machine", 0 }, set_at = { NULL, "set", 0 };
@@ -386,29 +457,35 @@ static enum emu_status read_machine(const struct json_reader *r, const json_t *r
 
         TRY(set_field(r, &here, key, value));
     }
-    for (size_t i = 0; i < options_of(r)->sets; i++)
-        TRY(ss_arch_set(&m->arch, options_of(r)->set[i]));
-    return ss_arch_check(&m->arch);
+    return set_chips(r, root);
 }
 
-/* "needs_tiles": what a program that was written for some machines says before it is assembled for
- * another. */
-static enum emu_status check_tiles(const struct json_reader *r, const json_t *root)
+/* "needs_tiles", "needs_chips": what a program that was written for some machines says before it is
+ * assembled for another. what: "tiles", of which there are so many. */
+static enum emu_status check_need(const struct json_reader *r, const json_t *root, const char *key,
+                                  const char *what, uint32_t have)
 {
-    struct json_path at = { NULL, "needs_tiles", 0 };
-    struct json_range tiles = { .is_set = 0 };
+    struct json_path at = { NULL, key, 0 };
+    struct json_range need = { .is_set = 0 };
+    const char *name = manifest_of(r)->arch.name;
+
+    TRY(json_read_range(r, &at, json_object_get(root, key), &need));
+    if (!need.is_set || (have >= need.low && have <= need.high))
+        return EMU_OK;
+    if (need.low == need.high)
+        return FAIL(BAD_FILE, "%s: this program needs a machine with %" PRIu64 " %s, %s has %u",
+                    r->file, need.low, what, name, have);
+    return FAIL(BAD_FILE, "%s: this program needs a machine with at %s %" PRIu64 " %s, %s has %u",
+                r->file, have < need.low ? "least" : "most", have < need.low ? need.low : need.high,
+                what, name, have);
+}
+
+static enum emu_status check_needs(const struct json_reader *r, const json_t *root)
+{
     const struct arch *a = &manifest_of(r)->arch;
 
-    TRY(json_read_range(r, &at, json_object_get(root, "needs_tiles"), &tiles));
-    if (!tiles.is_set || (a->tiles >= tiles.low && a->tiles <= tiles.high))
-        return EMU_OK;
-    if (tiles.low == tiles.high)
-        return FAIL(BAD_FILE, "%s: this program needs a machine with %" PRIu64 " tiles, %s has %u",
-                    r->file, tiles.low, a->name, a->tiles);
-    return FAIL(BAD_FILE,
-                "%s: this program needs a machine with at %s %" PRIu64 " tiles, %s has %u", r->file,
-                a->tiles < tiles.low ? "least" : "most",
-                a->tiles < tiles.low ? tiles.low : tiles.high, a->name, a->tiles);
+    TRY(check_need(r, root, "needs_tiles", "tiles", a->tiles));
+    return check_need(r, root, "needs_chips", "chips", arch_chips(a));
 }
 
 /* ---- the whole ---- */
@@ -438,6 +515,8 @@ static enum emu_status refuse_unknown(const struct json_reader *r, const json_t 
 {
     static const char *const manifest[] = { "machine",
                                             "set",
+                                            "chips",
+                                            "needs_chips",
                                             "include",
                                             "needs_tiles",
                                             "programs",
@@ -477,6 +556,27 @@ static enum emu_status refuse_unknown(const struct json_reader *r, const json_t 
     return json_refuse_unknown(r, NULL, root, manifest_is_case(root) ? tile_case : manifest, NULL);
 }
 
+/* A system waits for all its chips. */
+static enum emu_status check_chips(const struct json_reader *r, const struct json_path *at)
+{
+    const struct manifest *m = manifest_of(r);
+    uint32_t chips = arch_chips(&m->arch);
+    uint8_t *used = emu_alloc(chips, 1);
+    enum emu_status s = used ? EMU_OK : FAIL(NO_MEMORY, "a set of chips");
+
+    for (size_t i = 0; used && i < m->programs; i++) {
+        for (size_t k = 0; k < m->program[i].chips.count; k++)
+            used[m->program[i].chips.tile[k]] = 1;
+    }
+    for (uint32_t c = 0; c < chips && s == EMU_OK; c++) {
+        if (!used[c])
+            s = json_wrong(r, at, NULL,
+                           "expected a program on each of %u chips, got none on chip %u", chips, c);
+    }
+    ss_free(used);
+    return s;
+}
+
 static enum emu_status read_programs(const struct json_reader *r, const json_t *root)
 {
     struct json_path programs_at = { NULL, "programs", 0 }, streams_at = { NULL, "streams", 0 };
@@ -487,6 +587,7 @@ static enum emu_status read_programs(const struct json_reader *r, const json_t *
         return json_wrong(r, &programs_at, NULL, "expected a list of at least one program");
     TRY(read_list(r, &programs_at, programs, sizeof(*m->program), (void **)&m->program,
                   read_program));
+    TRY(check_chips(r, &programs_at));
     TRY(read_list(r, &streams_at, json_object_get(root, "streams"), sizeof(*m->stream),
                   (void **)&m->stream, read_stream));
     return json_optional_u64(r, NULL, root, "runs", 0, INT32_MAX, &m->runs);
@@ -502,7 +603,7 @@ static enum emu_status read_all(const struct json_reader *r)
     if (note && !json_is_string(note))
         return json_wrong(r, &note_at, note, "expected a string");
     TRY(read_machine(r, root));
-    TRY(check_tiles(r, root));
+    TRY(check_needs(r, root));
     TRY(manifest_resolve_parameters(r));
     TRY(read_includes(r));
     TRY(manifest_is_case(root) ? read_case(r) : read_programs(r, root));
@@ -594,6 +695,10 @@ enum emu_status manifest_for_source(const char *path, const char *text,
                              text ? text : name, "tiles", "all");
 
     *out = NULL;
+    if (root && o && o->chips && json_object_set_new(root, "chips", json_integer(o->chips))) {
+        json_decref(root);
+        return FAIL(NO_MEMORY, "a manifest");
+    }
     if (!root)
         return FAIL(BAD_FILE, "%s:1:0: %s that is no UTF-8", path,
                     text ? "source" : "the name of a source");

@@ -1,15 +1,16 @@
 /* manifest_source.c - the sources of a program: through the C preprocessor once, through the
  * assembler once for each tile.
  *
- * What differs between tiles are symbols, defined in front of the text: TILE, PHYSICAL, INDEX
+ * What differs between tiles are symbols, defined in front of the text: CHIP, TILE, PHYSICAL, INDEX
  * (place of the tile in the program's list). All tiles know COUNT (tiles of the program), TILES,
- * MEM_BASE, MEM_END and the addresses of the memories. The tile of a case knows none of these: its
- * memories are placed after its code, and may have the names of labels.
+ * CHIPS, MEM_BASE, MEM_END and the addresses of the memories. The tile of a case knows none of
+ * these: its memories are placed after its code, and may have the names of labels.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emu/arch/arch_geometry.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/job/manifest_internal.h"
 
@@ -84,6 +85,7 @@ static enum emu_status preprocess_one(struct program_text *t, const char *path, 
     t->per_tile |= has_word(t->text[i], t->bytes[i], "TILE") ||
                    has_word(t->text[i], t->bytes[i], "PHYSICAL") ||
                    has_word(t->text[i], t->bytes[i], "INDEX");
+    t->per_chip |= has_word(t->text[i], t->bytes[i], "CHIP");
     return EMU_OK;
 }
 
@@ -130,7 +132,7 @@ static size_t add_equ(char *out, size_t room, const char *name, uint32_t value, 
 }
 
 /* The symbols of a tile, which stand in front of every text. Owned by the caller. */
-static char *make_symbols(const struct program_text *t, size_t index, int global)
+static char *make_symbols(const struct program_text *t, uint32_t chip, size_t index, int global)
 {
     const struct arch *a = &t->m->arch;
     const struct manifest_program *p = t->p;
@@ -139,6 +141,8 @@ static char *make_symbols(const struct program_text *t, size_t index, int global
         const char *name;
         uint32_t value;
     } symbols[] = {
+        { "CHIP", chip },
+        { "CHIPS", arch_chips(a) },
         { "TILE", tile },
         { "PHYSICAL", arch_tile_physical(a, tile) },
         { "INDEX", (uint32_t)index },
@@ -190,9 +194,10 @@ static enum emu_status assemble_text(struct asm_unit *u, const struct program_te
 }
 
 /* Objects find the symbols of the tile by their names. */
-static enum emu_status add_symbols(struct asm_unit *u, const struct program_text *t, size_t index)
+static enum emu_status add_symbols(struct asm_unit *u, const struct program_text *t, uint32_t chip,
+                                   size_t index)
 {
-    char *symbols = make_symbols(t, index, 1);
+    char *symbols = make_symbols(t, chip, index, 1);
     enum emu_status s = symbols
                             ? asm_unit_add_text(u, "symbols of the tile", symbols, strlen(symbols))
                             : FAIL(NO_MEMORY, "symbols of a tile");
@@ -201,10 +206,11 @@ static enum emu_status add_symbols(struct asm_unit *u, const struct program_text
     return s;
 }
 
-enum emu_status program_assemble(const struct program_text *t, size_t index, struct asm_unit **out)
+enum emu_status program_assemble(const struct program_text *t, uint32_t chip, size_t index,
+                                 struct asm_unit **out)
 {
     struct asm_options o = unit_options(t->m, t->p);
-    char *symbols = t->m->tile_case ? emu_strdup("") : make_symbols(t, index, 0);
+    char *symbols = t->m->tile_case ? emu_strdup("") : make_symbols(t, chip, index, 0);
     enum emu_status s = EMU_OK;
 
     *out = NULL;
@@ -215,7 +221,7 @@ enum emu_status program_assemble(const struct program_text *t, size_t index, str
     for (size_t i = 0; i < t->texts && s == EMU_OK; i++)
         s = assemble_text(*out, t, i, symbols);
     if (t->objects && !t->m->tile_case && s == EMU_OK)
-        s = add_symbols(*out, t, index);
+        s = add_symbols(*out, t, chip, index);
     ss_free(symbols);
     return s == EMU_OK ? asm_unit_link(*out, NULL) : s;
 }

@@ -3,27 +3,29 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/job/manifest.h"
 
 /* A set under construction. */
 struct adder {
     const struct json_reader *r;
-    const struct arch *arch;
+    const char *kind, *of; /* "tile"; the machine that has so many */
+    uint32_t all;
     struct tile_list *out;
     size_t capacity;
-    uint8_t *seen; /* owned [arch->tiles] */
+    uint8_t *seen; /* owned [all] */
 };
 
 static enum emu_status add_tile(struct adder *a, const struct json_path *at, const json_t *v,
                                 uint64_t tile)
 {
-    if (tile >= a->arch->tiles)
-        return json_wrong(a->r, at, v, "expected tiles below %" PRIu32 ", the tiles of %s",
-                          a->arch->tiles, a->arch->name);
+    if (tile >= a->all)
+        return json_wrong(a->r, at, v, "expected %ss below %" PRIu32 ", the %ss of %s", a->kind,
+                          a->all, a->kind, a->of);
     if (a->seen[tile])
-        return json_wrong(a->r, at, v, "expected every tile once, found tile %" PRIu64 " again",
-                          tile);
+        return json_wrong(a->r, at, v, "expected every %s once, found %s %" PRIu64 " again",
+                          a->kind, a->kind, tile);
     a->seen[tile] = 1;
     TRY(emu_grow((void **)&a->out->tile, a->out->count, &a->capacity, sizeof(*a->out->tile)));
     a->out->tile[a->out->count++] = (uint32_t)tile;
@@ -54,8 +56,8 @@ static int take_tile(const struct adder *a, const char **p, uint64_t *out)
         if (!take_number(p, &before))
             return 0;
     }
-    *out = a->arch->tiles - 1 - before;
-    return before < a->arch->tiles;
+    *out = a->all - 1 - before;
+    return before < a->all;
 }
 
 /* "7", "0-15", "0-31:2", "4-", "last-31-last" */
@@ -68,7 +70,7 @@ static enum emu_status add_range(struct adder *a, const struct json_path *at, co
     last = first;
     if (ok && **p == '-') {
         ++*p;
-        last = a->arch->tiles - 1;
+        last = a->all - 1;
         if ((**p >= '0' && **p <= '9') || **p == 'l')
             ok = take_tile(a, p, &last);
         if (ok && **p == ':') {
@@ -78,8 +80,9 @@ static enum emu_status add_range(struct adder *a, const struct json_path *at, co
     }
     if (!ok || (**p && **p != ',') || first > last || !step)
         return json_wrong(a->r, at, v,
-                          "expected tiles such as 5, \"all\", \"0-15\", \"0-31:2\", \"4-\", "
-                          "\"last-31-last\" or \"1,3,8-11\"");
+                          "expected %ss such as 5, \"all\", \"0-15\", \"0-31:2\", \"4-\", "
+                          "\"last-31-last\" or \"1,3,8-11\"",
+                          a->kind);
     for (uint64_t tile = first; tile <= last; tile += step)
         TRY(add_tile(a, at, v, tile));
     return EMU_OK;
@@ -117,20 +120,37 @@ static enum emu_status add_all(struct adder *a, const struct json_path *at, cons
     return EMU_OK;
 }
 
+static enum emu_status read_set(struct adder *a, const struct json_path *at, const json_t *v)
+{
+    enum emu_status s;
+
+    a->seen = emu_alloc(a->all, 1);
+    if (!a->seen)
+        return FAIL(NO_MEMORY, "a set of %ss", a->kind);
+    s = v ? add_all(a, at, v)
+          : json_wrong(a->r, at, NULL, "expected %ss, such as \"all\"", a->kind);
+    ss_free(a->seen);
+    if (s == EMU_OK && !a->out->count)
+        s = json_wrong(a->r, at, v, "expected at least one %s", a->kind);
+    return s;
+}
+
 enum emu_status tile_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch, struct tile_list *out)
 {
-    struct adder a = { .r = r, .arch = arch, .out = out };
-    enum emu_status s;
+    struct adder a = { .r = r, .kind = "tile", .of = arch->name, .all = arch->tiles, .out = out };
 
-    a.seen = emu_alloc(arch->tiles, 1);
-    if (!a.seen)
-        return FAIL(NO_MEMORY, "a set of tiles");
-    s = v ? add_all(&a, at, v) : json_wrong(r, at, NULL, "expected tiles, such as \"all\"");
-    ss_free(a.seen);
-    if (s == EMU_OK && !out->count)
-        s = json_wrong(r, at, v, "expected at least one tile");
-    return s;
+    return read_set(&a, at, v);
+}
+
+enum emu_status chip_list_read(const struct json_reader *r, const struct json_path *at,
+                               const json_t *v, const struct arch *arch, struct tile_list *out)
+{
+    struct adder a = {
+        .r = r, .kind = "chip", .of = "the system", .all = arch_chips(arch), .out = out
+    };
+
+    return read_set(&a, at, v);
 }
 
 enum emu_status tile_list_read_text(const char *name, const char *text, const struct arch *arch,

@@ -49,7 +49,7 @@ enum emu_status run_print_bsp(const struct run *r, const char *cache, FILE *f)
 {
     struct model m;
 
-    if (!supersteps_of(r->record))
+    if (!supersteps_of(r->record) || r->chips > 1)
         return EMU_OK;
     TRY(make_model(r, cache, &m));
     fprintf(f,

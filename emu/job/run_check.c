@@ -18,7 +18,7 @@ static bool is_written(const struct image *im, const struct image_range *range)
 
 /* The compiler says of all bytes of its programs what they are for; those of others may use memory
  * that no range stands for. */
-static enum emu_status own_memory(struct run *r)
+static enum emu_status own_memory(struct run *r, uint32_t chip)
 {
     if (!image_note(r->im, "numbers") && !image_note(r->im, "depends"))
         return EMU_OK;
@@ -27,9 +27,9 @@ static enum emu_status own_memory(struct run *r)
         size_t n;
         const struct image_range *range = image_map_of(r->im, t->map, &n);
 
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n && t->chip == run_stage(r, chip); k++)
             if (is_written(r->im, &range[k]))
-                TRY(tile_check_own(machine_tile(r->machine, t->tile), range[k].addr,
+                TRY(tile_check_own(machine_tile(machine_of_chip(r, chip), t->tile), range[k].addr,
                                    range[k].bytes));
     }
     return EMU_OK;
@@ -81,10 +81,10 @@ static uint32_t word_of(const void *tile, uint32_t addr)
     return word;
 }
 
-static enum emu_status add_vertices(const struct run *r, const struct image_tile *t,
+static enum emu_status add_vertices(const struct run *r, uint32_t chip, const struct image_tile *t,
                                     struct use_list *l)
 {
-    struct tile *tile = machine_tile(r->machine, t->tile);
+    struct tile *tile = machine_tile(machine_of_chip(r, chip), t->tile);
     size_t n;
     const struct image_vertex *v = image_vertices_of(r->im, t->vertices, &n);
 
@@ -101,15 +101,24 @@ static enum emu_status add_vertices(const struct run *r, const struct image_tile
     return EMU_OK;
 }
 
-enum emu_status run_check_begin(struct run *r)
+static enum emu_status begin_chip(struct run *r, uint32_t chip)
 {
     struct use_list l = { .at = NULL };
-    enum emu_status s = own_memory(r);
+    enum emu_status s = own_memory(r, chip);
 
-    for (size_t i = 0; s == EMU_OK && i < image_tile_count(r->im); i++)
-        s = add_vertices(r, image_tile_at(r->im, i), &l);
+    for (size_t i = 0; s == EMU_OK && i < image_tile_count(r->im); i++) {
+        if (image_tile_at(r->im, i)->chip == run_stage(r, chip))
+            s = add_vertices(r, chip, image_tile_at(r->im, i), &l);
+    }
     ss_free(l.at);
     return s;
+}
+
+enum emu_status run_check_begin(struct run *r)
+{
+    for (uint32_t chip = 0; chip < r->chips; chip++)
+        TRY(begin_chip(r, chip));
+    return EMU_OK;
 }
 
 /* ---- reports ---- */
@@ -176,9 +185,10 @@ static json_t *place_json(const struct nearest_field *n)
     return json_sprintf("%" PRIu64 " bytes behind the end of %s", n->distance - 1, name);
 }
 
-static const struct image_vertex *find_vertex(const struct run *r, uint32_t tile, uint32_t site)
+static const struct image_vertex *find_vertex(const struct run *r, uint32_t chip, uint32_t tile,
+                                              uint32_t site)
 {
-    const struct image_tile *t = image_find_tile(r->im, 0, tile);
+    const struct image_tile *t = run_image_tile(r, chip, tile);
     size_t n = 0;
     const struct image_vertex *v = t ? image_vertices_of(r->im, t->vertices, &n) : NULL;
 
@@ -188,11 +198,11 @@ static const struct image_vertex *find_vertex(const struct run *r, uint32_t tile
     return NULL;
 }
 
-int run_check_put_vertex(const struct run *r, uint32_t tile, const struct tile_check_report *c,
-                         json_t *o)
+int run_check_put_vertex(const struct run *r, uint32_t chip, uint32_t tile,
+                         const struct tile_check_report *c, json_t *o)
 {
-    const struct image_vertex *v = c->site ? find_vertex(r, tile, c->site) : NULL;
-    const struct initial memory = { r->im, image_find_tile(r->im, 0, tile) };
+    const struct image_vertex *v = c->site ? find_vertex(r, chip, tile, c->site) : NULL;
+    const struct initial memory = { r->im, run_image_tile(r, chip, tile) };
     const struct image_range *state;
     struct nearest_field n = { .addr = c->addr, .distance = UINT64_MAX };
     json_t *place;

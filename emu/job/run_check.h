@@ -14,7 +14,7 @@ enum emu_status run_check_begin(struct run *r) EMU_MUST_CHECK;
 
 /* Of a report with a site: the codelet of its vertex, "vertex", whose it is in the program, and
  * "field", where its address is: "4 bytes behind y". Whether there was memory for it. */
-int run_check_put_vertex(const struct run *r, uint32_t tile, const struct tile_check_report *c,
-                         json_t *o);
+int run_check_put_vertex(const struct run *r, uint32_t chip, uint32_t tile,
+                         const struct tile_check_report *c, json_t *o);
 
 #endif

@@ -18,11 +18,11 @@ struct run_expect {
 /* Address of what an expectation names on a tile, and how many bytes belong to it (0: not known).
  */
 static enum emu_status find_place(const struct run_expect *x, const struct manifest_expect *e,
-                                  uint32_t tile, uint32_t *addr, uint32_t *bytes)
+                                  uint32_t chip, uint32_t tile, uint32_t *addr, uint32_t *bytes)
 {
-    const struct manifest_program *p = manifest_program_of(x->m, tile);
+    const struct manifest_program *p = manifest_program_of(x->m, chip, tile);
     const struct manifest_memory *mem = p ? manifest_find_memory(p, e->name) : NULL;
-    const struct image_tile *t = image_find_tile(x->r->im, 0, tile);
+    const struct image_tile *t = image_find_tile(x->r->im, chip, tile);
     size_t n = 0;
     const struct image_symbol *s = t ? image_symbols_of(x->r->im, t->symbols, &n) : NULL;
 
@@ -43,12 +43,13 @@ static enum emu_status find_place(const struct run_expect *x, const struct manif
 }
 
 static enum emu_status expect_tile(struct run_expect *x, const struct manifest_expect *e,
-                                   size_t index)
+                                   uint32_t chip, size_t index)
 {
     uint32_t tile = e->tiles.tile[index], addr = 0, room = 0;
     uint32_t bytes = manifest_data_bytes(&e->value);
     uint32_t from = e->from * case_type_bytes(e->value.data.type);
     const struct data_place place = { .arch = &x->m->arch,
+                                      .chip = chip,
                                       .tile = tile,
                                       .index = (uint32_t)index,
                                       .count = (uint32_t)e->tiles.count };
@@ -59,15 +60,19 @@ static enum emu_status expect_tile(struct run_expect *x, const struct manifest_e
     enum emu_status s;
     uint8_t *got;
 
-    TRY(find_place(x, e, tile, &addr, &room));
+    TRY(find_place(x, e, chip, tile, &addr, &room));
     got = emu_alloc((size_t)bytes + 1, 1);
     if (!got)
         return FAIL(NO_MEMORY, "%" PRIu32 " bytes of a tile", bytes);
-    snprintf(where, sizeof(where), "tile %" PRIu32 " %.256s", tile, e->name);
+    if (x->r->chips > 1)
+        snprintf(where, sizeof(where), "chip %" PRIu32 " tile %" PRIu32 " %.240s", chip, tile,
+                 e->name);
+    else
+        snprintf(where, sizeof(where), "tile %" PRIu32 " %.256s", tile, e->name);
     elements.where = where;
     elements.got = got;
     if ((room && (from > room || bytes > room - from)) ||
-        !tile_read(machine_tile(x->r->machine, tile), addr + from, got, bytes))
+        !tile_read(machine_tile(machine_of_chip(x->r, chip), tile), addr + from, got, bytes))
         s = FAIL(BAD_FILE, "%s: expect[%zu]: more values than \"%s\" has", x->m->path,
                  (size_t)(e - x->m->expect), e->name);
     else
@@ -78,8 +83,10 @@ static enum emu_status expect_tile(struct run_expect *x, const struct manifest_e
 
 static enum emu_status expect_memory(struct run_expect *x, const struct manifest_expect *e)
 {
-    for (size_t i = 0; i < e->tiles.count; i++)
-        TRY(expect_tile(x, e, i));
+    for (size_t c = 0; c < e->chips.count; c++) {
+        for (size_t i = 0; i < e->tiles.count; i++)
+            TRY(expect_tile(x, e, e->chips.tile[c], i));
+    }
     return EMU_OK;
 }
 
@@ -90,12 +97,16 @@ static enum emu_status expect_stream(struct run_expect *x, const struct manifest
     const struct data_place place = { .arch = NULL };
     uint32_t bytes = manifest_data_bytes(&s->expect);
     size_t got_bytes = 0;
-    const uint8_t *got = x->r->host ? host_stream_bytes(x->r->host, s->id, &got_bytes) : NULL;
+    const struct host *host = x->r->chip[s->chip].host;
+    const uint8_t *got = host ? host_stream_bytes(host, s->id, &got_bytes) : NULL;
     char where[64];
 
     if (!bytes)
         return EMU_OK;
-    snprintf(where, sizeof(where), "stream %" PRIu32, s->id);
+    if (x->r->chips > 1)
+        snprintf(where, sizeof(where), "chip %" PRIu32 " stream %" PRIu32, s->chip, s->id);
+    else
+        snprintf(where, sizeof(where), "stream %" PRIu32, s->id);
     x->d.checked++;
     if (got_bytes != bytes) {
         strcat(where, " bytes");
@@ -113,9 +124,10 @@ static enum emu_status expect_figures(struct run_expect *x)
     const struct manifest *m = x->m;
     char text[33];
 
-    TRY(differences_range(&x->d, "cycles", &m->expect_cycles, machine_cycles(x->r->machine)));
-    for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++) {
-        uint64_t steps = machine_supersteps(x->r->machine, g);
+    TRY(differences_range(&x->d, "cycles", &m->expect_cycles, pod_cycles(x->r->pod)));
+    for (uint32_t i = 0; i < x->r->chips * MACHINE_MAX_GROUPS; i++) {
+        const struct machine *chip = machine_of_chip(x->r, i / MACHINE_MAX_GROUPS);
+        uint64_t steps = machine_supersteps(chip, i % MACHINE_MAX_GROUPS);
 
         if (steps)
             TRY(differences_range(&x->d, "supersteps", &m->expect_supersteps, steps));
@@ -123,7 +135,7 @@ static enum emu_status expect_figures(struct run_expect *x)
     if (!m->expect_digest)
         return EMU_OK;
     x->d.checked++;
-    hash128_text(machine_digest(x->r->machine), text);
+    hash128_text(pod_digest(x->r->pod), text);
     if (!strcmp(text, m->expect_digest))
         return EMU_OK;
     return differences_add(&x->d, "digest", json_string(m->expect_digest), json_string(text));
@@ -134,13 +146,14 @@ static enum emu_status expect_fault(struct run_expect *x)
     const struct manifest_fault *f = &x->m->expect_fault;
     struct machine_fault got;
     const char *exchange;
+    uint32_t chip;
 
     if (!f->is_set)
         return EMU_OK;
     x->d.checked++;
     if (x->r->stop != MACHINE_FAULT)
         return differences_add(&x->d, "fault", json_string(f->name), json_null());
-    got = machine_fault(x->r->machine);
+    got = run_fault(x->r, &chip);
     exchange = got.exchange ? exchange_fault_name(got.exchange->kind) : "";
     if (strcmp(f->name, fault_name(got.fault->kind)))
         return differences_add(&x->d, "fault", json_string(f->name),
@@ -148,6 +161,9 @@ static enum emu_status expect_fault(struct run_expect *x)
     if (f->exchange && strcmp(f->exchange, exchange))
         return differences_add(&x->d, "fault of the exchange", json_string(f->exchange),
                                json_string(exchange));
+    if (f->chip >= 0 && f->chip != chip)
+        return differences_add(&x->d, "chip of the fault", json_integer(f->chip),
+                               json_integer(chip));
     if (f->tile >= 0 && f->tile != got.tile)
         return differences_add(&x->d, "tile of the fault", json_integer(f->tile),
                                json_integer(got.tile));
@@ -160,13 +176,15 @@ static enum emu_status expect_fault(struct run_expect *x)
 /* Whether the checking mode reported that. */
 static int was_reported(const struct run *r, const char *name)
 {
+    uint32_t tiles = ss_image_arch(r->im)->tiles;
     int found = 0;
 
-    for (uint32_t tile = 0; tile < ss_image_arch(r->im)->tiles && !found; tile++) {
-        const struct tile *t = machine_tile(r->machine, tile);
+    for (uint32_t i = 0; i < r->chips * tiles && !found; i++) {
+        struct machine *chip = machine_of_chip(r, i / tiles);
+        const struct tile *t = machine_tile(chip, i % tiles);
 
         if (!strcmp(name, "UNHEARD"))
-            found = exchange_unheard_words(machine_exchange(r->machine), tile) != 0;
+            found = exchange_unheard_words(machine_exchange(chip), i % tiles) != 0;
         for (size_t i = 0; i < tile_check_count(t) && !found; i++)
             found = !strcmp(name, tile_check_name(tile_check_report(t, i)->kind));
     }

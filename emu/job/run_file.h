@@ -31,6 +31,7 @@ struct manifest_options {
     const char *machine;    /* preset or file, instead of the one in the manifest; NULL: none */
     const char *const *set; /* "field=value", applied last */
     size_t sets;
+    uint32_t chips;            /* of the system, after that; 0: as the manifest says */
     int no_files;              /* machines must be presets */
     int raw;                   /* no C preprocessor; sources may name no other files */
     const char *const *define; /* "NAME=VALUE": parameters of the manifest */

@@ -5,8 +5,8 @@
 
 #include "emu/job/run_file.h"
 
-/* As ss_run_stream_file() and ss_run_manifest_streams() (run_file.h). */
-enum emu_status run_stream_in_memory(struct run *r, uint32_t id, const char *path,
+/* As run_stream_of_chip() (run_image.h) and ss_run_manifest_streams() (run_file.h). */
+enum emu_status run_stream_in_memory(struct run *r, int64_t chip, uint32_t id, const char *path,
                                      int repeat) EMU_MUST_CHECK;
 enum emu_status run_manifest_streams_in_memory(struct run *r,
                                                const struct manifest *m) EMU_MUST_CHECK;

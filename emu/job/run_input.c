@@ -54,6 +54,14 @@ static enum emu_status note_written(struct run *r, size_t input)
     return EMU_OK;
 }
 
+/* Into the tile of every replica. */
+static void put_part(struct run *r, const struct image_input_part *p, const uint8_t *data)
+{
+    for (uint32_t c = p->chip; c < r->chips; c += image_chip_count(r->im))
+        EMU_ASSERT(
+            tile_write(machine_tile(machine_of_chip(r, c), p->tile), p->addr, data, p->bytes));
+}
+
 static enum emu_status write_part(struct run *r, const struct image_input_part *p, FILE *f)
 {
     uint8_t *data = emu_alloc(p->bytes, 1);
@@ -64,7 +72,7 @@ static enum emu_status write_part(struct run *r, const struct image_input_part *
     if (fread(data, 1, p->bytes, f) != p->bytes)
         s = FAIL(BAD_FILE, "it ends too early");
     else
-        EMU_ASSERT(tile_write(machine_tile(r->machine, p->tile), p->addr, data, p->bytes));
+        put_part(r, p, data);
     ss_free(data);
     return s;
 }
@@ -123,7 +131,7 @@ static enum emu_status write_value(struct run *r, const struct value_list *l, si
     for (uint32_t k = 0; k < x->parts && ss_run_has_values(r); k++) {
         const struct image_input_part *p = l->part(r->im, x->first_part + k);
 
-        EMU_ASSERT(tile_write(machine_tile(r->machine, p->tile), p->addr, at, p->bytes));
+        put_part(r, p, at);
         at += p->bytes;
     }
     return l == &inputs ? note_written(r, i) : EMU_OK;
@@ -190,7 +198,8 @@ enum emu_status ss_run_output_read(const struct run *r, const char *name, void *
     for (uint32_t k = 0; k < out->parts; k++) {
         const struct image_input_part *p = image_output_part_at(r->im, out->first_part + k);
 
-        EMU_ASSERT(tile_read(machine_tile(r->machine, p->tile), p->addr, to, p->bytes));
+        EMU_ASSERT(
+            tile_read(machine_tile(machine_of_chip(r, p->chip), p->tile), p->addr, to, p->bytes));
         to += p->bytes;
     }
     return EMU_OK;

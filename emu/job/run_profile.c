@@ -6,11 +6,10 @@
 
 static const char *status_text(const struct run *r)
 {
-    static const char *const text[] = { [MACHINE_HOST] = "ok",
-                                        [MACHINE_FAULT] = "fault",
-                                        [MACHINE_DEADLOCK] = "deadlock",
-                                        [MACHINE_LIMIT] = "limit",
-                                        [MACHINE_ERROR] = "error" };
+    static const char *const text[] = {
+        [MACHINE_HOST] = "ok",           [MACHINE_FAULT] = "fault", [MACHINE_OUTER] = "error",
+        [MACHINE_DEADLOCK] = "deadlock", [MACHINE_LIMIT] = "limit", [MACHINE_ERROR] = "error"
+    };
 
     return text[r->stop];
 }
@@ -18,7 +17,7 @@ static const char *status_text(const struct run *r)
 static void add_end(struct profile *p, const struct run *r)
 {
     const struct arch *a = ss_image_arch(r->im);
-    uint64_t cycles = machine_cycles(r->machine);
+    uint64_t cycles = pod_cycles(r->pod);
     char digest[33], note[RUN_ENGINE_TEXT];
 
     PROFILE_ROW(p, "meta", PROFILE_T("status"), PROFILE_T(status_text(r)));
@@ -33,7 +32,7 @@ static void add_end(struct profile *p, const struct run *r)
         PROFILE_ROW(p, "meta", PROFILE_T("engine_note"), PROFILE_T(note));
     if (!ss_run_has_values(r))
         return;
-    hash128_text(machine_digest(r->machine), digest);
+    hash128_text(pod_digest(r->pod), digest);
     PROFILE_ROW(p, "meta", PROFILE_T("digest"), PROFILE_T(digest));
 }
 
@@ -47,7 +46,8 @@ static enum emu_status add_fault(struct profile *p, const struct run *r)
     if (!text)
         return FAIL(NO_MEMORY, "a message");
     if (r->stop == MACHINE_FAULT) {
-        struct machine_fault f = machine_fault(r->machine);
+        uint32_t chip;
+        struct machine_fault f = run_fault(r, &chip);
 
         PROFILE_ROW(p, "faults", PROFILE_T("fault"), PROFILE_T(text), PROFILE_I(f.tile),
                     PROFILE_I(f.superstep), PROFILE_I(f.fault->cycle));

@@ -163,5 +163,6 @@ void program_free(struct manifest_program *p)
     ss_free(p->memory);
     ss_free(p->define);
     ss_free((void *)p->source);
+    tile_list_free(&p->chips);
     tile_list_free(&p->tiles);
 }

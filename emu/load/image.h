@@ -341,13 +341,13 @@ void image_vertex_codelet(const struct image *im, const struct image_vertex *v, 
 /* Why the timing engine cannot run a program, as what its cycles depend on; NULL: it can. */
 const char *image_timing_obstacle(const struct image *im);
 
-/* Puts a program into a machine: the memory of its tiles, their entries and groups, and the
- * contents of inputs. The machine must be new and ss_arch_equal to the image's machine; else
- * EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one chip;
- * image_load_chip takes the tiles of one chip of a replica, whose first chip is chip `first` of the
- * system, and completes their headers: EMU_BAD_IMAGE, too, where the chips of the system are not
- * whole replicas, `first` not the begin of one, or a link no header of a chip of the image. For a
- * machine with a replay, which gets the keys, numbers are left out. */
+/* Puts a program into a machine: the zones of its syncs, the memory of its tiles, their entries and
+ * groups, and the contents of inputs. The machine must be new and ss_arch_equal to the image's
+ * machine; else EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one
+ * chip; image_load_chip takes the tiles of one chip of a replica, whose first chip is chip `first`
+ * of the system, and completes their headers: EMU_BAD_IMAGE, too, where the chips of the system are
+ * not whole replicas, `first` not the begin of one, or a link no header of a chip of the image. For
+ * a machine with a replay, which gets the keys, numbers are left out. */
 struct machine;
 enum emu_status image_load(const struct image *im, struct machine *m) EMU_MUST_CHECK;
 enum emu_status image_load_chip(const struct image *im, uint32_t chip, uint32_t first,

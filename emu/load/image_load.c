@@ -149,6 +149,15 @@ static void load_inputs(const struct image *im, uint32_t chip, struct machine *m
 
 /* ---- several chips ---- */
 
+static void set_zones(const struct image *im, struct machine *m)
+{
+    enum sync_scope scope[SYNC_ZONES];
+
+    for (unsigned z = 0; z < SYNC_ZONES; z++)
+        scope[z] = image_zone_scope(im, z);
+    machine_set_zones(m, scope);
+}
+
 static enum emu_status check_replica(const struct image *im, uint32_t chip, uint32_t first)
 {
     uint32_t chips = im->chips, all = arch_chips(&im->arch);
@@ -208,6 +217,7 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, uint32_t 
             return FAIL(BAD_IMAGE, "tile %u of the machine is in use, expected a new machine", i);
     }
     EMU_ASSERT(!im->lacks_numbers || machine_replay(m));
+    set_zones(im, m);
     TRY(load_segments(im, chip, m));
     if (machine_replay(m) && exchange_has_pairs(machine_exchange(m)))
         TRY(image_load_traffic(im, m));

@@ -175,8 +175,8 @@ static void tile_lists(void **state)
     assert_memory_equal(m->program[0].tiles.tile, want, sizeof(want));
     assert_int_equal(m->program[1].tiles.count, 3);
     assert_int_equal(m->program[1].group, 2);
-    assert_ptr_equal(manifest_program_of(m, 11), &m->program[1]);
-    assert_null(manifest_program_of(m, 8));
+    assert_ptr_equal(manifest_program_of(m, 0, 11), &m->program[1]);
+    assert_null(manifest_program_of(m, 0, 8));
     ss_manifest_free(m);
 }
 

@@ -54,7 +54,8 @@ static void read_manifest(const char *text, size_t size, const char *const *defi
     for (size_t i = 0; i < m->programs; i++) {
         const struct manifest_program *p = &m->program[i];
 
-        EMU_ASSERT(p->tiles.count && manifest_program_of(m, p->tiles.tile[0]) == p);
+        EMU_ASSERT(p->tiles.count && p->chips.count);
+        EMU_ASSERT(manifest_program_of(m, p->chips.tile[0], p->tiles.tile[0]) == p);
         for (size_t k = 0; k < p->memories; k++)
             fill(&m->arch, &p->memory[k].init, &p->tiles);
     }
