@@ -293,8 +293,10 @@ for option in json check plain "exchange memory" allow-oom; do
 done
 refuse "--seed does nothing without --output" models efficientnet-b0 --seed 3
 refuse "chips 2: one chip is emulated" $net --set chips=2
-refuse "chips 2: one chip is emulated" run ring --set chips=2
-refuse "chips 2: one chip is emulated" tile tests/cases/sum_worker.json --set chips=2
+refuse "chips 2: expected a program for several chips" run ring --set chips=2
+refuse "chips 2: expected a program for several chips" run ring --chips 2
+refuse "chips 2: expected a program for several chips" tile tests/cases/sum_worker.json --set chips=2
+refuse "--chips does nothing for" run softmax --chips 2
 refuse "'--m' is ambiguous" run softmax --m 1
 
 # ---- options and parameters of one name
@@ -433,6 +435,41 @@ refuse "nosuch.S: No such file" tile "$tmp/nosuch.S"
 refuse "empty:1:" run "$tmp/empty"
 refuse "nosuch.img: No such file" run "$tmp/nosuch.img"
 refuse "nosuch: No such file" diff "$tmp/nosuch" "$tmp/empty"
+
+# ---- several chips: each sends its number to the next one
+
+cat >"$tmp/pair.S" <<'END'
+#include <superstep/bsp.h>
+	.supervisor
+main:	sync	SYNC_POD
+	CHIP_EXPECT 1, $m3
+	CHIP_SEND head, number, 1
+	sync	SYNC_RECV
+	sync	SYNC_END
+	.align 8
+head:	CHIP_HEADER ((CHIP + 1) % CHIPS), TILE, got, 1
+END
+cat >"$tmp/pair.bsp.json" <<'END'
+{ "machine": "toy4", "chips": 2, "needs_chips": [2, 8], "programs": [ { "tiles": "all", "source": "pair.S", "memory": [
+  { "name": "number", "u32_per_tile": "chip + 1" }, { "name": "got", "bytes": 4 } ] } ],
+  "expect": [ { "tiles": "all", "name": "got", "u32_per_tile": "(chip + chips - 1) % chips + 1" } ] }
+END
+expect 0 "each_chip[1].chip 1" run "$tmp/pair.bsp.json" --digests "$tmp/pair.digests"
+expect 0 "each_chip[3].chip 3" run "$tmp/pair.bsp.json" --chips 4 --threads 2
+expect 0 "chip 1" run "$tmp/pair.bsp.json" --tiles=0
+expect 0 "expectations 8" run "$tmp/pair.bsp.json" --check --plain
+refuse "this program needs a machine with at least 2 chips, toy4 has 1" run "$tmp/pair.bsp.json" --chips 1
+refuse "expected an integer from 1 to 4096 (chips), got '5000'" run "$tmp/pair.bsp.json" --set chips=5000
+refuse "--chart draws who sends to whom on one chip, this program is for 2" run "$tmp/pair.bsp.json" --chart "$tmp/a.svg"
+expect 0 "image $tmp/pair.img" compile "$tmp/pair.bsp.json" -o "$tmp/pair.img"
+expect 0 "bytes_between_chips 32" run "$tmp/pair.img" --digests "$tmp/image.digests"
+expect 0 "status equal" diff "$tmp/pair.digests" "$tmp/image.digests"
+sed 's/^step 1 0 0 /step 1 0 1 /' "$tmp/pair.digests" >"$tmp/other.digests"
+expect 1 "a chip 1 group 0" diff "$tmp/pair.digests" "$tmp/other.digests"
+refuse "--chips does nothing for an image" run "$tmp/pair.img" --chips 2
+sed 's/((CHIP + 1) % CHIPS)/CHIP/' "$tmp/pair.S" >"$tmp/own.S"
+sed 's/pair.S/own.S/' "$tmp/pair.bsp.json" >"$tmp/own.bsp.json"
+expect 1 "fault.exchange NO_CHIP" run "$tmp/own.bsp.json"
 
 # ---- pipes
 

@@ -152,6 +152,9 @@ static enum emu_status execute(struct file_run *x, int *code)
     const char *status;
     enum emu_status s;
 
+    if (option_chart(x->q) && run->chips > 1)
+        return FAIL(USAGE, "--chart draws who sends to whom on one chip, this program is for %u",
+                    run->chips);
     TRY(request_look_check(x->q, run->im));
     TRY(write_inputs(x->q, run));
     if (x->hooks && !x->m)

@@ -185,8 +185,8 @@ static int was_reported(const struct run *r, const char *name)
 
         if (!strcmp(name, "UNHEARD"))
             found = exchange_unheard_words(machine_exchange(chip), i % tiles) != 0;
-        for (size_t i = 0; i < tile_check_count(t) && !found; i++)
-            found = !strcmp(name, tile_check_name(tile_check_report(t, i)->kind));
+        for (size_t k = 0; k < tile_check_count(t) && !found; k++)
+            found = !strcmp(name, tile_check_name(tile_check_report(t, k)->kind));
     }
     return found;
 }

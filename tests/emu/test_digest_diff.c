@@ -81,6 +81,29 @@ static void different(void **state)
     assert_int_equal(d.line[0].superstep, 7);
 }
 
+#define CHIPS "superstep-digests 1\nmachine toy4 tiles 4 chips 2\n"
+
+static void of_chips(void **state)
+{
+    struct digest_diff d;
+
+    (void)state;
+    expect(CHIPS "step 0 0 0 120 " A "\nstep 1 0 0 120 " C "\ntile 0 " B "\n",
+           CHIPS "step 0 0 0 120 " A "\nstep 1 0 0 120 " C "\ntile 0 " B "\n", DIGESTS_EQUAL, 2,
+           -1);
+    expect(CHIPS "step 0 0 0 120 " A "\n", CHIPS "step 1 0 0 120 " A "\n", DIGESTS_ORDER, 0, -1);
+    expect(CHIPS, HEAD, DIGESTS_MACHINE, 0, -1);
+    assert_int_equal(diff(CHIPS "step 1 2 3 120 " A "\n", CHIPS "step 1 2 3 121 " A "\n", &d),
+                     EMU_OK);
+    assert_int_equal(d.kind, DIGESTS_CYCLE);
+    assert_int_equal(d.of_chips, 1);
+    assert_int_equal(d.line[0].chip, 1);
+    assert_int_equal(d.line[0].group, 2);
+    assert_int_equal(diff(CHIPS "step 0 0 120 " A "\n", CHIPS "step 0 0 0 120 " A "\n", &d),
+                     EMU_BAD_FILE);
+    assert_non_null(strstr(ss_error(), "a:3: expected \"step CHIP GROUP"));
+}
+
 static void damaged(void **state)
 {
     static char huge[1000];
@@ -114,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal),
         cmocka_unit_test(different),
+        cmocka_unit_test(of_chips),
         cmocka_unit_test(damaged),
     };
 

@@ -129,7 +129,7 @@ static void expect_unmet(struct done *d, uint64_t want, const char *first)
          "sync SYNC_RECV\\n"                                                                       \
          "sync SYNC_END\\n"                                                                        \
          ".align 8\\n"                                                                             \
-         "head: CHIP_HEADER (CHIP + 1) % CHIPS, TILE, got, 2\\n"                                   \
+         "head: CHIP_HEADER ((CHIP + 1) % CHIPS), TILE, got, 2\\n"                                 \
          "\", \"memory\": [{\"name\": \"words\", \"u32_per_tile\": \"100 * chip + tile + i\", "    \
          "\"count\": 2}, {\"name\": \"got\", \"bytes\": 8}]}], "
 #define GOT                                                                                        \
