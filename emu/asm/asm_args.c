@@ -100,7 +100,7 @@ void args_end(struct args *a)
 
 static int is_glue(int c)
 {
-    return c > 0 && strchr("+-~/*=|^&!<>:", c) != NULL;
+    return c > 0 && strchr("+-~/*%=|^&!<>:", c) != NULL;
 }
 
 /* Copies a string without its quotes; escapes stay for the directive that will read them. */

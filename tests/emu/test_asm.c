@@ -208,6 +208,7 @@ static void test_macros(void **state)
           ".int 1, 7, 8\n.int 1, 7, 2\n.int 1, 7, 3" },
         { ".macro m a:req b:vararg\n.int \\a\n.int \\b\n.endm\nm 1, 2, 3", ".int 1\n.int 2, 3" },
         { ".macro m a\n.int \\a\n.endm\nm 1 + 2\nm a = 4", ".int 3\n.int 4" },
+        { ".macro m a b\n.int \\a, \\b\n.endm\nm (5 + 2) % 4, 1", ".int 3, 1" },
         { ".macro m i\n\\i\n.endm\nm \"add $m0, $m1, 2\"", "add $m0, $m1, 2" },
         { ".macro m p q\nf32v4\\p\\()acc \\q\n.endm\nm sq $a0:3", "f32v4sqacc $a0:3" },
         { ".macro m r\nmov $\\r, $m1\n.endm\nm m4", "mov $m4, $m1" },
