@@ -1,4 +1,4 @@
-/* bsp_probe.c - the probe as a manifest, and the line through its supersteps. */
+/* bsp_probe.c - the probes as manifests, and the line through their supersteps. */
 #include "emu/job/bsp_probe.h"
 
 #include <inttypes.h>
@@ -12,9 +12,13 @@
 #include "emu/job/run_image.h"
 #include "emu/profile/bill.h"
 
+/* h of the supersteps of the probe. */
 static const unsigned words[] = { 1, 8, 64, 256 };
 
-enum { WORDS_MAX = 256, SET_TEXT = ARCH_TEXT_MAX + 64 };
+enum { WORDS_MAX = 256, PACKET_WORDS = 64, SET_TEXT = ARCH_TEXT_MAX + 64 };
+
+/* Writes a manifest to f. */
+typedef void write_probe(const struct arch *a, FILE *f);
 
 /* ---- the program ---- */
 
@@ -36,13 +40,8 @@ static void print_superstep(FILE *f, unsigned h, int sends)
             h, h);
 }
 
-static char *manifest_text(const struct arch *a, size_t *bytes)
+static void write_on_chip(const struct arch *a, FILE *f)
 {
-    char *text = NULL;
-    FILE *f = open_memstream(&text, bytes);
-
-    if (!f)
-        return NULL;
     fprintf(f, "{ \"programs\": [ { \"tiles\": \"all\", \"asm\": \""
                "    .set TO, (TILE + TILES / 2) %% TILES\\n"
                "    .set FROM, (TILE + TILES - TILES / 2) %% TILES\\n"
@@ -54,6 +53,58 @@ static char *manifest_text(const struct arch *a, size_t *bytes)
             "\"i\", \"count\": "
             "%d }, { \"name\": \"there\", \"bytes\": %d } ] } ] }",
             WORDS_MAX, 4 * WORDS_MAX);
+}
+
+static unsigned packet_words(unsigned h, unsigned packet)
+{
+    unsigned rest = h - packet * PACKET_WORDS;
+
+    return rest < PACKET_WORDS ? rest : PACKET_WORDS;
+}
+
+/* Every tile sends h words to the same tile of the next chip. */
+static void print_outer_superstep(FILE *f, unsigned h)
+{
+    fprintf(f, "    sync 5\\n    setzi $m0, %u\\n    put $INCOMING_DCOUNT, $m0\\n", h);
+    for (unsigned k = 0; k * PACKET_WORDS < h; k++)
+        fprintf(f, "    send 1, heads_%u + %u, 4\\n    send %u, here + %u, 4\\n", h, 8 * k,
+                packet_words(h, k) - 1, 4 * PACKET_WORDS * k);
+    fprintf(f, "    sync 0\\n");
+}
+
+static void print_headers(FILE *f, unsigned h)
+{
+    fprintf(f, "heads_%u:\\n", h);
+    for (unsigned k = 0; k * PACKET_WORDS < h; k++)
+        fprintf(f, "    .int 1 << 30 | (there + %u), (CHIP + 1) %% CHIPS << 20 | TILE << 7 | %u\\n",
+                4 * PACKET_WORDS * k, packet_words(h, k));
+}
+
+static void write_between_chips(const struct arch *a, FILE *f)
+{
+    fprintf(f,
+            "{ \"chips\": %u, \"programs\": [ { \"tiles\": \"all\", \"asm\": \""
+            "    .supervisor\\nmain:\\n",
+            arch_chips(a));
+    for (size_t i = 0; i < EMU_COUNT_OF(words); i++)
+        print_outer_superstep(f, words[i]);
+    fprintf(f, "    sync 5\\n    sync 7\\n");
+    for (size_t i = 0; i < EMU_COUNT_OF(words); i++)
+        print_headers(f, words[i]);
+    fprintf(f,
+            "\", \"memory\": [ { \"name\": \"here\", \"u32_per_tile\": \"i\", \"count\": %d }, { "
+            "\"name\": \"there\", \"bytes\": %d } ] } ] }",
+            WORDS_MAX, 4 * WORDS_MAX);
+}
+
+static char *manifest_text(const struct arch *a, write_probe *write, size_t *bytes)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, bytes);
+
+    if (!f)
+        return NULL;
+    write(a, f);
     if (!fclose(f))
         return text;
     free(text);
@@ -72,9 +123,7 @@ static struct machine_sets *sets_of(const struct arch *a)
     char value[ARCH_TEXT_MAX];
 
     for (size_t i = 0; s && i < ARCH_FIELD_COUNT; i++) {
-        ss_arch_field_text(a, i, value, sizeof(value)); /* g and l are those on a chip */
-        if (!strcmp(ss_arch_field_at(i)->name, "chips"))
-            snprintf(value, sizeof(value), "1");
+        ss_arch_field_text(a, i, value, sizeof(value));
         snprintf(s->text[i], SET_TEXT, "%s=%s", ss_arch_field_at(i)->name, value);
         s->item[i] = s->text[i];
     }
@@ -84,14 +133,15 @@ static struct machine_sets *sets_of(const struct arch *a)
 /* ---- the line ---- */
 
 /* Least squares over the supersteps that begin with an exchange: not the first of the run, nor the
- * last, which no sync ends. */
-static void fit(const struct record *r, struct bsp_cost *out)
+ * last, which no sync ends. each: what a word of h counts for. */
+static void fit(const struct record *r, uint32_t each, struct bsp_cost *out)
 {
     double n = 0, h = 0, y = 0, hh = 0, hy = 0;
 
-    for (size_t i = 1; i + 1 < ss_bill_step_count(r); i++) {
+    for (size_t i = 1; i + 1 < ss_bill_step_count(r) && i <= EMU_COUNT_OF(words); i++) {
         struct bill b = ss_bill_of_step(r, i);
-        double x = (double)b.h_words, cycles = (double)(b.total - b.host - b.largest_compute);
+        double x = (double)each * words[i - 1],
+               cycles = (double)(b.total - b.host - b.largest_compute);
 
         n += 1;
         h += x;
@@ -103,7 +153,8 @@ static void fit(const struct record *r, struct bsp_cost *out)
     out->l = n > 0 ? (y - out->g * h) / n : 0;
 }
 
-static enum emu_status run_it(const struct image *im, unsigned threads, struct bsp_cost *out)
+static enum emu_status run_it(const struct image *im, unsigned threads, uint32_t each,
+                              struct bsp_cost *out)
 {
     const struct run_options o = { .threads = threads, .max_cycles = UINT64_MAX / 2 };
     struct run *r;
@@ -114,13 +165,14 @@ static enum emu_status run_it(const struct image *im, unsigned threads, struct b
     if (s == EMU_OK && !ss_run_ended(r))
         s = FAIL(FAULT, "the probe of g and l does not end");
     if (s == EMU_OK)
-        fit(r->record, out);
+        fit(r->record, each, out);
     ss_run_free(r);
     return s;
 }
 
 static enum emu_status build_and_run(const struct manifest_options *mo, const char *text,
-                                     size_t bytes, unsigned threads, struct bsp_cost *out)
+                                     size_t bytes, unsigned threads, uint32_t each,
+                                     struct bsp_cost *out)
 {
     struct image *im = NULL;
     struct manifest *m;
@@ -129,59 +181,77 @@ static enum emu_status build_and_run(const struct manifest_options *mo, const ch
     TRY(ss_manifest_read_text(text, bytes, "the probe of g and l", mo, &m));
     s = ss_manifest_build(m, threads, stderr, &im);
     if (s == EMU_OK)
-        s = run_it(im, threads, out);
+        s = run_it(im, threads, each, out);
     ss_image_free(im);
     ss_manifest_free(m);
     return s;
 }
 
-/* Where clashes fault the probe would, which receives into the element that it sends from; it takes
- * as long on a machine that ignores them. */
-static struct arch without_faults(const struct arch *a)
+/* The machine that is probed. Where clashes fault the probe would, which receives into the element
+ * that it sends from; it takes as long on a machine that ignores them. */
+static struct arch probed_of(const struct arch *a, uint32_t chips)
 {
     struct arch copy = *a;
 
     copy.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_IGNORE;
+    copy.number[ARCH_NUMBER_chips] = chips;
     return copy;
 }
 
-enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cost *out)
+static enum emu_status probe(const struct arch *a, write_probe *write, unsigned threads,
+                             uint32_t each, struct bsp_cost *out)
 {
-    const struct arch probed = without_faults(a);
-    struct machine_sets *sets = sets_of(&probed);
+    struct machine_sets *sets = sets_of(a);
     size_t bytes;
-    char *text = manifest_text(a, &bytes);
+    char *text = manifest_text(a, write, &bytes);
     const struct manifest_options o = { .machine = a->base,
                                         .set = sets ? sets->item : NULL,
                                         .sets = ARCH_FIELD_COUNT,
                                         .no_files = 1,
                                         .raw = 1 };
-    enum emu_status s =
-        sets && text ? build_and_run(&o, text, bytes, threads, out) : FAIL(NO_MEMORY, "a probe");
+    enum emu_status s = sets && text ? build_and_run(&o, text, bytes, threads, each, out)
+                                     : FAIL(NO_MEMORY, "a probe");
 
     ss_free(sets);
     free(text); /* allocated by open_memstream() */
     return s;
 }
 
+enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cost *out)
+{
+    const struct arch probed = probed_of(a, 1);
+
+    return probe(&probed, write_on_chip, threads, 1, out);
+}
+
+enum emu_status bsp_probe_chips(const struct arch *a, unsigned threads, struct bsp_cost *out)
+{
+    const struct arch probed = probed_of(a, arch_chips(a));
+
+    EMU_ASSERT(arch_chips(a) > 1);
+    return probe(&probed, write_between_chips, threads, a->tiles, out);
+}
+
 /* ---- what is kept ---- */
 
 static const char kind[] = "bsp";
 
-/* Of the program and of every field of the machine. Returns 0 when nothing can be kept. */
-static int key_of(const struct arch *a, struct hash128 *key)
+/* Of the program, of what is probed and of every field of the machine. Returns 0 when nothing can
+ * be kept. */
+static int key_of(const struct arch *a, int is_between, struct hash128 *key)
 {
     struct {
         struct hash128 program, fields;
-    } both;
+        uint64_t is_between;
+    } all = { .is_between = (uint64_t)is_between };
     struct machine_sets *sets = sets_of(a);
 
-    if (!sets || !disk_cache_program(&both.program)) {
+    if (!sets || !disk_cache_program(&all.program)) {
         ss_free(sets);
         return 0;
     }
-    both.fields = hash128(sets->text, sizeof(sets->text));
-    *key = hash128(&both, sizeof(both));
+    all.fields = hash128(sets->text, sizeof(sets->text));
+    *key = hash128(&all, sizeof(all));
     ss_free(sets);
     return 1;
 }
@@ -201,13 +271,11 @@ static int find_kept(const struct disk_cache *c, struct hash128 key, struct bsp_
 }
 
 /* A failure only costs the next run some time. */
-static void keep(const struct disk_cache *c, struct hash128 key, const struct arch *a,
+static void keep(const struct disk_cache *c, struct hash128 key, const char *label,
                  const struct bsp_cost *cost)
 {
     struct disk_cache_writer w;
-    char label[DISK_CACHE_LABEL_MAX];
 
-    snprintf(label, sizeof(label), "g and l of %s, %u tiles", a->name, a->tiles);
     if (disk_cache_begin(c, key, kind, label, &w) != EMU_OK)
         return;
     fwrite(cost, sizeof(*cost), 1, output_stream(w.out));
@@ -215,17 +283,39 @@ static void keep(const struct disk_cache *c, struct hash128 key, const struct ar
         return;
 }
 
-enum emu_status bsp_cost_of(const struct arch *a, unsigned threads, const char *cache,
-                            struct bsp_cost *out)
+static enum emu_status cost_of(const struct arch *a, int is_between, unsigned threads,
+                               const char *cache, struct bsp_cost *out)
 {
     const struct disk_cache c = disk_cache_of(cache);
+    char label[DISK_CACHE_LABEL_MAX];
     struct hash128 key;
-    int keeps = *c.folder && key_of(a, &key);
+    int keeps = *c.folder && key_of(a, is_between, &key);
 
     if (keeps && find_kept(&c, key, out))
         return EMU_OK;
-    TRY(bsp_probe(a, threads, out));
+    TRY((is_between ? bsp_probe_chips : bsp_probe)(a, threads, out));
+    if (is_between)
+        snprintf(label, sizeof(label), "g and l between %u chips %s, %u tiles each", arch_chips(a),
+                 a->name, a->tiles);
+    else
+        snprintf(label, sizeof(label), "g and l of %s, %u tiles", a->name, a->tiles);
     if (keeps)
-        keep(&c, key, a, out);
+        keep(&c, key, label, out);
     return EMU_OK;
+}
+
+enum emu_status bsp_cost_of(const struct arch *a, unsigned threads, const char *cache,
+                            struct bsp_cost *out)
+{
+    const struct arch chip = probed_of(a, 1);
+
+    return cost_of(&chip, 0, threads, cache, out);
+}
+
+enum emu_status bsp_cost_of_chips(const struct arch *a, unsigned threads, const char *cache,
+                                  struct bsp_cost *out)
+{
+    const struct arch probed = probed_of(a, arch_chips(a));
+
+    return cost_of(&probed, 1, threads, cache, out);
 }

@@ -30,6 +30,7 @@ struct pod_outer {
     uint64_t first, latest; /* cycles in which the first and the last chip were complete */
     uint32_t last_chip;     /* the lowest of those that came last */
     uint64_t packets, bytes;
+    uint64_t chip_bytes;      /* the most that one chip sends or receives */
     uint64_t arrived;         /* cycle in which the last packet was in memory; 0: there was none */
     size_t loads, first_load; /* of links: pod_load_at() */
 };

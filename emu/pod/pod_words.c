@@ -113,6 +113,24 @@ static enum emu_status add_loads_of(struct delivery *d, uint32_t chip, uint64_t 
     return EMU_OK;
 }
 
+/* What the busiest chip sends or receives. */
+static enum emu_status count_chips(struct delivery *d)
+{
+    uint32_t chips = d->pod->chips;
+    uint64_t *bytes = emu_alloc(2 * (size_t)chips, sizeof(*bytes)), *most = &d->outer->chip_bytes;
+
+    if (!bytes)
+        return FAIL(NO_MEMORY, "what chips send");
+    for (size_t i = 0; i < d->parcels; i++) {
+        bytes[d->packet[i].chip] += d->packet[i].bytes;
+        bytes[chips + d->packet[i].to_chip] += d->packet[i].bytes;
+    }
+    for (uint32_t i = 0; i < 2 * chips; i++)
+        *most = *most < bytes[i] ? bytes[i] : *most;
+    ss_free(bytes);
+    return EMU_OK;
+}
+
 static enum emu_status count_loads(struct delivery *d)
 {
     struct pod *p = d->pod;
@@ -156,6 +174,7 @@ static enum emu_status find_times(struct delivery *d)
         if (d->outer->arrived < d->outer->release + packet->arrived)
             d->outer->arrived = d->outer->release + packet->arrived;
     }
+    TRY(count_chips(d));
     return count_loads(d);
 }
 
@@ -334,7 +353,7 @@ enum emu_status pod_deliver(struct pod *p, uint32_t phase)
     enum emu_status s;
 
     forget_flows(p, d.outer);
-    d.outer->packets = d.outer->bytes = d.outer->arrived = 0;
+    d.outer->packets = d.outer->bytes = d.outer->chip_bytes = d.outer->arrived = 0;
     d.outer->loads = 0;
     if (!n)
         return EMU_OK;

@@ -73,6 +73,27 @@ static void a_chip(void **state)
     near(c.l, 283);
 }
 
+/* Two chips of toy64 on four links of 16,000 MB/s, of whose bytes 0.85 are payload: a word of a
+ * chip takes its share of them, and a sync of chips costs what the machine says. */
+static void between_chips(void **state)
+{
+    struct arch a = machine("toy64", "chips=2"), b = a;
+    double rate = 4 * 16000e6 * 0.85 / (a.clock_mhz * 1e6);
+    struct bsp_cost c, d;
+
+    (void)state;
+    assert_int_equal(bsp_probe_chips(&a, 1, &c), EMU_OK);
+    if (fabs(c.g - 4 / rate) > 0.02 * 4 / rate)
+        fail_msg("a word takes %g cycles, expected %g", c.g, 4 / rate);
+    assert_true(c.l >
+                arch_sync_chips_cycles(&a) + ss_arch_cycles_from_ns(&a, arch_link_latency_ns(&a)));
+    b.number[ARCH_NUMBER_sync_chips_cycles] += 77;
+    assert_int_equal(bsp_probe_chips(&b, 2, &d), EMU_OK);
+    near(d.g, c.g);
+    near(d.l, c.l + 77);
+    near(probe(&a, 1).l, probe(ss_arch_preset("toy64"), 1).l); /* one chip of them */
+}
+
 static void one_tile(void **state)
 {
     struct arch a = machine("toy4", "tiles=1");
@@ -138,9 +159,8 @@ static void the_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_machines),
-        cmocka_unit_test(a_chip),
-        cmocka_unit_test(one_tile),
+        cmocka_unit_test(small_machines), cmocka_unit_test(a_chip),
+        cmocka_unit_test(between_chips),  cmocka_unit_test(one_tile),
         cmocka_unit_test(the_cache),
     };
 

@@ -217,6 +217,7 @@ static void test_ring(void **state)
         o = pod_outer_at(c.pod, 0);
         assert_int_equal(o->packets, 2 * 16 * c.count);
         assert_int_equal(o->bytes, 32 * 16 * c.count);
+        assert_int_equal(o->chip_bytes, 32 * 16); /* a ring: each chip sends to one */
         for (uint32_t i = 0; i < 16 * c.count; i++)
             assert_int_equal(note(&c, i / 16, i % 16, 0), o->release + arrived[i]);
         assert_int_equal(pod_finish(c.pod), EMU_OK);
