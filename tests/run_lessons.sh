@@ -20,7 +20,7 @@ field() {
 
 lesson() {
     "$program" lab "$@" -j2 --json >"$tmp/out" 2>"$tmp/err" || { fail "$*" "exit status"; return; }
-    for key in total_cycles:$near h_words:1.25 supersteps:1.25; do
+    for key in total_cycles:$near h_words:1.25 chip_h_words:1.25 supersteps:1.25; do
         awk -v p="$(field predicted ${key%:*})" -v m="$(field measured ${key%:*})" -v most="${key#*:}" \
             'BEGIN { exit !(p != "" && m != "" && p <= m * most + 2 && m <= p * most + 2) }' ||
             { fail "$*" "${key%:*} predicted $(field predicted ${key%:*}), measured $(field measured ${key%:*})"; return; }

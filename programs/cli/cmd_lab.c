@@ -89,7 +89,7 @@ enum emu_status lab_print_names(FILE *f)
 static const char order[] =
     "\nIn order, a lesson of 90 minutes: ring, exercise 1, exercise 3, mistake_two_writers,\n"
     "mistake_race, broadcast-ways, reduce, matvec-rows, matvec-blocks, mistake_imbalance,\n"
-    "exercise 12. Then a course of two days.\n";
+    "exercise 12, pingpong, halo. Then a course of two days.\n";
 
 static void print_way(void)
 {

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#define COST(what, times, w, h)              { what, times, w, h },
+#define COST(what, times, w, h)              { what, times, w, h, 0 },
+#define COST_CHIPS(what, times, w, h)        { what, times, w, h, 1 },
 #define LESSON(name, goal, ask, notice, ...) { name, goal, ask, notice, { __VA_ARGS__ } },
 static const struct lesson lessons[] = {
 #include "programs/lab/lesson/lessons.def"
@@ -21,6 +22,7 @@ static const struct exercise exercises[] = {
 };
 #undef EXERCISE
 #undef COST
+#undef COST_CHIPS
 
 const struct lesson *lesson_at(unsigned i)
 {

@@ -6,12 +6,13 @@
 enum { LESSON_COSTS = 4 };
 
 /* Supersteps of one kind. Formulas are integer expressions (emu/job/manifest.h) of the parameters
- * of the program, the numbers in its answer, and `tiles` of the machine. */
+ * of the program, the numbers in its answer, `tiles` of the machine and `chips` of the system. */
 struct lesson_cost {
     const char *what;
     const char *times; /* how many there are */
     const char *w;     /* cycles that the slowest tile computes in one of them */
     const char *h;     /* words that one tile sends or receives at most; "0": no exchange, no l */
+    int is_between;    /* chips: h is words that one chip sends or receives at most */
 };
 
 struct lesson {
