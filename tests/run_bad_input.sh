@@ -257,6 +257,10 @@ refuse "--mean: expected a number, or 3 of them with commas, got 1,2" $net --mea
 refuse "--std: expected numbers above 0" $net --std 0
 refuse "--weights FILE: a network by name has no parameters of its own" evaluate efficientnet-b0 --data "$tmp"
 refuse "--data DIR: pictures with labels are needed" evaluate efficientnet-b0 -w "$tmp/none"
+mkdir -p "$tmp/two/cat" "$tmp/two/land"
+cp models/pictures/cat.jpg "$tmp/two/cat" && cp models/pictures/landscape.png "$tmp/two/land"
+refuse "superstep train: nosuch: No such file" train -q nosuch --data "$tmp/two"
+refuse "superstep evaluate: $tmp/nosuch.onnx: No such file" evaluate -q "$tmp/nosuch.onnx" --data "$tmp/two"
 refuse "2 pictures for a batch of 1: --batch 2 takes them all" $net --image models/pictures/cat.jpg --image models/pictures/landscape.png
 
 refuse "which program? superstep run" run -q
