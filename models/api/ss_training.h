@@ -13,9 +13,9 @@ struct ss_training;
 /* Opens a network as a step of training, and compiles it or finds it in the cache.
  *
  * words   [count] options as on the command line of `superstep train`: --batch, --optimiser,
- * --rate,
- *         --momentum, --format, --accumulate, .. Refused is what a program says by its calls: data,
- *         epochs, schedules, checkpoints. Without --io-tiles numbers come before each step
+ *         --rate, --momentum, --format, --accumulate, .. Refused is what a program says by its
+ *         calls: data, epochs, schedules, checkpoints, --max-cycles. Without --io-tiles numbers
+ *         come before each step, which the command line says with --io-tiles 0
  * Errors  as for ss_network_open(); *out: ss_training_close() it
  */
 enum emu_status ss_training_open(const char *what, const char *const *words, size_t count,

@@ -511,6 +511,8 @@ static void trainings_are_refused(void **state)
     }
     assert_int_equal(ss_training_open(cnn, WORDS_OF("--momentum", "2"), NULL, &t), EMU_USAGE);
     assert_non_null(strstr(ss_error(), "below 1"));
+    assert_int_equal(ss_training_open(cnn, WORDS_OF("--max-cycles", "9"), NULL, &t), EMU_USAGE);
+    assert_non_null(strstr(ss_error(), "the caller says when a step begins"));
     assert_int_equal(
         ss_training_open(cnn, WORDS_OF("-m", "toy4", "--no-cache", "--batch", "64"), NULL, &t),
         EMU_USAGE);
