@@ -64,16 +64,18 @@ static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_
     return limit < max_cycle ? limit : max_cycle;
 }
 
-/* A RECV with nothing left to resolve: over when no host data is missing. Returns 1 when the tile
- * goes on. */
-static int receive_data(struct machine *m, uint32_t tile)
+/* A RECV with nothing left to resolve: over when no data of the host or of other chips is missing,
+ * of what comes before max_cycle. Returns 1 when the tile goes on. */
+static int receive_data(struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     struct place *p = &m->place[tile];
     struct tile *t = &m->tile[tile];
     uint64_t cycle = p->arrived + 1;
 
     place_apply_arrivals(m, tile, cycle);
-    while (t->xcsr[PLACE_DCOUNT] && p->next_arrival < p->arrivals) {
+    if (tile == m->held_tile && max_cycle > m->held_cycle)
+        max_cycle = m->held_cycle;
+    while (t->xcsr[PLACE_DCOUNT] && place_next_arrival(p) < max_cycle) {
         if (place_next_arrival(p) > cycle)
             cycle = place_next_arrival(p);
         place_apply_one(m, tile);
@@ -101,7 +103,7 @@ static int receive_alone(struct machine *m, uint32_t tile)
 }
 
 /* Returns 1 when the tile can go on at once. */
-static int take_recv(struct machine *m, uint32_t tile)
+static int take_recv(struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     struct place *p = &m->place[tile];
 
@@ -118,7 +120,7 @@ static int take_recv(struct machine *m, uint32_t tile)
             return 0;
     }
     p->wait = WAIT_DATA;
-    return receive_data(m, tile);
+    return receive_data(m, tile, max_cycle);
 }
 
 static enum tile_wait wait_of_zone(const struct machine *m, int zone)
@@ -132,7 +134,7 @@ static enum tile_wait wait_of_zone(const struct machine *m, int zone)
 }
 
 /* The tile has issued a sync. Returns 1 when it can go on at once. */
-static int take_sync(struct machine *m, uint32_t tile)
+static int take_sync(struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     struct tile *t = &m->tile[tile];
     struct place *p = &m->place[tile];
@@ -145,7 +147,7 @@ static int take_sync(struct machine *m, uint32_t tile)
         return 0;
     }
     if (zone == SYNC_RECV)
-        return take_recv(m, tile);
+        return take_recv(m, tile, max_cycle);
     if (zone == SYNC_ANS) {
         wait_at(m, tile, WAIT_ANS);
         if (exchange_log_of(m->exchange, tile)->votes)
@@ -168,7 +170,7 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
     struct place *p = &m->place[tile];
     const struct exchange_log *log = exchange_log_of(m->exchange, tile);
 
-    if (p->wait == WAIT_DATA && !receive_data(m, tile))
+    if (p->wait == WAIT_DATA && !receive_data(m, tile, max_cycle))
         return;
     m->barrel[tile].words = code_cache_words(m->cache, (unsigned)omp_get_thread_num());
     for (;;) {
@@ -193,7 +195,7 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
             p->arrived = m->tile[tile].fault.cycle;
             return;
         case BARREL_SYNC:
-            if (!take_sync(m, tile))
+            if (!take_sync(m, tile, max_cycle))
                 return;
             break;
         default:
@@ -488,6 +490,16 @@ static int anybody_in(const struct machine *m, enum tile_wait wait)
     return 0;
 }
 
+/* Some tile stands at a RECV, and what it waits for comes later. */
+static int anybody_receives(const struct machine *m)
+{
+    for (uint32_t i = 0; i < m->arch.tiles; i++) {
+        if (m->place[i].wait == WAIT_DATA && place_next_arrival(&m->place[i]) != UINT64_MAX)
+            return 1;
+    }
+    return 0;
+}
+
 /* Some tile stands at a RECV for data that the host has still to hand over. */
 static int anybody_awaits(const struct machine *m)
 {
@@ -546,7 +558,7 @@ static enum machine_stop stop_at_host(struct machine *m)
 /* Nothing moves below max_cycle: why? */
 static enum machine_stop stop_reason(struct machine *m)
 {
-    if (anybody_in(m, WAIT_NOT))
+    if (anybody_in(m, WAIT_NOT) || anybody_receives(m))
         return MACHINE_LIMIT;
     if (all_at_host(m))
         return stop_at_host(m);

@@ -81,7 +81,7 @@ static void print_code(const struct image *im, uint32_t tile, const uint8_t *mem
 
         memcpy(word, mem + (at - base), r->addr + r->bytes - at < 8 ? 4 : 8);
         n = isa_decode(word, &main, &aux, &is_bundle);
-        place_text(im, tile, at, place, sizeof(place));
+        place_text(im, 0, tile, at, place, sizeof(place));
         if (main.op == INSN_ILLEGAL) {
             printf("  0x%05x %-28s .int 0x%08x\n", at, place, word[0]);
             at += ISA_WORD_BYTES;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 #include "emu/job/case_run.h"
@@ -60,6 +61,7 @@ enum emu_status request_put_steps(const struct request *q, const struct run *r, 
 static enum emu_status read_show(const struct image *im, const char *text, struct step_place *p,
                                  unsigned *type)
 {
+    const struct image_tile *first = image_tile_count(im) ? image_tile_at(im, 0) : NULL;
     char copy[TEXT];
     char *colon;
 
@@ -71,7 +73,7 @@ static enum emu_status read_show(const struct image *im, const char *text, struc
         *colon = 0;
     else
         colon = NULL;
-    if (tile_place_read(im, copy, image_tile_count(im) ? image_tile_at(im, 0)->tile : 0, NULL, p) !=
+    if (tile_place_read(im, copy, first ? first->chip : 0, first ? first->tile : 0, NULL, p) !=
         EMU_OK)
         return FAIL(USAGE, "--show %s: %s", text, ss_error());
     if (!colon)
@@ -92,13 +94,19 @@ enum emu_status request_show(const struct request *q, const struct run *r, json_
         s = read_show(r->im, option_show(q)->item[i], &p, &type);
         if (s != EMU_OK)
             break;
-        t = machine_tile(r->machine, p.tile);
+        t = machine_tile(machine_of_chip(r, p.chip), p.tile);
         if (option_json(q)) {
-            json_array_append_new(list, place_json(t, p.addr, type, place_count(&p, type)));
+            json_t *o = place_json(t, p.addr, type, place_count(&p, type));
+
+            if (r->chips > 1)
+                json_object_set_new(o, "chip", json_integer(p.chip));
+            json_array_append_new(list, o);
             continue;
         }
-        fprintf(f, "%s tile %u, 0x%x, %s\n", option_show(q)->item[i], p.tile, p.addr,
-                place_type_name(type));
+        fprintf(f, "%s tile %u", option_show(q)->item[i], p.tile);
+        if (r->chips > 1)
+            fprintf(f, " of chip %u", p.chip);
+        fprintf(f, ", 0x%x, %s\n", p.addr, place_type_name(type));
         place_print(t, p.addr, type, place_count(&p, type), f);
     }
     if (list && option_json(q) && s == EMU_OK && answer)
@@ -112,12 +120,12 @@ enum emu_status request_show(const struct request *q, const struct run *r, json_
 struct look_trace {
     const struct run *run; /* borrowed */
     struct observed *observed;
-    uint32_t tile;
+    uint32_t chip, tile;
     int has_superstep;
     uint64_t superstep;
 };
 
-/* "tile=3,superstep=2", in any order. */
+/* "chip=1,tile=3,superstep=2", in any order. */
 static enum emu_status read_trace(const struct request *q, const struct image *im,
                                   struct look_trace *out)
 {
@@ -131,17 +139,22 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
         if (!strncmp(w, "tile=", 5) && request_number(w + 5, 0, ss_image_arch(im)->tiles - 1, &n)) {
             out->tile = (uint32_t)n;
             has_tile = 1;
+        } else if (!strncmp(w, "chip=", 5) &&
+                   request_number(w + 5, 0, arch_chips(ss_image_arch(im)) - 1, &n)) {
+            out->chip = (uint32_t)n;
         } else if (!strncmp(w, "superstep=", 10) &&
                    request_number(w + 10, 0, UINT64_MAX, &out->superstep)) {
             out->has_superstep = 1;
         } else {
-            return FAIL(USAGE, "--trace: '%.60s' is not tile=N, with N below %u, or superstep=N", w,
-                        ss_image_arch(im)->tiles);
+            return FAIL(USAGE,
+                        "--trace: '%.60s' is not tile=N, with N below %u, chip=N, with N below %u, "
+                        "or superstep=N",
+                        w, ss_image_arch(im)->tiles, arch_chips(ss_image_arch(im)));
         }
     }
     if (!has_tile)
         return FAIL(USAGE, "--trace needs a tile: tile=N or tile=N,superstep=N");
-    return image_find_tile(im, 0, out->tile)
+    return image_find_tile(im, out->chip % image_chip_count(im), out->tile)
                ? EMU_OK
                : FAIL(USAGE, "--trace: tile %u takes no part in the program", out->tile);
 }
@@ -149,12 +162,12 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
 static void print_issue(void *ctx, const struct tile *t, const struct issue *i)
 {
     const struct look_trace *l = ctx;
-    struct machine *m = l->run->machine;
+    struct machine *m = machine_of_chip(l->run, l->chip);
     char place[TEXT], text[TEXT], values[TEXT];
 
     if (l->has_superstep && machine_supersteps(m, machine_tile_group(m, l->tile)) != l->superstep)
         return;
-    place_text(l->run->im, l->tile, i->pc, place, sizeof(place));
+    place_text(l->run->im, l->chip, l->tile, i->pc, place, sizeof(place));
     issue_text(&i->main, i->is_bundle ? &i->aux : NULL, NULL, text, sizeof(text));
     issue_values(i, t, values, sizeof(values));
     fprintf(stderr, "%10" PRIu64 " %u.%s 0x%05x %-24s %s%s%s\n", i->cycle, l->tile,
@@ -175,7 +188,7 @@ enum emu_status request_trace_begin(const struct request *q, struct run *r, stru
     l->run = r;
     s = read_trace(q, r->im, l);
     if (s == EMU_OK)
-        s = observe_begin(r->machine, l->tile,
+        s = observe_begin(machine_of_chip(r, l->chip), l->tile,
                           &(struct observer_calls){ .ctx = l, .issued = print_issue },
                           &l->observed);
     if (s == EMU_OK)

@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "emu/base/alloc.h"
-#include "emu/bsp/machine_state.h"
+#include "emu/pod/pod_state.h"
 #include "emu/host/host_state.h"
 
 enum {
@@ -26,8 +26,7 @@ struct kept_page {
 struct history_state {
     uint64_t cycle, runs;
     enum machine_stop stop;
-    size_t supersteps; /* in the record */
-    uint8_t *packed;   /* owned: machine and host */
+    uint8_t *packed; /* owned: chips, their hosts, how long their records are */
     size_t packed_bytes, plain_bytes;
     struct kept_page *page; /* owned; ascending by tile, then page */
     size_t pages, page_cap;
@@ -36,7 +35,7 @@ struct history_state {
 struct history {
     struct run *run;                 /* borrowed */
     size_t limit, bytes, copy_bytes; /* bytes: of all states */
-    uint32_t tiles, pages;           /* pages of a tile */
+    uint32_t tiles, pages;           /* of all chips; pages of a tile */
     uint8_t *copy;                   /* owned, reserved: memory at the last state */
     size_t copy_room;
     uint8_t *note; /* owned, by page of all tiles: NOTE_x */
@@ -46,6 +45,14 @@ struct history {
 };
 
 /* ---- pages ---- */
+
+/* Tiles are counted through all chips. */
+static struct tile *tile_at(const struct history *h, uint32_t tile)
+{
+    uint32_t tiles = ss_image_arch(h->run->im)->tiles;
+
+    return machine_tile(machine_of_chip(h->run, tile / tiles), tile % tiles);
+}
 
 static uint8_t *copy_of(const struct history *h, uint32_t tile, uint32_t page)
 {
@@ -63,7 +70,7 @@ static uint32_t page_bytes(const struct history *h, uint32_t page)
  * is taken from them is kept here for the other. */
 static int has_changed(struct history *h, uint32_t tile, uint32_t page)
 {
-    uint8_t *dirty = &machine_tile(h->run->machine, tile)->dirty[page];
+    uint8_t *dirty = &tile_at(h, tile)->dirty[page];
     uint8_t *note = &h->note[(size_t)tile * h->pages + page];
 
     if (*dirty)
@@ -84,11 +91,11 @@ struct hash128 history_digest(struct history *h)
             uint8_t *note = &h->note[(size_t)i * h->pages + p];
 
             has_changed(h, i, p);
-            machine_tile(h->run->machine, i)->dirty[p] = (*note & NOTE_UNHASHED) != 0;
+            tile_at(h, i)->dirty[p] = (*note & NOTE_UNHASHED) != 0;
             *note &= (uint8_t)~NOTE_UNHASHED;
         }
     }
-    return machine_digest(h->run->machine); /* it clears the tiles' notes */
+    return pod_digest(h->run->pod); /* it clears the tiles' notes */
 }
 
 /* Keeps a page of the copy, as it was at a state. */
@@ -114,7 +121,7 @@ static enum emu_status keep(struct history *h, struct history_state *s, uint32_t
 static enum emu_status update_copy(struct history *h, struct history_state *before)
 {
     for (uint32_t i = 0; i < h->tiles; i++) {
-        struct tile *t = machine_tile(h->run->machine, i);
+        struct tile *t = tile_at(h, i);
 
         for (uint32_t p = 0; p < h->pages; p++) {
             const uint8_t *now = t->mem + (size_t)p * PAGE;
@@ -135,7 +142,7 @@ static enum emu_status update_copy(struct history *h, struct history_state *befo
 /* Writes a page of the copy into the memory of its tile. */
 static void write_back(struct history *h, uint32_t tile, uint32_t page)
 {
-    struct tile *t = machine_tile(h->run->machine, tile);
+    struct tile *t = tile_at(h, tile);
     uint32_t bytes = page_bytes(h, page);
 
     memcpy(t->mem + (size_t)page * PAGE, copy_of(h, tile, page), bytes);
@@ -191,9 +198,14 @@ static enum emu_status pack(struct history *h, struct history_state *s)
     size_t room, bytes;
 
     h->plain.bytes = h->plain.at = 0;
-    machine_save(h->run->machine, &h->plain);
-    if (h->run->host)
-        host_save(h->run->host, &h->plain);
+    pod_save(h->run->pod, &h->plain);
+    for (uint32_t i = 0; i < h->run->chips; i++) {
+        size_t supersteps = record_count(h->run->chip[i].record);
+
+        byte_put(&h->plain, &supersteps, sizeof(supersteps));
+        if (h->run->chip[i].host)
+            host_save(h->run->chip[i].host, &h->plain);
+    }
     room = ZSTD_compressBound(h->plain.bytes);
     s->packed = emu_alloc(room + 1, 1);
     if (h->plain.failed || !s->packed)
@@ -214,8 +226,16 @@ static enum emu_status unpack(struct history *h, const struct history_state *s)
     EMU_ASSERT(ZSTD_decompress(h->plain.data, h->plain.cap, s->packed, s->packed_bytes) ==
                s->plain_bytes);
     h->plain.bytes = s->plain_bytes;
-    TRY(machine_restore(h->run->machine, &h->plain));
-    return h->run->host ? host_restore(h->run->host, &h->plain) : EMU_OK;
+    TRY(pod_restore(h->run->pod, &h->plain));
+    for (uint32_t i = 0; i < h->run->chips; i++) {
+        size_t supersteps;
+
+        byte_take(&h->plain, &supersteps, sizeof(supersteps));
+        record_truncate(h->run->chip[i].record, supersteps);
+        if (h->run->chip[i].host)
+            TRY(host_restore(h->run->chip[i].host, &h->plain));
+    }
+    return EMU_OK;
 }
 
 /* Joins the pages of b to those of a, the state before: where both have one, a's is the older. Both
@@ -273,10 +293,7 @@ static enum emu_status drop_one(struct history *h)
 
 enum emu_status history_take(struct history *h, uint64_t cycle)
 {
-    struct history_state s = { .cycle = cycle,
-                               .runs = h->run->runs,
-                               .stop = h->run->stop,
-                               .supersteps = record_count(h->run->record) };
+    struct history_state s = { .cycle = cycle, .runs = h->run->runs, .stop = h->run->stop };
 
     EMU_ASSERT(!h->count || cycle > h->state[h->count - 1].cycle);
     TRY(update_copy(h, h->count ? &h->state[h->count - 1] : NULL));
@@ -297,7 +314,6 @@ enum emu_status history_restore(struct history *h, size_t i)
     }
     h->run->runs = h->state[i].runs;
     h->run->stop = h->state[i].stop;
-    record_truncate(h->run->record, h->state[i].supersteps);
     return unpack(h, &h->state[i]);
 }
 
@@ -309,8 +325,10 @@ static enum emu_status can_go_back(const struct run *r)
         return FAIL(USAGE, "the timing engine has no values to look at");
     if (r->options.check)
         return FAIL(USAGE, "what checking mode has seen cannot be taken back");
-    if (r->host && !host_can_save(r->host))
-        return FAIL(USAGE, "a stream of the program is not in memory: it cannot go back");
+    for (uint32_t i = 0; i < r->chips; i++) {
+        if (r->chip[i].host && !host_can_save(r->chip[i].host))
+            return FAIL(USAGE, "a stream of the program is not in memory: it cannot go back");
+    }
     return EMU_OK;
 }
 
@@ -318,14 +336,14 @@ static enum emu_status begin(struct history *h)
 {
     const struct arch *a = ss_image_arch(h->run->im);
 
-    h->tiles = a->tiles;
+    h->tiles = a->tiles * h->run->chips;
     h->pages = (a->mem_bytes + PAGE - 1) / PAGE;
     h->copy_room = (size_t)h->tiles * h->pages * PAGE;
     h->copy = emu_reserve(h->copy_room);
     h->note = emu_alloc((size_t)h->tiles * h->pages, 1);
     if (!h->copy || !h->note)
         return FAIL(NO_MEMORY, "a copy of the memory of %u tiles", h->tiles);
-    h->run->stop = machine_run(h->run->machine, 0);
+    h->run->stop = pod_run_all(h->run->pod, 0);
     return history_take(h, 0);
 }
 

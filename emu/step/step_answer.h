@@ -11,7 +11,7 @@ enum { STEP_LINE = 1024, STEP_WORDS = 16, STEP_PLACE_TEXT = 240 };
 
 /* The registers of all contexts of a tile. */
 struct step_registers {
-    uint32_t tile;
+    uint32_t chip, tile;
     uint32_t m[16][TILE_LANES], a[16][TILE_LANES];
     int is_set;
 };
@@ -56,8 +56,12 @@ enum emu_status step_place(const struct step_shell *h, const char *word,
 /* Says where the run is: "where" of the answer. */
 void step_where(struct step_shell *h);
 /* The instruction or bundle at an address, as text; returns its bytes. */
-unsigned step_item(const struct step_shell *h, uint32_t tile, uint32_t addr, char *out,
-                   size_t bytes);
+unsigned step_item(const struct step_shell *h, uint32_t chip, uint32_t tile, uint32_t addr,
+                   char *out, size_t bytes);
+/* "tile 3", of a system of several chips "tile 3 of chip 1". */
+void step_tile_name(const struct step_shell *h, uint32_t chip, uint32_t tile, char out[40]);
+/* "3.", or "1.3.": what stands before the name of a context. */
+void step_tile_prefix(const struct step_shell *h, uint32_t chip, uint32_t tile, char out[40]);
 /* Who wrote: one line, and "writer" of the answer. */
 void step_writer(struct step_shell *h, const struct memory_writer *w);
 

@@ -26,6 +26,24 @@ static const struct run *run_of(const struct step_shell *h)
     return stepper_run_of(h->s);
 }
 
+/* ---- names of tiles ---- */
+
+void step_tile_name(const struct step_shell *h, uint32_t chip, uint32_t tile, char out[40])
+{
+    int n = snprintf(out, 40, "tile %u", tile);
+
+    if (run_of(h)->chips > 1)
+        snprintf(out + n, 40 - (size_t)n, " of chip %u", chip);
+}
+
+void step_tile_prefix(const struct step_shell *h, uint32_t chip, uint32_t tile, char out[40])
+{
+    if (run_of(h)->chips > 1)
+        snprintf(out, 40, "%u.%u.", chip, tile);
+    else
+        snprintf(out, 40, "%u.", tile);
+}
+
 /* ---- code ---- */
 
 /* The address that a branch goes to; 0: it is none, or goes where a register says. */
@@ -42,11 +60,11 @@ static uint32_t branch_target(const struct insn *in)
     return 0;
 }
 
-unsigned step_item(const struct step_shell *h, uint32_t tile, uint32_t addr, char *out,
-                   size_t bytes)
+unsigned step_item(const struct step_shell *h, uint32_t chip, uint32_t tile, uint32_t addr,
+                   char *out, size_t bytes)
 {
-    const struct tile *t = machine_tile(run_of(h)->machine, tile);
-    const struct image_tile *it = image_find_tile(step_image(h), 0, tile);
+    const struct tile *t = machine_tile(machine_of_chip(run_of(h), chip), tile);
+    const struct image_tile *it = run_image_tile(run_of(h), chip, tile);
     uint32_t word[2] = { 0, 0 }, target, offset = 0;
     struct insn main, aux;
     char label[STEP_PLACE_TEXT] = "";
@@ -86,16 +104,16 @@ static void contexts_at(const struct tile *t, uint32_t addr, char *out, size_t b
 }
 
 /* Where an answer begins that has some items before pc: items are found from the symbol on. */
-static uint32_t code_before(const struct step_shell *h, uint32_t tile, uint32_t pc)
+static uint32_t code_before(const struct step_shell *h, uint32_t chip, uint32_t tile, uint32_t pc)
 {
-    const struct image_tile *it = image_find_tile(step_image(h), 0, tile);
+    const struct image_tile *it = run_image_tile(run_of(h), chip, tile);
     uint32_t offset = 0, last[CODE_BACK], n = 0;
     char text[STEP_PLACE_TEXT];
 
     if (!image_symbolize(step_image(h), it, pc, &offset) || offset > 1 << 16)
         return pc;
     for (uint32_t at = pc - offset; at < pc; n++) {
-        unsigned bytes = step_item(h, tile, at, text, sizeof(text));
+        unsigned bytes = step_item(h, chip, tile, at, text, sizeof(text));
 
         last[n % CODE_BACK] = at;
         if (!bytes)
@@ -109,7 +127,8 @@ static uint32_t code_before(const struct step_shell *h, uint32_t tile, uint32_t 
 
 enum emu_status do_disassemble(struct step_shell *h, const struct step_words *w)
 {
-    struct step_place p = { .tile = stepper_tile(h->s),
+    struct step_place p = { .chip = stepper_chip(h->s),
+                            .tile = stepper_tile(h->s),
                             .addr = step_tile_of(h)->pc[stepper_lane(h->s)] };
     uint64_t n = CODE_ITEMS;
     json_t *list = json_array();
@@ -118,18 +137,19 @@ enum emu_status do_disassemble(struct step_shell *h, const struct step_words *w)
     if (w->count)
         s = step_place(h, w->word[0], &p);
     else
-        p.addr = code_before(h, p.tile, p.addr);
+        p.addr = code_before(h, p.chip, p.tile, p.addr);
     if (s == EMU_OK && w->count > 1)
         s = step_number(w->word[1], "disassemble", 1, MEMORY_MAX, &n);
     p.addr &= ~3u;
     for (uint64_t i = 0; s == EMU_OK && i < n; i++) {
         char text[STEP_PLACE_TEXT], place[STEP_PLACE_TEXT], who[32];
-        unsigned bytes = step_item(h, p.tile, p.addr, text, sizeof(text));
+        unsigned bytes = step_item(h, p.chip, p.tile, p.addr, text, sizeof(text));
 
         if (!bytes)
             break;
-        place_text(step_image(h), p.tile, p.addr, place, sizeof(place));
-        contexts_at(machine_tile(run_of(h)->machine, p.tile), p.addr, who, sizeof(who));
+        place_text(step_image(h), p.chip, p.tile, p.addr, place, sizeof(place));
+        contexts_at(machine_tile(machine_of_chip(run_of(h), p.chip), p.tile), p.addr, who,
+                    sizeof(who));
         step_say(h, "%s 0x%05x %-24s %s%s%s\n", *who ? ">" : " ", p.addr, place, text,
                  *who ? "   " : "", who);
         json_array_append_new(list, json_pack("{s:I, s:s, s:s, s:s}", "address", (json_int_t)p.addr,
@@ -152,7 +172,7 @@ static const char *state_name(const struct step_shell *h, unsigned lane)
         return "inactive";
     if (lane == LANE_SUPER && stepper_waits(h->s))
         return "waits";
-    if (lane == LANE_SUPER && machine_barrel(run_of(h)->machine, stepper_tile(h->s))->waiting)
+    if (lane == LANE_SUPER && machine_barrel(stepper_machine(h->s), stepper_tile(h->s))->waiting)
         return "waits for its workers";
     return "runs";
 }
@@ -164,20 +184,21 @@ void step_where(struct step_shell *h)
                                           [STEPPER_FAULTED] = "faulted",
                                           [STEPPER_DEADLOCK] = "deadlock",
                                           [STEPPER_ERROR] = "error" };
-    uint32_t tile = stepper_tile(h->s);
+    uint32_t chip = stepper_chip(h->s), tile = stepper_tile(h->s);
     unsigned lane = stepper_lane(h->s);
     const struct tile *t = step_tile_of(h);
     const char *waits = stepper_waits(h->s);
     uint64_t superstep = stepper_superstep(h->s), cycle = stepper_cycle(h->s);
     const char *name = stepper_name(h->s, superstep);
-    char place[STEP_PLACE_TEXT], text[STEP_PLACE_TEXT];
+    char place[STEP_PLACE_TEXT], text[STEP_PLACE_TEXT], prefix[40];
     json_t *o;
 
-    place_text(step_image(h), tile, t->pc[lane], place, sizeof(place));
-    step_item(h, tile, t->pc[lane], text, sizeof(text));
-    step_say(h, "cycle %" PRIu64 ", superstep %" PRIu64 " + %" PRIu64 "%s%s%s, %s | %u.%s ", cycle,
+    step_tile_prefix(h, chip, tile, prefix);
+    place_text(step_image(h), chip, tile, t->pc[lane], place, sizeof(place));
+    step_item(h, chip, tile, t->pc[lane], text, sizeof(text));
+    step_say(h, "cycle %" PRIu64 ", superstep %" PRIu64 " + %" PRIu64 "%s%s%s, %s | %s%s ", cycle,
              superstep, cycle - stepper_begin(h->s), name ? " (" : "", name ? name : "",
-             name ? ")" : "", stepper_phase(h->s), tile, case_lane_name(lane));
+             name ? ")" : "", stepper_phase(h->s), prefix, case_lane_name(lane));
     if (waits && lane == LANE_SUPER)
         step_say(h, "waits %s, before ", waits);
     else if (strcmp(state_name(h, lane), "runs") != 0)
@@ -189,6 +210,8 @@ void step_where(struct step_shell *h)
                   states[stepper_state(h->s)], "tile", (int)tile, "context", case_lane_name(lane),
                   "state", state_name(h, lane), "pc", (json_int_t)t->pc[lane], "place", place,
                   "next", text);
+    if (run_of(h)->chips > 1)
+        json_object_set_new(o, "chip", json_integer(chip));
     if (name)
         json_object_set_new(o, "layer", json_text(name));
     if (waits)
@@ -209,7 +232,7 @@ static int has_changed(const struct step_shell *h, const uint32_t (*before)[TILE
                        uint32_t now)
 {
     return h->before.is_set && h->before.tile == stepper_tile(h->s) &&
-           before[r][stepper_lane(h->s)] != now;
+           h->before.chip == stepper_chip(h->s) && before[r][stepper_lane(h->s)] != now;
 }
 
 static json_t *register_json(uint32_t v, int changed)
@@ -298,8 +321,9 @@ enum emu_status do_memory(struct step_shell *h, const struct step_words *w)
     struct step_place p;
     unsigned type, at = 1;
     uint64_t n;
-    char place[STEP_PLACE_TEXT];
+    char place[STEP_PLACE_TEXT], name[40];
     const struct tile *t;
+    json_t *o;
 
     if (!w->count)
         return FAIL(USAGE, "memory where? memory PLACE [TYPE] [N]");
@@ -312,16 +336,20 @@ enum emu_status do_memory(struct step_shell *h, const struct step_words *w)
     n = place_count(&p, type);
     if (w->count > at)
         TRY(step_number(w->word[at], "memory", 1, MEMORY_MAX, &n));
-    t = machine_tile(run_of(h)->machine, p.tile);
-    place_text(step_image(h), p.tile, p.addr, place, sizeof(place));
+    t = machine_tile(machine_of_chip(run_of(h), p.chip), p.tile);
+    place_text(step_image(h), p.chip, p.tile, p.addr, place, sizeof(place));
     if (!h->json) {
-        step_say(h, "tile %u, 0x%x %s, %s\n", p.tile, p.addr, place, place_type_name(type));
+        step_tile_name(h, p.chip, p.tile, name);
+        step_say(h, "%s, 0x%x %s, %s\n", name, p.addr, place, place_type_name(type));
         if (n > 1024 && w->count <= at)
             step_say(h, "(the first 1024 of %" PRIu64 ")\n", n);
         place_print(t, p.addr, type, (uint32_t)(n > 1024 && w->count <= at ? 1024 : n), h->out);
         return EMU_OK;
     }
-    step_put(h, "memory", place_json(t, p.addr, type, (uint32_t)(n < MEMORY_MAX ? n : MEMORY_MAX)));
+    o = place_json(t, p.addr, type, (uint32_t)(n < MEMORY_MAX ? n : MEMORY_MAX));
+    if (run_of(h)->chips > 1)
+        json_object_set_new(o, "chip", json_integer(p.chip));
+    step_put(h, "memory", o);
     step_put(h, "place", json_text(place));
     return EMU_OK;
 }
@@ -340,7 +368,7 @@ static void say_name(struct step_shell *h, json_t *list, uint32_t addr, uint32_t
 enum emu_status do_variables(struct step_shell *h, const struct step_words *w)
 {
     const struct image *im = step_image(h);
-    const struct image_tile *t = image_find_tile(im, 0, stepper_tile(h->s));
+    const struct image_tile *t = run_image_tile(run_of(h), stepper_chip(h->s), stepper_tile(h->s));
     const char *part = w->count ? w->word[0] : "";
     json_t *list = json_array();
     unsigned lines = 0;
@@ -372,12 +400,31 @@ static void say_sends(struct step_shell *h, const struct exchange_log *log, json
         const struct exchange_send *s = &log->send[i];
         char place[STEP_PLACE_TEXT];
 
-        place_text(step_image(h), log->tile, s->addr, place, sizeof(place));
+        place_text(step_image(h), stepper_chip(h->s), log->tile, s->addr, place, sizeof(place));
         if (i < LOG_LINES)
             step_say(h, "  event %u: sends %u words from 0x%x %s\n", s->event, s->words, s->addr,
                      place);
         json_array_append_new(list, json_pack("{s:i, s:i, s:i}", "event", (int)s->event, "address",
                                               (int)s->addr, "words", (int)s->words));
+    }
+}
+
+/* What it has sent to other chips, as far as their phase is not over. */
+static void say_transfers(struct step_shell *h, const struct exchange_log *log, json_t *list)
+{
+    for (size_t i = 0; i < log->transfers; i++) {
+        const struct exchange_transfer *s = &log->transfer[i];
+        int event = (int)(s->cycle - log->release);
+        char place[STEP_PLACE_TEXT];
+
+        place_text(step_image(h), stepper_chip(h->s), log->tile, s->from, place, sizeof(place));
+        if (i < LOG_LINES)
+            step_say(h, "  event %d: sends %u words from 0x%x %s to 0x%x of tile %u of chip %u\n",
+                     event, s->to.words, s->from, place, s->to.addr, s->to.tile, s->to.chip);
+        json_array_append_new(list, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "event", event,
+                                              "address", (int)s->from, "words", (int)s->to.words,
+                                              "to_chip", (int)s->to.chip, "to_tile",
+                                              (int)s->to.tile, "to_address", (int)s->to.addr));
     }
 }
 
@@ -410,7 +457,7 @@ enum emu_status do_exchange(struct step_shell *h, const struct step_words *w)
     const struct arch *a = ss_image_arch(step_image(h));
     struct tile *t = step_tile_of(h);
     const struct exchange_log *log =
-        exchange_log_of(machine_exchange(run_of(h)->machine), stepper_tile(h->s));
+        exchange_log_of(machine_exchange(stepper_machine(h->s)), stepper_tile(h->s));
     uint32_t mux = tile_csr_get(t, LANE_SUPER, 'S', CSR_S_INCOMING_MUX);
     uint32_t base = tile_csr_get(t, LANE_SUPER, 'S', CSR_S_INCOMING_BASE);
     uint32_t delta = tile_csr_get(t, LANE_SUPER, 'S', CSR_S_INCOMING_DELTA);
@@ -424,12 +471,14 @@ enum emu_status do_exchange(struct step_shell *h, const struct step_words *w)
     else
         step_say(h, "listens to nobody (mux %u)", mux);
     step_say(h,
-             ", incoming pointer 0x%x + 0x%x, outgoing base 0x%x, %u words of the host awaited\n",
-             base, 4 * delta, tile_csr_get(t, LANE_SUPER, 'S', CSR_S_OUTGOING_BASE), awaited);
+             ", incoming pointer 0x%x + 0x%x, outgoing base 0x%x, %u words of the host%s awaited\n",
+             base, 4 * delta, tile_csr_get(t, LANE_SUPER, 'S', CSR_S_OUTGOING_BASE), awaited,
+             run_of(h)->chips > 1 ? " or other chips" : "");
     step_say(h,
              "this exchange: %zu sends of %u words, %zu changes of the mux, %zu of the pointer\n",
              log->sends, log->words_out, log->muxes, log->pics);
     say_sends(h, log, sends);
+    say_transfers(h, log, sends);
     say_sets(h, log, muxes, pointers);
     step_put(h, "exchange",
              json_pack("{s:i, s:i, s:I, s:I, s:i, s:o, s:o, s:o}", "mux", (int)mux, "tile", from,
@@ -448,13 +497,14 @@ enum emu_status do_info(struct step_shell *h, const struct step_words *w)
     (void)w;
     for (unsigned i = 0; i < STEPPER_POINTS; i++) {
         const struct stepper_point *p = stepper_point_at(h->s, i);
-        char place[STEP_PLACE_TEXT];
+        char place[STEP_PLACE_TEXT], name[40];
 
         if (!p)
             continue;
-        place_text(step_image(h), p->tile, p->addr, place, sizeof(place));
-        step_say(h, "%d %s tile %u, 0x%x %s", p->number, p->is_watch ? "watch" : "break", p->tile,
-                 p->addr, place);
+        place_text(step_image(h), p->chip, p->tile, p->addr, place, sizeof(place));
+        step_tile_name(h, p->chip, p->tile, name);
+        step_say(h, "%d %s %s, 0x%x %s", p->number, p->is_watch ? "watch" : "break", name, p->addr,
+                 place);
         if (p->is_watch)
             step_say(h, ", %u bytes\n", p->bytes);
         else
@@ -464,6 +514,9 @@ enum emu_status do_info(struct step_shell *h, const struct step_words *w)
                                               "watch", p->is_watch, "tile", (int)p->tile, "address",
                                               (json_int_t)p->addr, "bytes", (json_int_t)p->bytes,
                                               "place", place));
+        if (run_of(h)->chips > 1)
+            json_object_set_new(json_array_get(list, json_array_size(list) - 1), "chip",
+                                json_integer(p->chip));
     }
     step_put(h, "points", list);
     return EMU_OK;
@@ -486,8 +539,8 @@ enum emu_status do_history(struct step_shell *h, const struct step_words *w)
 
 enum emu_status do_table(struct step_shell *h, const struct step_words *w)
 {
-    const struct record *r = run_of(h)->record;
-    uint64_t n = 16, group = machine_tile_group(run_of(h)->machine, stepper_tile(h->s));
+    const struct record *r = stepper_record(h->s);
+    uint64_t n = 16, group = machine_tile_group(stepper_machine(h->s), stepper_tile(h->s));
     size_t first = record_count(r), seen = 0;
     json_t *list;
 
@@ -515,39 +568,64 @@ enum emu_status do_table(struct step_shell *h, const struct step_words *w)
     return EMU_OK;
 }
 
+/* Tiles of a chip that wait for the same. */
+struct wait_kind {
+    const char *text; /* NULL: they run */
+    uint32_t count, first;
+};
+
+enum { WAIT_TEXTS = 16 };
+
+static uint32_t collect_waits(const struct step_shell *h, uint32_t chip,
+                              struct wait_kind kind[WAIT_TEXTS])
+{
+    const struct machine *m = machine_of_chip(run_of(h), chip);
+    uint32_t kinds = 0;
+
+    for (uint32_t i = 0; i < ss_image_arch(step_image(h))->tiles; i++) {
+        const char *waits = machine_place(m, i).waits;
+        uint32_t k = 0;
+
+        if (!machine_tile_used(m, i))
+            continue;
+        while (k < kinds && kind[k].text != waits)
+            k++;
+        if (k == kinds && kinds < WAIT_TEXTS)
+            kind[kinds++] = (struct wait_kind){ .text = waits, .first = i };
+        if (k < kinds)
+            kind[k].count++;
+    }
+    return kinds;
+}
+
+static void say_waits(struct step_shell *h, uint32_t chip, json_t *list)
+{
+    struct wait_kind kind[WAIT_TEXTS];
+    uint32_t kinds = collect_waits(h, chip, kind);
+
+    for (uint32_t k = 0; k < kinds; k++) {
+        int one = kind[k].count == 1;
+        char first[40];
+        json_t *o = json_pack("{s:i, s:i, s:s}", "tiles", (int)kind[k].count, "first",
+                              (int)kind[k].first, "wait", kind[k].text ? kind[k].text : "");
+
+        step_tile_name(h, chip, kind[k].first, first);
+        step_say(h, "%u tile%s %s%s (the first: %s)\n", kind[k].count, one ? "" : "s",
+                 kind[k].text ? (one ? "waits " : "wait ") : (one ? "runs" : "run"),
+                 kind[k].text ? kind[k].text : "", first);
+        if (run_of(h)->chips > 1)
+            json_object_set_new(o, "chip", json_integer(chip));
+        json_array_append_new(list, o);
+    }
+}
+
 enum emu_status do_waits(struct step_shell *h, const struct step_words *w)
 {
-    enum { KINDS_MAX = 16 };
-    const char *text[KINDS_MAX];
-    uint32_t count[KINDS_MAX], first[KINDS_MAX], kinds = 0;
     json_t *list = json_array();
 
     (void)w;
-    for (uint32_t i = 0; i < ss_image_arch(step_image(h))->tiles; i++) {
-        struct machine_place p = machine_place(run_of(h)->machine, i);
-        uint32_t k = 0;
-
-        if (!machine_tile_used(run_of(h)->machine, i))
-            continue;
-        while (k < kinds && text[k] != p.waits)
-            k++;
-        if (k == kinds && kinds < KINDS_MAX) {
-            text[k] = p.waits;
-            first[k] = i;
-            count[kinds++] = 0;
-        }
-        if (k < kinds)
-            count[k]++;
-    }
-    for (uint32_t k = 0; k < kinds; k++) {
-        int one = count[k] == 1;
-
-        step_say(h, "%u tile%s %s%s (the first: tile %u)\n", count[k], one ? "" : "s",
-                 text[k] ? (one ? "waits " : "wait ") : (one ? "runs" : "run"),
-                 text[k] ? text[k] : "", first[k]);
-        json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "tiles", (int)count[k], "first",
-                                              (int)first[k], "wait", text[k] ? text[k] : ""));
-    }
+    for (uint32_t chip = 0; chip < run_of(h)->chips; chip++)
+        say_waits(h, chip, list);
     step_put(h, "waits", list);
     return EMU_OK;
 }

@@ -14,6 +14,7 @@ static void note_registers(struct step_shell *h)
 {
     const struct tile *t = step_tile_of(h);
 
+    h->before.chip = stepper_chip(h->s);
     h->before.tile = stepper_tile(h->s);
     memcpy(h->before.m, t->m, sizeof(h->before.m));
     memcpy(h->before.a, t->a, sizeof(h->before.a));
@@ -32,27 +33,38 @@ static void say_lanes(struct step_shell *h, uint32_t lanes)
     }
 }
 
+/* Systems of one chip say nothing of chips. */
+static void put_chip(const struct step_shell *h, json_t *o, const char *key, uint32_t chip)
+{
+    if (stepper_run_of(h->s)->chips > 1)
+        json_object_set_new(o, key, json_integer(chip));
+}
+
 void step_writer(struct step_shell *h, const struct memory_writer *w)
 {
     static const char *const kinds[] = {
         [WRITER_CONTEXT] = "context", [WRITER_TILE] = "tile", [WRITER_HOST] = "host"
     };
-    char place[STEP_PLACE_TEXT] = "";
+    char place[STEP_PLACE_TEXT] = "", name[40];
     json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:I}", "by", kinds[w->kind], "cycle",
                           (json_int_t)w->cycle, "tile", (json_int_t)w->tile, "address",
                           (json_int_t)w->addr, "bytes", (json_int_t)w->bytes);
 
-    step_say(h, "0x%x..0x%x of tile %u written ", w->addr, w->addr + w->bytes, w->tile);
+    step_tile_name(h, w->chip, w->tile, name);
+    step_say(h, "0x%x..0x%x of %s written ", w->addr, w->addr + w->bytes, name);
+    put_chip(h, o, "chip", w->chip);
     if (w->kind == WRITER_CONTEXT) {
-        place_text(step_image(h), w->tile, w->pc, place, sizeof(place));
+        place_text(step_image(h), w->chip, w->tile, w->pc, place, sizeof(place));
         step_say(h, "by %s at 0x%x %s: %s", case_lane_name(w->lane), w->pc, place, w->text);
         json_object_set_new(o, "context", json_string(case_lane_name(w->lane)));
         json_object_set_new(o, "pc", json_integer(w->pc));
         json_object_set_new(o, "place", json_text(place));
         json_object_set_new(o, "instruction", json_text(w->text));
     } else if (w->kind == WRITER_TILE) {
-        place_text(step_image(h), w->from, w->from_addr, place, sizeof(place));
-        step_say(h, "by words from tile %u, 0x%x %s", w->from, w->from_addr, place);
+        place_text(step_image(h), w->from_chip, w->from, w->from_addr, place, sizeof(place));
+        step_tile_name(h, w->from_chip, w->from, name);
+        step_say(h, "by words from %s, 0x%x %s", name, w->from_addr, place);
+        put_chip(h, o, "from_chip", w->from_chip);
         json_object_set_new(o, "from", json_integer(w->from));
         json_object_set_new(o, "from_address", json_integer(w->from_addr));
         json_object_set_new(o, "place", json_text(place));
@@ -91,13 +103,15 @@ static void say_end(struct step_shell *h)
 static void say_issue(struct step_shell *h, const struct stepper_stop *stop)
 {
     const struct issue *i = &stop->issue;
-    char text[STEP_PLACE_TEXT], place[STEP_PLACE_TEXT];
+    uint32_t chip = stepper_chip(h->s);
+    char text[STEP_PLACE_TEXT], place[STEP_PLACE_TEXT], prefix[40];
 
     if (!i->pc)
         return;
-    step_item(h, i->tile, i->pc, text, sizeof(text));
-    place_text(step_image(h), i->tile, i->pc, place, sizeof(place));
-    step_say(h, "%10" PRIu64 " %u.%s 0x%05x %-24s %s%s%s\n", i->cycle, i->tile,
+    step_tile_prefix(h, chip, i->tile, prefix);
+    step_item(h, chip, i->tile, i->pc, text, sizeof(text));
+    place_text(step_image(h), chip, i->tile, i->pc, place, sizeof(place));
+    step_say(h, "%10" PRIu64 " %s%s 0x%05x %-24s %s%s%s\n", i->cycle, prefix,
              case_lane_name(i->lane), i->pc, place, text, *stop->values ? "   " : "", stop->values);
     step_put(h, "issue",
              json_pack("{s:I, s:I, s:s, s:I, s:s, s:s, s:s}", "cycle", (json_int_t)i->cycle, "tile",
@@ -160,12 +174,13 @@ static enum emu_status go(struct step_shell *h, const struct goal *g)
         const struct stepper_point *p = stepper_point_at(h->s, i);
 
         if (p && p->number == stop.point)
-            stepper_choose(h->s, p->tile, stepper_lane(h->s));
+            stepper_choose(h->s, p->chip, p->tile, stepper_lane(h->s));
     }
     if (has_goal_lane(&stop) && !(stop.lanes >> stepper_lane(h->s) & 1))
-        stepper_choose(h->s, stepper_tile(h->s), (unsigned)__builtin_ctz(stop.lanes));
+        stepper_choose(h->s, stepper_chip(h->s), stepper_tile(h->s),
+                       (unsigned)__builtin_ctz(stop.lanes));
     if (stop.why == STOP_WATCH && stop.writer.kind == WRITER_CONTEXT)
-        stepper_choose(h->s, stepper_tile(h->s), stop.writer.lane);
+        stepper_choose(h->s, stepper_chip(h->s), stepper_tile(h->s), stop.writer.lane);
     say_stop(h, &stop);
     return EMU_OK;
 }
@@ -260,7 +275,7 @@ static enum emu_status to_pc(struct step_shell *h, const char *word)
     struct step_place p;
 
     TRY(step_place(h, word, &p));
-    stepper_choose(h->s, p.tile, stepper_lane(h->s));
+    stepper_choose(h->s, p.chip, p.tile, stepper_lane(h->s));
     g.number = p.addr;
     return go(h, &g);
 }
@@ -274,15 +289,27 @@ static enum emu_status to_layer(struct step_shell *h, const char *word)
     return go(h, &g);
 }
 
+/* "3", or "1.3" of another chip. */
 static enum emu_status choose_tile(struct step_shell *h, const char *word)
 {
     const struct run *r = stepper_run_of(h->s);
-    uint64_t n;
+    const char *dot = strchr(word, '.');
+    uint64_t n, chip = stepper_chip(h->s);
+    char first[24];
 
+    if (dot && (size_t)(dot - word) < sizeof(first)) {
+        snprintf(first, sizeof(first), "%.*s", (int)(dot - word), word);
+        TRY(step_number(first, "chip", 0, r->chips - 1, &chip));
+        word = dot + 1;
+    }
     TRY(step_number(word, "tile", 0, ss_image_arch(r->im)->tiles - 1, &n));
-    if (!machine_tile_used(r->machine, (uint32_t)n))
-        return FAIL(USAGE, "tile %" PRIu64 " takes no part in the program", n);
-    stepper_choose(h->s, (uint32_t)n, stepper_lane(h->s));
+    if (!machine_tile_used(machine_of_chip(r, (uint32_t)chip), (uint32_t)n)) {
+        char name[40];
+
+        step_tile_name(h, (uint32_t)chip, (uint32_t)n, name);
+        return FAIL(USAGE, "%s takes no part in the program", name);
+    }
+    stepper_choose(h->s, (uint32_t)chip, (uint32_t)n, stepper_lane(h->s));
     return EMU_OK;
 }
 
@@ -357,13 +384,14 @@ enum emu_status do_back(struct step_shell *h, const struct step_words *w)
 static enum emu_status add_point(struct step_shell *h, const struct stepper_point *p)
 {
     int number = stepper_add_point(h->s, p);
-    char place[STEP_PLACE_TEXT];
+    char place[STEP_PLACE_TEXT], name[40];
 
     if (!number)
         return FAIL(USAGE, "there are %d breakpoints and watchpoints already", STEPPER_POINTS);
-    place_text(step_image(h), p->tile, p->addr, place, sizeof(place));
-    step_say(h, "%s %d: tile %u, 0x%x %s\n", p->is_watch ? "watchpoint" : "breakpoint", number,
-             p->tile, p->addr, place);
+    place_text(step_image(h), p->chip, p->tile, p->addr, place, sizeof(place));
+    step_tile_name(h, p->chip, p->tile, name);
+    step_say(h, "%s %d: %s, 0x%x %s\n", p->is_watch ? "watchpoint" : "breakpoint", number, name,
+             p->addr, place);
     step_put(h, "point", json_integer(number));
     return EMU_OK;
 }
@@ -376,6 +404,7 @@ enum emu_status do_break(struct step_shell *h, const struct step_words *w)
     if (!w->count)
         return FAIL(USAGE, "break where? break PLACE [CONTEXT]");
     TRY(step_place(h, w->word[0], &at));
+    p.chip = at.chip;
     p.tile = at.tile;
     p.addr = at.addr;
     if (w->count > 1) {
@@ -394,6 +423,7 @@ enum emu_status do_watch(struct step_shell *h, const struct step_words *w)
     if (!w->count)
         return FAIL(USAGE, "watch what? watch PLACE: the bytes of a name, or BASE..END; else four");
     TRY(step_place(h, w->word[0], &at));
+    p.chip = at.chip;
     p.tile = at.tile;
     p.addr = at.addr;
     p.bytes = at.count ? 4 * at.count : at.bytes ? at.bytes : 4;
@@ -429,7 +459,25 @@ enum emu_status do_tile(struct step_shell *h, const struct step_words *w)
         if (lane == TILE_LANES)
             return FAIL(USAGE, "'%.60s' is no context: s, or w0 to w5", w->word[at]);
     }
-    stepper_choose(h->s, stepper_tile(h->s), lane);
+    stepper_choose(h->s, stepper_chip(h->s), stepper_tile(h->s), lane);
+    step_where(h);
+    return EMU_OK;
+}
+
+enum emu_status do_chip(struct step_shell *h, const struct step_words *w)
+{
+    uint64_t n = stepper_chip(h->s);
+    uint32_t tile;
+
+    if (w->count) {
+        TRY(step_number(w->word[0], "chip", 0, stepper_run_of(h->s)->chips - 1, &n));
+        tile = stepper_tile(h->s);
+        if (!machine_tile_used(machine_of_chip(stepper_run_of(h->s), (uint32_t)n), tile))
+            tile = stepper_first_tile(h->s, (uint32_t)n);
+        if (tile == UINT32_MAX)
+            return FAIL(USAGE, "chip %" PRIu64 " takes no part in the program", n);
+        stepper_choose(h->s, (uint32_t)n, tile, stepper_lane(h->s));
+    }
     step_where(h);
     return EMU_OK;
 }
@@ -443,7 +491,7 @@ enum emu_status do_who(struct step_shell *h, const struct step_words *w)
     if (!w->count)
         return FAIL(USAGE, "who wrote what? who PLACE");
     TRY(step_place(h, w->word[0], &p));
-    TRY(stepper_last_writer(h->s, p.tile, p.addr,
+    TRY(stepper_last_writer(h->s, p.chip, p.tile, p.addr,
                             p.count   ? 4 * p.count
                             : p.bytes ? p.bytes
                                       : 4,

@@ -29,7 +29,7 @@ struct step_search;
 /* What is seen of one tile. */
 struct watcher {
     struct step_search *x; /* borrowed */
-    uint32_t tile;
+    uint32_t chip, tile;
     struct observed *observed; /* owned */
     struct event event;
     int waits_for_sync; /* the event is a packet that came while the tile was in a sync */
@@ -48,10 +48,11 @@ struct step_search {
 
 /* The position of a tile at a cycle of its own: it may have come there only later, because others
  * of its exchange were late. */
-static void set_position(struct event *e, const struct stepper *s, uint32_t tile, uint64_t cycle)
+static void set_position(struct event *e, const struct stepper *s, uint32_t chip, uint32_t tile,
+                         uint64_t cycle)
 {
-    uint64_t settled = machine_place(s->run->machine, tile).settled;
-    int lags = settled > cycle && tile == s->tile;
+    uint64_t settled = machine_place(machine_of_chip(s->run, chip), tile).settled;
+    int lags = settled > cycle && tile == s->tile && chip == s->chip;
 
     e->cycle = settled > cycle ? settled : cycle;
     e->held = lags ? cycle : 0;
@@ -69,7 +70,7 @@ static int of_goal(const struct watcher *w, const struct issue *i)
 {
     const struct goal *g = w->x->goal;
 
-    if (w->tile != w->x->s->tile)
+    if (w->tile != w->x->s->tile || w->chip != w->x->s->chip)
         return 0;
     switch (g->kind) {
     case GOAL_ISSUE:
@@ -87,10 +88,10 @@ static int of_goal(const struct watcher *w, const struct issue *i)
 static void stop_before(struct watcher *w, const struct issue *i, enum stop_reason why, int point)
 {
     struct stepper *s = w->x->s;
-    uint64_t round = stepper_round(s, w->tile, i->cycle);
+    uint64_t round = stepper_round(s, w->chip, w->tile, i->cycle);
     struct event e = { .is_set = 1, .last = i->cycle };
 
-    set_position(&e, s, w->tile, round);
+    set_position(&e, s, w->chip, w->tile, round);
     if (s->stopped_at == w->x->from && i->cycle <= s->passed)
         return;
     if (w->event.is_set && w->event.cycle == e.cycle && w->event.held == e.held &&
@@ -103,6 +104,11 @@ static void stop_before(struct watcher *w, const struct issue *i, enum stop_reas
     take_earlier(&w->event, &e);
 }
 
+static int is_on(const struct stepper_point *p, const struct watcher *w)
+{
+    return p->chip == w->chip && p->tile == w->tile;
+}
+
 static void see_issue(void *ctx, const struct tile *t, const struct issue *i)
 {
     struct watcher *w = ctx;
@@ -112,7 +118,7 @@ static void see_issue(void *ctx, const struct tile *t, const struct issue *i)
     for (unsigned k = 0; k < STEPPER_POINTS && !w->x->goal->ignores_points; k++) {
         const struct stepper_point *p = &s->point[k];
 
-        if (p->number && !p->is_watch && p->tile == w->tile && p->addr == i->pc &&
+        if (p->number && !p->is_watch && is_on(p, w) && p->addr == i->pc &&
             (p->lane == POINT_ANY_LANE || p->lane == i->lane))
             stop_before(w, i, STOP_BREAK, p->number);
     }
@@ -129,10 +135,12 @@ static int overlap(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes)
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-static struct memory_writer writer_of(const struct issue *i, const struct issue_access *a)
+static struct memory_writer writer_of(const struct issue *i, const struct issue_access *a,
+                                      uint32_t chip)
 {
     struct memory_writer w = { .kind = WRITER_CONTEXT,
                                .cycle = i->cycle,
+                               .chip = chip,
                                .tile = i->tile,
                                .addr = a->addr,
                                .bytes = a->bytes,
@@ -151,13 +159,13 @@ static void see_store(struct watcher *w, const struct issue *i, const struct iss
         const struct stepper_point *p = &s->point[k];
         struct event e = { .is_set = 1 };
 
-        set_position(&e, s, w->tile, i->cycle + 1);
-        if (!p->number || !p->is_watch || p->tile != w->tile ||
+        set_position(&e, s, w->chip, w->tile, i->cycle + 1);
+        if (!p->number || !p->is_watch || !is_on(p, w) ||
             !overlap(p->addr, p->bytes, a->addr, a->bytes))
             continue;
         e.stop = (struct stepper_stop){ .why = STOP_WATCH,
                                         .point = p->number,
-                                        .writer = writer_of(i, a) };
+                                        .writer = writer_of(i, a, w->chip) };
         take_earlier(&w->event, &e);
     }
 }
@@ -173,7 +181,7 @@ static void see_issued(void *ctx, const struct tile *t, const struct issue *i)
     if (w->is_last) {
         struct event e = { .is_set = 1, .stop = { .why = STOP_THERE } };
 
-        set_position(&e, w->x->s, w->tile, i->cycle + 1);
+        set_position(&e, w->x->s, w->chip, w->tile, i->cycle + 1);
         e.stop.issue = *i;
         issue_values(i, t, e.stop.values, sizeof(e.stop.values));
         take_earlier(&w->event, &e);
@@ -181,13 +189,20 @@ static void see_issued(void *ctx, const struct tile *t, const struct issue *i)
     }
 }
 
-/* When all words of the exchange are there that a tile is in. */
-static uint64_t exchange_end_cycle(struct stepper *s, uint32_t tile)
+/* Of the host or of another chip. */
+static int is_packet(const struct tile_arrival *a)
 {
-    uint64_t release = machine_place(s->run->machine, tile).release, last = 0;
+    return a->from == TILE_FROM_HOST || a->is_far;
+}
+
+/* When all words of the exchange are there that a tile is in. */
+static uint64_t exchange_end_cycle(struct stepper *s, uint32_t chip, uint32_t tile)
+{
+    struct machine *m = machine_of_chip(s->run, chip);
+    uint64_t release = machine_place(m, tile).release, last = 0;
 
     for (uint32_t i = 0; i < ss_image_arch(s->run->im)->tiles; i++) {
-        struct machine_place p = machine_place(s->run->machine, i);
+        struct machine_place p = machine_place(m, i);
 
         if (p.release == release && p.in_exchange && p.arrived > last)
             last = p.arrived;
@@ -195,15 +210,23 @@ static uint64_t exchange_end_cycle(struct stepper *s, uint32_t tile)
     return last + 1;
 }
 
-static struct memory_writer writer_elsewhere(const struct stepper *s, uint32_t tile,
-                                             const struct tile_arrival *a, uint64_t cycle)
+/* The cycle in which what has come to a tile is in memory: packets know theirs. */
+static uint64_t arrival_cycle(struct stepper *s, uint32_t chip, uint32_t tile,
+                              const struct tile_arrival *a)
 {
-    (void)s;
+    return is_packet(a) ? a->cycle : exchange_end_cycle(s, chip, tile);
+}
+
+static struct memory_writer writer_elsewhere(struct stepper *s, uint32_t chip, uint32_t tile,
+                                             const struct tile_arrival *a)
+{
     return (struct memory_writer){ .kind = a->from == TILE_FROM_HOST ? WRITER_HOST : WRITER_TILE,
-                                   .cycle = cycle,
+                                   .cycle = arrival_cycle(s, chip, tile, a),
+                                   .chip = chip,
                                    .tile = tile,
                                    .addr = a->addr,
                                    .bytes = a->bytes,
+                                   .from_chip = a->is_far ? a->chip : chip,
                                    .from = a->from,
                                    .from_addr = a->from_addr };
 }
@@ -212,41 +235,41 @@ static void see_arrival(void *ctx, const struct tile *t, const struct tile_arriv
 {
     struct watcher *w = ctx;
     struct stepper *s = w->x->s;
-    int is_host = a->from == TILE_FROM_HOST;
-    uint64_t cycle = is_host ? a->cycle : exchange_end_cycle(s, w->tile);
+    uint64_t cycle = arrival_cycle(s, w->chip, w->tile, a);
 
     (void)t;
     for (unsigned k = 0; k < STEPPER_POINTS && !w->x->goal->ignores_points; k++) {
         const struct stepper_point *p = &s->point[k];
-        struct event e = { .is_set = 1, .cycle = is_host ? cycle + 1 : cycle };
+        struct event e = { .is_set = 1, .cycle = is_packet(a) ? cycle + 1 : cycle };
 
-        if (!p->number || !p->is_watch || p->tile != w->tile ||
+        if (!p->number || !p->is_watch || !is_on(p, w) ||
             !overlap(p->addr, p->bytes, a->addr, a->bytes))
             continue;
         if (e.cycle <= w->x->from)
             e.cycle = w->x->from + 1;
         e.stop = (struct stepper_stop){ .why = STOP_WATCH,
                                         .point = p->number,
-                                        .writer = writer_elsewhere(s, w->tile, a, cycle) };
+                                        .writer = writer_elsewhere(s, w->chip, w->tile, a) };
         if (!w->event.is_set || e.cycle < w->event.cycle)
-            w->waits_for_sync = is_host && machine_place(s->run->machine, w->tile).at_sync;
+            w->waits_for_sync =
+                is_packet(a) && machine_place(machine_of_chip(s->run, w->chip), w->tile).at_sync;
         take_earlier(&w->event, &e);
     }
 }
 
 /* ---- observers ---- */
 
-static enum emu_status watch_tile(struct step_search *x, uint32_t tile)
+static enum emu_status watch_tile(struct step_search *x, uint32_t chip, uint32_t tile)
 {
     struct watcher *w = &x->watcher[x->watchers];
     const struct observer_calls calls = { w, see_issue, see_issued, see_arrival };
 
     for (unsigned i = 0; i < x->watchers; i++) {
-        if (x->watcher[i].tile == tile)
+        if (x->watcher[i].tile == tile && x->watcher[i].chip == chip)
             return EMU_OK;
     }
-    *w = (struct watcher){ .x = x, .tile = tile };
-    TRY(observe_begin(x->s->run->machine, tile, &calls, &w->observed));
+    *w = (struct watcher){ .x = x, .chip = chip, .tile = tile };
+    TRY(observe_begin(machine_of_chip(x->s->run, chip), tile, &calls, &w->observed));
     x->watchers++;
     return EMU_OK;
 }
@@ -261,10 +284,10 @@ static enum emu_status begin(struct step_search *x)
     struct stepper *s = x->s;
 
     if (looks_at_issues(x->goal))
-        TRY(watch_tile(x, s->tile));
+        TRY(watch_tile(x, s->chip, s->tile));
     for (unsigned k = 0; k < STEPPER_POINTS && !x->goal->ignores_points; k++) {
         if (s->point[k].number)
-            TRY(watch_tile(x, s->point[k].tile));
+            TRY(watch_tile(x, s->point[k].chip, s->point[k].tile));
     }
     return EMU_OK;
 }
@@ -294,13 +317,13 @@ static void add_phase(struct phases *p, uint64_t cycle)
 static void find_phase(const struct step_search *x, struct event *best)
 {
     const struct stepper *s = x->s;
-    struct machine_place here = machine_place(s->run->machine, s->tile);
+    struct machine_place here = machine_place(stepper_machine(s), s->tile);
     struct phases p = { x->from, x->goal->number, 0 };
     struct event e = { .is_set = 1, .stop = { .why = STOP_THERE } };
 
-    for (size_t i = x->first_entry; i < record_count(s->run->record); i++) {
-        const struct record_step *r = record_at(s->run->record, i);
-        struct tile_step t = record_tile(s->run->record, i, s->tile);
+    for (size_t i = x->first_entry; i < record_count(stepper_record(s)); i++) {
+        const struct record_step *r = record_at(stepper_record(s), i);
+        struct tile_step t = record_tile(stepper_record(s), i, s->tile);
 
         if (!stepper_is_boundary(s, i))
             continue;
@@ -329,8 +352,8 @@ static void find_boundary(const struct step_search *x, struct event *best)
 {
     const struct stepper *s = x->s;
 
-    for (size_t i = x->first_entry; i < record_count(s->run->record); i++) {
-        const struct record_step *r = record_at(s->run->record, i);
+    for (size_t i = x->first_entry; i < record_count(stepper_record(s)); i++) {
+        const struct record_step *r = record_at(stepper_record(s), i);
         struct event e = { .is_set = 1, .cycle = r->end, .stop = { .why = STOP_THERE } };
 
         if (!stepper_is_boundary(s, i) || r->end <= x->from)
@@ -344,8 +367,8 @@ static void find_boundary(const struct step_search *x, struct event *best)
 /* The release of the sync at which a tile got a packet of the host. */
 static void settle_packet(const struct step_search *x, struct watcher *w)
 {
-    const struct record *r = x->s->run->record;
-    unsigned group = machine_tile_group(x->s->run->machine, w->tile);
+    const struct record *r = x->s->run->chip[w->chip].record;
+    unsigned group = machine_tile_group(machine_of_chip(x->s->run, w->chip), w->tile);
 
     for (size_t i = 0; i < record_count(r) && w->waits_for_sync; i++) {
         if (record_at(r, i)->group != group || record_at(r, i)->end < w->event.cycle - 1)
@@ -395,7 +418,7 @@ static struct event first_event(struct step_search *x, uint64_t to)
 static uint64_t next_piece(const struct step_search *x, unsigned pieces, uint64_t chunk)
 {
     struct stepper *s = x->s;
-    struct machine_place p = machine_place(s->run->machine, s->tile);
+    struct machine_place p = machine_place(stepper_machine(s), s->tile);
     uint64_t to = s->cycle + chunk;
 
     if (s->held) {
@@ -438,7 +461,7 @@ static enum emu_status finish_exchange(struct stepper *s)
     uint64_t step = 1, end = s->cycle;
 
     stepper_hold(s, end);
-    while (s->state == STEPPER_RUNS && machine_place(s->run->machine, s->tile).in_exchange) {
+    while (s->state == STEPPER_RUNS && machine_place(stepper_machine(s), s->tile).in_exchange) {
         TRY(stepper_advance(s, s->cycle + step));
         step = step < LAST_CHUNK ? 2 * step : step;
     }
@@ -446,18 +469,16 @@ static enum emu_status finish_exchange(struct stepper *s)
     return EMU_OK;
 }
 
-static size_t first_entry(const struct run *r)
+static size_t first_entry(const struct stepper *s)
 {
-    size_t n = record_count(r->record);
+    size_t n = record_count(stepper_record(s));
 
     return n > 2 * MACHINE_MAX_GROUPS ? n - 2 * MACHINE_MAX_GROUPS : 0;
 }
 
 enum emu_status stepper_go(struct stepper *s, const struct goal *g, struct stepper_stop *out)
 {
-    struct step_search x = {
-        .s = s, .goal = g, .from = s->cycle, .first_entry = first_entry(s->run)
-    };
+    struct step_search x = { .s = s, .goal = g, .from = s->cycle, .first_entry = first_entry(s) };
     struct event best = { 0 };
     enum emu_status st;
 
@@ -487,7 +508,7 @@ enum emu_status stepper_go(struct stepper *s, const struct goal *g, struct stepp
 /* Looks at a tile in pieces of the past, the latest first, without moving for good. */
 struct look_back {
     struct stepper *s;
-    uint32_t addr, bytes;
+    uint32_t chip, addr, bytes; /* chip: of the tile that is looked at */
     struct memory_writer last;
     int found;
     struct event *issue; /* owned: ring: positions before the last n issues of the context */
@@ -501,8 +522,8 @@ static void note_issue(void *ctx, const struct tile *t, const struct issue *i)
     (void)t;
     if (i->lane != l->s->lane || i->cycle >= l->before)
         return;
-    set_position(&l->issue[l->issues++ % l->n], l->s, i->tile,
-                 stepper_round(l->s, i->tile, i->cycle));
+    set_position(&l->issue[l->issues++ % l->n], l->s, l->chip, i->tile,
+                 stepper_round(l->s, l->chip, i->tile, i->cycle));
 }
 
 static void note_store(void *ctx, const struct tile *t, const struct issue *i)
@@ -515,7 +536,7 @@ static void note_store(void *ctx, const struct tile *t, const struct issue *i)
 
         if (!a->is_store || !overlap(l->addr, l->bytes, a->addr, a->bytes))
             continue;
-        l->last = writer_of(i, a);
+        l->last = writer_of(i, a, l->chip);
         l->found = 1;
     }
 }
@@ -523,12 +544,9 @@ static void note_store(void *ctx, const struct tile *t, const struct issue *i)
 static void note_arrival(void *ctx, const struct tile *t, const struct tile_arrival *a)
 {
     struct look_back *l = ctx;
-    uint32_t tile = t->id & 0xffff;
-    int is_host = a->from == TILE_FROM_HOST;
-
     if (!overlap(l->addr, l->bytes, a->addr, a->bytes))
         return;
-    l->last = writer_elsewhere(l->s, tile, a, is_host ? a->cycle : exchange_end_cycle(l->s, tile));
+    l->last = writer_elsewhere(l->s, l->chip, t->id & 0xffff, a);
     l->found = 1;
 }
 
@@ -541,17 +559,17 @@ static enum emu_status look_at(struct look_back *l, size_t i, uint64_t to, uint3
     enum emu_status st;
 
     TRY(stepper_go_to(s, history_cycle(s->history, i)));
-    TRY(observe_begin(s->run->machine, tile, calls, &o));
+    TRY(observe_begin(machine_of_chip(s->run, l->chip), tile, calls, &o));
     st = stepper_advance(s, to);
     observe_flush(o);
     observe_end(o);
     return st;
 }
 
-enum emu_status stepper_last_writer(struct stepper *s, uint32_t tile, uint32_t addr, uint32_t bytes,
-                                    struct memory_writer *out, int *found)
+enum emu_status stepper_last_writer(struct stepper *s, uint32_t chip, uint32_t tile, uint32_t addr,
+                                    uint32_t bytes, struct memory_writer *out, int *found)
 {
-    struct look_back l = { .s = s, .addr = addr, .bytes = bytes };
+    struct look_back l = { .s = s, .chip = chip, .addr = addr, .bytes = bytes };
     const struct observer_calls calls = { &l, NULL, note_store, note_arrival };
     uint64_t here = s->cycle, held = s->held, to = here;
 
@@ -570,7 +588,9 @@ enum emu_status stepper_last_writer(struct stepper *s, uint32_t tile, uint32_t a
 
 enum emu_status stepper_back_issues(struct stepper *s, uint64_t n, uint64_t *found)
 {
-    struct look_back l = { .s = s, .n = n, .before = s->held ? s->held : s->cycle };
+    struct look_back l = {
+        .s = s, .chip = s->chip, .n = n, .before = s->held ? s->held : s->cycle
+    };
     const struct observer_calls calls = { &l, note_issue, NULL, NULL };
     uint64_t here = s->cycle, left = n, to = here;
     struct event goal = { .cycle = here, .held = s->held };

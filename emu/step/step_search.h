@@ -11,9 +11,9 @@ struct stepper {
     uint64_t cycle;          /* the position; the machine is there between two calls */
     uint64_t held;           /* the chosen tile is only there; 0: as far as the others */
     enum stepper_state state;
-    char *why;         /* owned: of a deadlock or an error; else NULL */
-    size_t boundaries; /* entries of the record that end with the release of a sync */
-    uint32_t tile;
+    char *why;          /* owned: of a deadlock or an error; else NULL */
+    size_t *boundaries; /* owned [chips]: entries of each record that end with a release */
+    uint32_t chip, tile;
     unsigned lane;
     struct stepper_point point[STEPPER_POINTS];
     int points;                  /* numbers given so far */
@@ -35,10 +35,10 @@ enum emu_status stepper_put_away(struct stepper *s, int must) EMU_MUST_CHECK;
 /* The cycle at which a run that does not go on has come to its end: the state is the same whenever
  * it is run to it. */
 uint64_t stepper_end_cycle(const struct stepper *s);
-/* Whether entry i of the record ends with a release of the chosen tile's group. */
+/* Whether entry i of the chosen chip's record ends with a release of the chosen tile's group. */
 int stepper_is_boundary(const struct stepper *s, size_t i);
 /* The position before what a tile is about to issue in `cycle`: with workers the first cycle of
  * their round, else the one from which the supervisor would issue but for its operands. */
-uint64_t stepper_round(const struct stepper *s, uint32_t tile, uint64_t cycle);
+uint64_t stepper_round(const struct stepper *s, uint32_t chip, uint32_t tile, uint64_t cycle);
 
 #endif

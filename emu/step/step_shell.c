@@ -58,7 +58,7 @@ const struct image *step_image(const struct step_shell *h)
 
 struct tile *step_tile_of(const struct step_shell *h)
 {
-    return machine_tile(stepper_run_of(h->s)->machine, stepper_tile(h->s));
+    return machine_tile(stepper_machine(h->s), stepper_tile(h->s));
 }
 
 void step_say(struct step_shell *h, const char *format, ...)
@@ -100,7 +100,7 @@ enum emu_status step_place(const struct step_shell *h, const char *word, struct 
 
     for (unsigned k = 0; k < 16; k++)
         m[k] = tile_m(t, stepper_lane(h->s), k);
-    return tile_place_read(step_image(h), word, stepper_tile(h->s), m, out);
+    return tile_place_read(step_image(h), word, stepper_chip(h->s), stepper_tile(h->s), m, out);
 }
 
 /* ---- help ---- */
@@ -136,7 +136,7 @@ enum emu_status do_help(struct step_shell *h, const struct step_words *w)
     }
     if (!one && s == EMU_OK)
         step_say(h, "An empty line moves again as the last line did. PLACE is an address or a "
-                    "name, +OFFSET, @TILE: docs/step.md.\n");
+                    "name, +OFFSET, @TILE or @CHIP.TILE: docs/step.md.\n");
     step_put(h, "commands", list);
     return s;
 }

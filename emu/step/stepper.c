@@ -30,12 +30,19 @@ static void run_on(struct stepper *s, uint64_t to)
 {
     struct run *r = s->run;
 
-    r->stop = machine_run(r->machine, to);
+    r->stop = pod_run_all(r->pod, to);
     while (r->stop == MACHINE_HOST && r->runs < r->options.runs) {
-        machine_release_host(r->machine);
+        pod_release_host(r->pod);
         r->runs++;
-        r->stop = machine_run(r->machine, to);
+        r->stop = pod_run_all(r->pod, to);
     }
+}
+
+/* So far every entry of a record ends with the release of a sync. */
+static void all_boundaries(struct stepper *s)
+{
+    for (uint32_t i = 0; i < s->run->chips; i++)
+        s->boundaries[i] = SIZE_MAX;
 }
 
 enum emu_status stepper_advance(struct stepper *s, uint64_t to)
@@ -49,12 +56,13 @@ enum emu_status stepper_advance(struct stepper *s, uint64_t to)
     s->cycle = to;
     if (s->state != STEPPER_RUNS)
         return EMU_OK;
-    s->boundaries = SIZE_MAX;
+    all_boundaries(s);
     switch (s->run->stop) {
     case MACHINE_HOST:
         s->state = STEPPER_ENDED;
-        s->boundaries = record_count(s->run->record);
-        return machine_finish(s->run->machine);
+        for (uint32_t i = 0; i < s->run->chips; i++)
+            s->boundaries[i] = record_count(s->run->chip[i].record);
+        return pod_finish(s->run->pod);
     case MACHINE_FAULT:
         s->state = STEPPER_FAULTED;
         return EMU_OK;
@@ -65,6 +73,7 @@ enum emu_status stepper_advance(struct stepper *s, uint64_t to)
         s->state = STEPPER_ERROR;
         return keep_reason(s);
     case MACHINE_LIMIT:
+    case MACHINE_OUTER:
         break;
     }
     return EMU_OK;
@@ -87,7 +96,7 @@ enum emu_status stepper_put_away(struct stepper *s, int must)
 void stepper_hold(struct stepper *s, uint64_t held)
 {
     s->held = held;
-    machine_hold(s->run->machine, s->tile, held ? held : UINT64_MAX);
+    machine_hold(stepper_machine(s), s->tile, held ? held : UINT64_MAX);
 }
 
 static enum emu_status restore(struct stepper *s, uint64_t cycle)
@@ -97,7 +106,7 @@ static enum emu_status restore(struct stepper *s, uint64_t cycle)
     TRY(history_restore(s->history, i));
     s->cycle = history_cycle(s->history, i);
     s->state = STEPPER_RUNS;
-    s->boundaries = SIZE_MAX;
+    all_boundaries(s);
     return EMU_OK;
 }
 
@@ -139,7 +148,9 @@ enum emu_status stepper_go_to(struct stepper *s, uint64_t cycle)
 /* A fault of the fabric is found when the last tile of the exchange is at its RECV. */
 static uint64_t fault_cycle(const struct stepper *s)
 {
-    struct machine *m = s->run->machine;
+    uint32_t chip;
+    struct machine_fault fault = run_fault(s->run, &chip);
+    struct machine *m = machine_of_chip(s->run, chip);
     uint64_t first = UINT64_MAX, last = 0;
 
     for (uint32_t i = 0; i < ss_image_arch(s->run->im)->tiles; i++) {
@@ -151,25 +162,25 @@ static uint64_t fault_cycle(const struct stepper *s)
         if (p.in_exchange && p.arrived > last)
             last = p.arrived;
     }
-    return machine_fault(m).exchange && last > first ? last : first;
+    return fault.exchange && last > first ? last : first;
 }
 
 uint64_t stepper_end_cycle(const struct stepper *s)
 {
     if (s->state == STEPPER_FAULTED)
         return fault_cycle(s) + 1;
-    return s->state == STEPPER_ERROR ? s->cycle : machine_cycles(s->run->machine) + 1;
+    return s->state == STEPPER_ERROR ? s->cycle : pod_cycles(s->run->pod) + 1;
 }
 
 int stepper_is_boundary(const struct stepper *s, size_t i)
 {
-    return i < s->boundaries &&
-           record_at(s->run->record, i)->group == machine_tile_group(s->run->machine, s->tile);
+    return i < s->boundaries[s->chip] && record_at(stepper_record(s), i)->group ==
+                                             machine_tile_group(stepper_machine(s), s->tile);
 }
 
-uint64_t stepper_round(const struct stepper *s, uint32_t tile, uint64_t cycle)
+uint64_t stepper_round(const struct stepper *s, uint32_t chip, uint32_t tile, uint64_t cycle)
 {
-    const struct barrel *b = machine_barrel(s->run->machine, tile);
+    const struct barrel *b = machine_barrel(machine_of_chip(s->run, chip), tile);
     uint64_t begin = cycle - (cycle + TILE_WORKERS - b->phase) % TILE_WORKERS;
 
     if (!b->running) /* b->cycle: from there on it waits for its operands */
@@ -206,8 +217,8 @@ uint64_t stepper_cycle(const struct stepper *s)
  * release that is still to come. */
 static const struct record_step *last_ended(const struct stepper *s)
 {
-    for (size_t i = record_count(s->run->record); i--;) {
-        const struct record_step *r = record_at(s->run->record, i);
+    for (size_t i = record_count(stepper_record(s)); i--;) {
+        const struct record_step *r = record_at(stepper_record(s), i);
 
         if (stepper_is_boundary(s, i) && r->end <= s->cycle)
             return r;
@@ -236,7 +247,7 @@ struct hash128 stepper_digest(struct stepper *s)
 
 const char *stepper_waits(const struct stepper *s)
 {
-    struct machine_place p = machine_place(s->run->machine, s->tile);
+    struct machine_place p = machine_place(stepper_machine(s), s->tile);
 
     return !p.waits && p.release > s->cycle ? "for the release of its sync" : p.waits;
 }
@@ -245,8 +256,9 @@ const char *stepper_name(const struct stepper *s, uint64_t superstep)
 {
     const struct step_names *n = &s->options.names;
 
-    return n->name && !machine_tile_group(s->run->machine, s->tile) ? n->name(n->ctx, superstep)
-                                                                    : NULL;
+    return n->name && !s->chip && !machine_tile_group(stepper_machine(s), s->tile)
+               ? n->name(n->ctx, superstep)
+               : NULL;
 }
 
 int stepper_names(const struct stepper *s)
@@ -256,14 +268,29 @@ int stepper_names(const struct stepper *s)
 
 const char *stepper_phase(const struct stepper *s)
 {
-    struct machine_place p = machine_place(s->run->machine, s->tile);
+    struct machine_place p = machine_place(stepper_machine(s), s->tile);
 
     if (p.at_sync || p.release > s->cycle)
         return "sync";
     if (p.waits ||
-        (!p.received && exchange_log_of(machine_exchange(s->run->machine), s->tile)->open))
+        (!p.received && exchange_log_of(machine_exchange(stepper_machine(s)), s->tile)->open))
         return "exchange";
     return !p.received && p.release && p.clock == p.release ? "exchange" : "compute";
+}
+
+struct machine *stepper_machine(const struct stepper *s)
+{
+    return machine_of_chip(s->run, s->chip);
+}
+
+const struct record *stepper_record(const struct stepper *s)
+{
+    return s->run->chip[s->chip].record;
+}
+
+uint32_t stepper_chip(const struct stepper *s)
+{
+    return s->chip;
 }
 
 uint32_t stepper_tile(const struct stepper *s)
@@ -276,19 +303,21 @@ unsigned stepper_lane(const struct stepper *s)
     return s->lane;
 }
 
-void stepper_choose(struct stepper *s, uint32_t tile, unsigned lane)
+void stepper_choose(struct stepper *s, uint32_t chip, uint32_t tile, unsigned lane)
 {
-    EMU_ASSERT(machine_tile_used(s->run->machine, tile) && lane <= LANE_SUPER);
-    if (tile != s->tile && s->held) /* the next move lets it go on */
-        machine_hold(s->run->machine, tile, UINT64_MAX);
+    EMU_ASSERT(chip < s->run->chips && machine_tile_used(machine_of_chip(s->run, chip), tile) &&
+               lane <= LANE_SUPER);
+    if ((tile != s->tile || chip != s->chip) && s->held) /* the next move lets it go on */
+        machine_hold(stepper_machine(s), s->tile, UINT64_MAX);
+    s->chip = chip;
     s->tile = tile;
     s->lane = lane;
 }
 
 uint64_t stepper_boundary_before(const struct stepper *s, uint64_t n)
 {
-    for (size_t i = record_count(s->run->record); i--;) {
-        const struct record_step *e = record_at(s->run->record, i);
+    for (size_t i = record_count(stepper_record(s)); i--;) {
+        const struct record_step *e = record_at(stepper_record(s), i);
 
         if (stepper_is_boundary(s, i) && e->end < s->cycle && !--n)
             return e->end;
@@ -328,13 +357,27 @@ const struct stepper_point *stepper_point_at(const struct stepper *s, unsigned i
 
 /* ---- all ---- */
 
-static uint32_t first_tile(const struct run *r)
+uint32_t stepper_first_tile(const struct stepper *s, uint32_t chip)
 {
-    uint32_t tile = 0;
+    for (uint32_t tile = 0; tile < ss_image_arch(s->run->im)->tiles; tile++) {
+        if (machine_tile_used(machine_of_chip(s->run, chip), tile))
+            return tile;
+    }
+    return UINT32_MAX;
+}
 
-    while (tile + 1 < ss_image_arch(r->im)->tiles && !machine_tile_used(r->machine, tile))
-        tile++;
-    return tile;
+/* Of the first chip that takes part. */
+static enum emu_status choose_first(struct stepper *s)
+{
+    for (uint32_t chip = 0; chip < s->run->chips; chip++) {
+        uint32_t tile = stepper_first_tile(s, chip);
+
+        if (tile == UINT32_MAX)
+            continue;
+        stepper_choose(s, chip, tile, LANE_SUPER);
+        return EMU_OK;
+    }
+    return FAIL(USAGE, "the program uses no tile");
 }
 
 enum emu_status stepper_new(struct run *r, const struct stepper_options *o, struct stepper **out)
@@ -343,17 +386,17 @@ enum emu_status stepper_new(struct run *r, const struct stepper_options *o, stru
     enum emu_status st;
 
     *out = NULL;
-    if (!machine_tile_used(r->machine, first_tile(r)))
-        return FAIL(USAGE, "the program uses no tile");
     s = emu_alloc(1, sizeof(*s));
     if (!s)
         return FAIL(NO_MEMORY, "a stepper");
     s->run = r;
     s->options = *o;
-    s->boundaries = SIZE_MAX;
-    s->tile = first_tile(r);
-    s->lane = LANE_SUPER;
-    st = history_new(r, o->history_bytes, &s->history);
+    s->boundaries = emu_alloc(r->chips, sizeof(*s->boundaries));
+    st = s->boundaries ? choose_first(s) : FAIL(NO_MEMORY, "a stepper");
+    if (st == EMU_OK) {
+        all_boundaries(s);
+        st = history_new(r, o->history_bytes, &s->history);
+    }
     if (st == EMU_OK)
         *out = s;
     else
@@ -366,6 +409,7 @@ void stepper_free(struct stepper *s)
     if (!s)
         return;
     history_free(s->history);
+    ss_free(s->boundaries);
     ss_free(s->why);
     ss_free(s);
 }

@@ -1,9 +1,10 @@
 /* stepper.h - a run that stops where one wants to look, forwards and backwards.
  *
- * A position is a cycle: all tiles have issued what begins before it, and nothing else but the rest
- * of a round of six cycles, in which every due worker issues once. Words of an exchange are in
- * memory when the last tile of it has come to its RECV. So a position is a state of the machine
- * that does not depend on how it was reached.
+ * A position is a cycle: all tiles of all chips have issued what begins before it, and nothing else
+ * but the rest of a round of six cycles, in which every due worker issues once. Words of an
+ * exchange are in memory when the last tile of it has come to its RECV, those of other chips when
+ * they arrive, but not before all that may send in that phase have come to theirs. So a position is
+ * a state of the machine that does not depend on how it was reached.
  *
  * What is looked for may be found only after it happened: the machine runs on for a while, tile by
  * tile, and is then put back to an earlier state (history.h) and run to the cycle that was found.
@@ -16,7 +17,7 @@
 
 struct stepper;
 
-/* What others know of a program, by superstep of sync group 0; name() NULL: nothing. */
+/* What others know of a program, by superstep of sync group 0 of chip 0; name() NULL: nothing. */
 struct step_names {
     void *ctx;
     /* The layer or step that it belongs to; NULL: none. Borrowed. */
@@ -65,9 +66,16 @@ const char *stepper_waits(const struct stepper *s);
 struct hash128 stepper_digest(struct stepper *s);
 
 /* The context that is looked at. */
+uint32_t stepper_chip(const struct stepper *s);
 uint32_t stepper_tile(const struct stepper *s);
 unsigned stepper_lane(const struct stepper *s);
-void stepper_choose(struct stepper *s, uint32_t tile, unsigned lane); /* the tile takes part */
+/* The tile takes part. */
+void stepper_choose(struct stepper *s, uint32_t chip, uint32_t tile, unsigned lane);
+/* The first tile of a chip that takes part; UINT32_MAX: none does. */
+uint32_t stepper_first_tile(const struct stepper *s, uint32_t chip);
+/* Of the chip that is looked at. */
+struct machine *stepper_machine(const struct stepper *s);
+const struct record *stepper_record(const struct stepper *s);
 
 /* ---- breakpoints and watchpoints ---- */
 
@@ -76,8 +84,9 @@ enum { STEPPER_POINTS = 32, POINT_ANY_LANE = TILE_LANES };
 struct stepper_point {
     int number; /* from 1; 0: free */
     int is_watch;
-    uint32_t tile, addr, bytes; /* bytes: of a watchpoint */
-    unsigned lane;              /* of a breakpoint; or POINT_ANY_LANE */
+    uint32_t chip, tile;
+    uint32_t addr, bytes; /* bytes: of a watchpoint */
+    unsigned lane;        /* of a breakpoint; or POINT_ANY_LANE */
 };
 
 /* Returns its number, 0 when there are STEPPER_POINTS already. */
@@ -101,11 +110,11 @@ enum writer_kind { WRITER_CONTEXT, WRITER_TILE, WRITER_HOST };
 struct memory_writer {
     enum writer_kind kind;
     uint64_t cycle; /* words of a tile: in which all of its exchange are in memory */
-    uint32_t tile, addr, bytes;
+    uint32_t chip, tile, addr, bytes;
     unsigned lane; /* WRITER_CONTEXT */
     uint32_t pc;
-    uint32_t from, from_addr; /* WRITER_TILE */
-    char text[160];           /* WRITER_CONTEXT: the instruction */
+    uint32_t from_chip, from, from_addr; /* WRITER_TILE */
+    char text[160];                      /* WRITER_CONTEXT: the instruction */
 };
 
 struct stepper_stop {
@@ -149,7 +158,8 @@ uint64_t stepper_boundary_before(const struct stepper *s, uint64_t n);
 enum emu_status stepper_back_issues(struct stepper *s, uint64_t n, uint64_t *found) EMU_MUST_CHECK;
 /* Who wrote bytes of a tile last, before the position; *found is 0 when nobody has since the
  * beginning. The position stays. */
-enum emu_status stepper_last_writer(struct stepper *s, uint32_t tile, uint32_t addr, uint32_t bytes,
-                                    struct memory_writer *out, int *found) EMU_MUST_CHECK;
+enum emu_status stepper_last_writer(struct stepper *s, uint32_t chip, uint32_t tile, uint32_t addr,
+                                    uint32_t bytes, struct memory_writer *out,
+                                    int *found) EMU_MUST_CHECK;
 
 #endif

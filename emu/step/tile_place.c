@@ -1,6 +1,8 @@
 /* tile_place.c - reads places, and prints what is there. */
 #include "emu/step/tile_place.h"
 
+#include "emu/arch/arch_numbers.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +83,7 @@ static int find_part(const struct image *im, const struct image_input *in,
     for (uint32_t k = 0; k < in->parts; k++) {
         const struct image_input_part *p = part(im, in->first_part + k);
 
-        if (p->tile != out->tile)
+        if (p->tile != out->tile || p->chip != out->chip % image_chip_count(im))
             continue;
         out->addr = p->addr;
         out->bytes = p->bytes;
@@ -122,23 +124,24 @@ static int find_name(const struct image *im, const struct image_tile *t, const c
            find_range(im, t, name, out);
 }
 
-/* The first tile that has the name; UINT32_MAX: none has. */
-static uint32_t tile_with(const struct image *im, const char *name)
+/* The first tile that has the name; NULL: none has. */
+static const struct image_tile *tile_with(const struct image *im, const char *name)
 {
     for (size_t i = 0; i < image_tile_count(im); i++) {
         const struct image_tile *t = image_tile_at(im, i);
-        struct step_place p = { .tile = t->tile };
+        struct step_place p = { .chip = t->chip, .tile = t->tile };
 
         if (find_name(im, t, name, &p))
-            return t->tile;
+            return t;
     }
-    return UINT32_MAX;
+    return NULL;
 }
 
 /* Fails with names on the tile that contain this one. */
 static enum emu_status unknown(const struct image *im, const struct image_tile *t, const char *name)
 {
     char text[LIKE_MAX * (PLACE_NAME + 2) + 1] = "";
+    const struct image_tile *other;
     unsigned found = 0;
     size_t n, at = 0;
     const struct image_symbol *s = image_symbols_of(im, t->symbols, &n);
@@ -153,9 +156,14 @@ static enum emu_status unknown(const struct image *im, const struct image_tile *
         if (strstr(image_text(im, r[i].owner), name) && (!i || r[i - 1].owner != r[i].owner))
             at = add_like(text, at, sizeof(text), image_text(im, r[i].owner), &found);
     }
-    if (!found && tile_with(im, name) != UINT32_MAX)
+    other = found ? NULL : tile_with(im, name);
+    if (other && other->chip != t->chip)
+        return FAIL(USAGE, "tile %u of chip %u has no '%s', but tile %u of chip %u has: %s@%u.%u",
+                    t->tile, t->chip, name, other->tile, other->chip, name, other->chip,
+                    other->tile);
+    if (other)
         return FAIL(USAGE, "tile %u has no '%s', but tile %u has: %s@%u", t->tile, name,
-                    tile_with(im, name), name, tile_with(im, name));
+                    other->tile, name, other->tile);
     return found ? FAIL(USAGE, "tile %u has no '%s'; like it: %s", t->tile, name, text)
                  : FAIL(USAGE, "tile %u has no '%s': `variables` lists what it has", t->tile, name);
 }
@@ -231,26 +239,57 @@ static enum emu_status read_parts(const struct image *im, const struct image_til
     return EMU_OK;
 }
 
+/* Reads "3", or "1.3": a tile of another chip. */
+static int read_tile(const char *text, struct step_place *out)
+{
+    char chip[16], *dot;
+
+    snprintf(chip, sizeof(chip), "%s", text);
+    dot = strchr(chip, '.');
+    if (!dot)
+        return read_number(text, &out->tile);
+    *dot = 0;
+    return strlen(text) < sizeof(chip) && read_number(chip, &out->chip) &&
+           read_number(dot + 1, &out->tile);
+}
+
 /* Takes "@3" from the end or "3:" from the beginning of a text. */
-static const char *cut_tile(char *text, uint32_t *tile)
+static const char *cut_tile(char *text, struct step_place *out)
 {
     char *at = strrchr(text, '@'), *colon = strchr(text, ':');
 
-    if (at && read_number(at + 1, tile)) {
+    if (at && read_tile(at + 1, out)) {
         *at = 0;
         return text;
     }
     if (!colon)
         return text;
     *colon = 0;
-    if (read_number(text, tile))
+    if (read_tile(text, out))
         return colon + 1;
     *colon = ':';
     return text;
 }
 
-enum emu_status tile_place_read(const struct image *im, const char *text, uint32_t tile,
-                                const uint32_t *m, struct step_place *out)
+/* The tile of a place, which takes part. */
+static enum emu_status find_tile(const struct image *im, const struct step_place *p,
+                                 const struct image_tile **out)
+{
+    const struct arch *a = ss_image_arch(im);
+
+    if (p->chip >= arch_chips(a))
+        return FAIL(USAGE, "there is no chip %u: the system has %u", p->chip, arch_chips(a));
+    *out = image_find_tile(im, p->chip % image_chip_count(im), p->tile);
+    if (*out)
+        return EMU_OK;
+    if (arch_chips(a) > 1)
+        return FAIL(USAGE, "tile %u of chip %u takes no part in the program", p->tile, p->chip);
+    return FAIL(USAGE, "tile %u takes no part: the program uses %zu of %u tiles", p->tile,
+                image_tile_count(im), a->tiles);
+}
+
+enum emu_status tile_place_read(const struct image *im, const char *text, uint32_t chip,
+                                uint32_t tile, const uint32_t *m, struct step_place *out)
 {
     const struct arch *a = ss_image_arch(im);
     char copy[PLACE_NAME + 40];
@@ -261,12 +300,10 @@ enum emu_status tile_place_read(const struct image *im, const char *text, uint32
     if (strlen(text) >= sizeof(copy))
         return FAIL(USAGE, "a place of %zu characters", strlen(text));
     snprintf(copy, sizeof(copy), "%s", text);
+    out->chip = chip;
     out->tile = tile;
-    rest = cut_tile(copy, &out->tile);
-    t = image_find_tile(im, 0, out->tile);
-    if (!t)
-        return FAIL(USAGE, "tile %u takes no part: the program uses %zu of %u tiles", out->tile,
-                    image_tile_count(im), a->tiles);
+    rest = cut_tile(copy, out);
+    TRY(find_tile(im, out, &t));
     TRY(read_parts(im, t, copy + (rest - copy), m, out));
     if (out->addr - a->mem_base >= a->mem_bytes)
         return FAIL(USAGE, "0x%x is outside tile memory, 0x%x to 0x%x", out->addr, a->mem_base,
@@ -286,9 +323,10 @@ static void print_source(const struct image *im, const struct image_tile *t, uin
         snprintf(out, bytes, " (%s:%u)", slash ? slash + 1 : file, line);
 }
 
-void place_text(const struct image *im, uint32_t tile, uint32_t addr, char *out, size_t bytes)
+void place_text(const struct image *im, uint32_t chip, uint32_t tile, uint32_t addr, char *out,
+                size_t bytes)
 {
-    const struct image_tile *t = image_find_tile(im, 0, tile);
+    const struct image_tile *t = image_find_tile(im, chip % image_chip_count(im), tile);
     const struct image_range *r = t ? image_range_at(im, t, addr) : NULL;
     uint32_t offset = 0;
     const char *name = t ? image_symbolize(im, t, addr, &offset) : NULL;

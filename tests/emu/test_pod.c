@@ -4,6 +4,7 @@
 #include "tests/fixtures/pod_fixture.h"
 
 #include "emu/arch/arch_numbers.h"
+#include "emu/bsp/machine_state.h"
 
 enum { NOTES = 0x3000, WORDS = 0x3100, IN = 0x3400 };
 
@@ -223,6 +224,36 @@ static void test_ring(void **state)
         assert_int_equal(pod_finish(c.pod), EMU_OK);
         chips_free(&c);
     }
+}
+
+/* A run that stops before words arrive does not have them, and the tile waits; later it has. */
+static void test_position(void **state)
+{
+    uint64_t arrived[2 * 16] = { 0 }, last, release;
+    struct chips c;
+
+    (void)state;
+    chips_new(&c, "toy16", "chips=2;link_latency_ns=1000000", NULL, NULL);
+    ring_program(&c, 1);
+    ring_times(&c, arrived);
+    assert_int_equal(pod_run_all(c.pod, 1000), MACHINE_LIMIT);
+    assert_int_equal(pod_outer_count(c.pod), 1);
+    release = pod_outer_at(c.pod, 0)->release;
+    last = release + arrived[16]; /* of tile 0 of chip 1 */
+    for (uint64_t at = last - 1; at <= last + 1; at++) {
+        struct machine_place p;
+
+        assert_int_equal(pod_run_all(c.pod, at), MACHINE_LIMIT);
+        p = machine_place(c.chip[1].m, 0);
+        assert_int_equal(chips_word(&c, 1, 0, IN + 0x20 + 16), at > last ? 7 : 0);
+        assert_int_equal(p.waits != NULL, at <= last);
+        if (p.waits)
+            assert_non_null(strstr(p.waits, "words of other chips"));
+    }
+    chips_stop(&c, MACHINE_HOST);
+    ring_check(&c);
+    assert_int_equal(note(&c, 1, 0, 0), last);
+    chips_free(&c);
 }
 
 /* What the record says of the ring: the wait for words is link, and the parts add up. */
@@ -496,7 +527,7 @@ int main(void)
         cmocka_unit_test(test_ring_record),   cmocka_unit_test(test_values_without_time),
         cmocka_unit_test(test_timing_engine), cmocka_unit_test(test_one_chip),
         cmocka_unit_test(test_faults),        cmocka_unit_test(test_deadlocks),
-        cmocka_unit_test(test_early),
+        cmocka_unit_test(test_early),         cmocka_unit_test(test_position),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -491,10 +491,15 @@ static void sweep_verb(struct group *g)
     }
 }
 
-/* Why a stream does not take the network: pictures that are square, and scores alone. */
+static int is_colour(const struct group *g)
+{
+    return g->in->side && !strncmp(g->in->input, "x:3,", 4);
+}
+
+/* Why a stream does not take the network: pictures in colour that are square, and scores alone. */
 static const char *stream_refusal(const struct group *g)
 {
-    return !g->in->side                  ? "[side][side]"
+    return !is_colour(g)                 ? "[side][side]"
            : !has_scores(g)              ? "[n][classes]"
            : strchr(g->out->output, ',') ? "--outputs says which"
                                          : NULL;
