@@ -246,7 +246,7 @@ static void issues_both_ways(const char *path, uint32_t tile, uint64_t begin, un
     unsigned lane = LANE_SUPER;
 
     open_stepper(&b, path, NULL, 1 << 24);
-    stepper_choose(b.s, tile, lane);
+    stepper_choose(b.s, 0, tile, lane);
     must(stepper_go_to(b.s, begin));
     go(&b, (struct goal){ .kind = GOAL_ISSUE, .number = 1 });
     seen = digest(&b);
@@ -358,15 +358,15 @@ static void written_by_a_tile(void **state)
     assert_true(tile_read(machine_tile(b.run->machine, 5), p.addr, &value, 4));
     assert_int_equal(value, 402);
     stop = go(&b, (struct goal){ .kind = GOAL_END, .ignores_points = 1 });
-    must(stepper_last_writer(b.s, 5, symbol(&b, 5, "here") + 8, 4, &last, &found));
+    must(stepper_last_writer(b.s, 0, 5, symbol(&b, 5, "here") + 8, 4, &last, &found));
     assert_true(found);
     assert_int_equal(last.kind, WRITER_TILE);
     assert_int_equal(last.from, 4);
-    must(stepper_last_writer(b.s, 5, symbol(&b, 5, "smaller"), 4, &last, &found));
+    must(stepper_last_writer(b.s, 0, 5, symbol(&b, 5, "smaller"), 4, &last, &found));
     assert_true(found);
     assert_int_equal(last.kind, WRITER_CONTEXT);
     assert_int_equal(last.lane, LANE_SUPER);
-    must(stepper_last_writer(b.s, 5, symbol(&b, 5, "main"), 4, &last, &found));
+    must(stepper_last_writer(b.s, 0, 5, symbol(&b, 5, "main"), 4, &last, &found));
     assert_false(found);
     close_bench(&b);
 }
