@@ -106,11 +106,11 @@ struct machine_place machine_place(const struct machine *m, uint32_t tile)
     EMU_ASSERT(tile < m->arch.tiles);
     return (struct machine_place){ .group = p->group,
                                    .waits = machine_wait_text(machine_wait_of(m, tile)),
-                                   .received = p->received,
+                                   .received = p->received && !is_far_wait(m, tile),
                                    .in_exchange = p->wait == WAIT_RECV || p->wait == WAIT_FAULT,
                                    .at_sync = p->wait >= WAIT_ANS && p->wait <= WAIT_HOST,
                                    .release = p->release,
-                                   .received_at = p->received_at,
+                                   .received_at = p->received_at + p->link_cycles,
                                    .arrived = p->arrived,
                                    .clock = place_clock(m, tile),
                                    .settled = p->settled };

@@ -12,7 +12,7 @@
 struct machine_place {
     unsigned group;
     const char *waits; /* "for a sync of the chip"; NULL: it runs, or could */
-    int received;      /* its exchange of this superstep is over */
+    int received;      /* its exchange of this superstep is over, words of other chips included */
     int in_exchange;   /* it waits for the end of its exchange, or has faulted */
     int at_sync;       /* it waits in a sync with other tiles or the host */
     /* Cycles: of the sync that began its superstep, of the end of its exchange (the first

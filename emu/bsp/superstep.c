@@ -65,7 +65,7 @@ static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_
 }
 
 /* A RECV with nothing left to resolve: over when no data of the host or of other chips is missing,
- * of what comes before max_cycle. Returns 1 when the tile goes on. */
+ * of what comes up to max_cycle. Returns 1 when the tile goes on. */
 static int receive_data(struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     struct place *p = &m->place[tile];
@@ -75,7 +75,8 @@ static int receive_data(struct machine *m, uint32_t tile, uint64_t max_cycle)
     place_apply_arrivals(m, tile, cycle);
     if (tile == m->held_tile && max_cycle > m->held_cycle)
         max_cycle = m->held_cycle;
-    while (t->xcsr[PLACE_DCOUNT] && place_next_arrival(p) < max_cycle) {
+    while (t->xcsr[PLACE_DCOUNT] && p->next_arrival < p->arrivals &&
+           place_next_arrival(p) <= max_cycle) {
         if (place_next_arrival(p) > cycle)
             cycle = place_next_arrival(p);
         place_apply_one(m, tile);

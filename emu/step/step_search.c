@@ -240,7 +240,7 @@ static void see_arrival(void *ctx, const struct tile *t, const struct tile_arriv
     (void)t;
     for (unsigned k = 0; k < STEPPER_POINTS && !w->x->goal->ignores_points; k++) {
         const struct stepper_point *p = &s->point[k];
-        struct event e = { .is_set = 1, .cycle = is_packet(a) ? cycle + 1 : cycle };
+        struct event e = { .is_set = 1, .cycle = a->from == TILE_FROM_HOST ? cycle + 1 : cycle };
 
         if (!p->number || !p->is_watch || !is_on(p, w) ||
             !overlap(p->addr, p->bytes, a->addr, a->bytes))
@@ -324,11 +324,12 @@ static void find_phase(const struct step_search *x, struct event *best)
     for (size_t i = x->first_entry; i < record_count(stepper_record(s)); i++) {
         const struct record_step *r = record_at(stepper_record(s), i);
         struct tile_step t = record_tile(stepper_record(s), i, s->tile);
+        uint32_t exchange = t.exchange_cycles + t.link_cycles;
 
         if (!stepper_is_boundary(s, i))
             continue;
-        add_phase(&p, t.exchange_cycles ? r->release + t.exchange_cycles : 0);
-        add_phase(&p, r->release + t.exchange_cycles + t.compute_cycles + 1);
+        add_phase(&p, exchange ? r->release + exchange : 0);
+        add_phase(&p, r->release + exchange + t.compute_cycles + 1);
         add_phase(&p, r->end);
     }
     if (here.received && here.received_at > here.release)

@@ -402,7 +402,7 @@ static void test_host_request(void **state)
     assert_int_equal(r->tile[0].xcsr[XCSR_DCOUNT], 512 / 4 + 8 / 4);
     exchange_take_requests(r->x, 0);
     assert_int_equal(log->requests, 0);
-    fabric_set_word(r, 0, FROM, 1u << 30); /* reserved */
+    fabric_set_word(r, 0, FROM, 1u << 29); /* reserved */
     assert_int_equal(fabric_issue(r, 0, 700, &send), FAULT_EXERR);
     assert_int_equal(log->fault.kind, EXCHANGE_FAULT_RESERVED);
     log->fault.kind = EXCHANGE_FAULT_NONE;

@@ -245,8 +245,8 @@ static void test_position(void **state)
 
         assert_int_equal(pod_run_all(c.pod, at), MACHINE_LIMIT);
         p = machine_place(c.chip[1].m, 0);
-        assert_int_equal(chips_word(&c, 1, 0, IN + 0x20 + 16), at > last ? 7 : 0);
-        assert_int_equal(p.waits != NULL, at <= last);
+        assert_int_equal(chips_word(&c, 1, 0, IN + 0x20 + 16), at >= last ? 7 : 0);
+        assert_int_equal(p.waits != NULL, at < last);
         if (p.waits)
             assert_non_null(strstr(p.waits, "words of other chips"));
     }
