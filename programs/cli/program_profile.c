@@ -12,9 +12,10 @@
 
 static void add_step(struct profile *p, size_t position, const struct trace_step *t)
 {
-    static const char *const kind[] = {
-        [TRACE_COMPUTE] = "compute", [TRACE_EXCHANGE] = "exchange", [TRACE_HOST] = "host"
-    };
+    static const char *const kind[] = { [TRACE_COMPUTE] = "compute",
+                                        [TRACE_EXCHANGE] = "exchange",
+                                        [TRACE_HOST] = "host",
+                                        [TRACE_CHIPS] = "chips" };
 
     PROFILE_ROW(p, "program", PROFILE_I(position), PROFILE_I(t->step), PROFILE_I(t->superstep),
                 PROFILE_T(kind[t->kind]), PROFILE_I(profile_name(p, t->name)), PROFILE_I(t->scope),

@@ -25,6 +25,11 @@ enum emu_status graph_compile_with(struct graph *g, const struct compile_options
                                    struct schedule_store *store,
                                    struct compiled **out) EMU_MUST_CHECK;
 
+/* The same of ss_graphs_compile(). */
+enum emu_status graphs_compile_with(struct graph *const *g, unsigned n,
+                                    const struct compile_options *o, struct schedule_store *store,
+                                    struct compiled **out) EMU_MUST_CHECK;
+
 /* Whether it was given up before its exchanges were scheduled (GIVE_UP_MEMORY, GIVE_UP_CODE). */
 int compiled_given_up(const struct compiled *c);
 /* Of a program that does not fit: sentences that all reports give instead of what they would advise

@@ -23,6 +23,16 @@ struct compiled {
     unsigned threads; /* of the host, for reports; 0: all cores */
     char **advice;    /* owned, compiled_set_advice(); NULL: reports have their own */
     size_t advices;
+    uint32_t number;              /* of the chip in its replica */
+    uint32_t chips;               /* of chip 0: of the replica; 0: one */
+    struct compiled **chip;       /* of chip 0: all of them, which it owns but for itself */
+    const struct compiled *first; /* of another chip: chip 0, which has the image */
 };
+
+/* Borrowed; NULL when one of the chips does not fit. */
+static inline struct image *compiled_image(const struct compiled *c)
+{
+    return c->first ? c->first->image : c->image;
+}
 
 #endif

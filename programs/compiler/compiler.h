@@ -323,6 +323,34 @@ struct program ss_program_stream(struct graph *g, uint32_t stream, struct tensor
 struct program ss_program_stream_begin(struct graph *g, uint32_t stream, struct tensor t);
 struct program ss_program_stream_end(struct graph *g, uint32_t stream, struct tensor t);
 
+/* ---- several chips ---- */
+
+/* The programs of several chips are graphs, one for each chip of a replica, which
+ * ss_graphs_compile() makes one image of. What they say to each other goes through channels: one
+ * graph sends to a channel, and one receives from the channel of the same name. The name stands for
+ * itself, without the scopes that are open.
+ *
+ * replica    of a sender: how many replicas further round the ring of replicas the receiver is; 0:
+ *            in the own one. A receiver says 0
+ * elements   of each exchange, together less than 4 GiB */
+enum channel_way { CHANNEL_SEND, CHANNEL_RECEIVE };
+uint32_t ss_graph_channel(struct graph *g, enum channel_way way, enum elem e, uint64_t elements,
+                          int32_t replica, const char *name);
+
+/* A tensor and the channel that takes or brings its elements, in its order. */
+struct channel_use {
+    uint32_t channel;
+    struct tensor t;
+};
+/* Who comes to an exchange between chips: all chips of the replica, or of all replicas. */
+enum chips_scope { CHIPS_OF_REPLICA, CHIPS_OF_POD };
+/* All chips of the scope meet, with all their tiles, and what they send to channels arrives before
+ * the program goes on. n may be 0: they only meet. No element may be both sent and received, or be
+ * received twice. Everywhere in the program where it receives from a channel, a graph must use the
+ * same tensor. Cannot stand in a part of ss_program_together(). */
+struct program ss_program_exchange_chips(struct graph *g, enum chips_scope scope,
+                                         const struct channel_use *uses, unsigned n);
+
 /* What the machine runs, once per ss_session_run(). */
 void ss_graph_set_program(struct graph *g, struct program p);
 
@@ -353,6 +381,11 @@ enum emu_status ss_interpreter_feed(struct interpreter *p, uint32_t stream, cons
 const void *ss_interpreter_output(struct interpreter *p, uint32_t stream, uint64_t *transfers);
 /* EMU_FAULT when a stream runs dry or max_steps program nodes were run. */
 enum emu_status ss_interpreter_run(struct interpreter *p, uint64_t max_steps) EMU_MUST_CHECK;
+/* Runs the programs of several chips: p[r * chips + k] is that of chip k of replica r, max_steps is
+ * for each of them. EMU_FAULT also when chips wait for others that do not come, or for words that
+ * nobody sends; the message names chips, nodes and channels. */
+enum emu_status ss_interpreters_run(struct interpreter *const *p, unsigned chips, unsigned replicas,
+                                    uint64_t max_steps) EMU_MUST_CHECK;
 
 /* ---- compiler ---- */
 
@@ -380,6 +413,20 @@ struct compiled;
  * tile would need. g is borrowed and must outlive *out. */
 enum emu_status ss_graph_compile(struct graph *g, const struct compile_options *o,
                                  struct compiled **out) EMU_MUST_CHECK;
+/* The same for the programs of the chips of a replica: g[k] becomes that of chip k, and together
+ * they are one image. All graphs are for one machine, whose `chips` is a multiple of n. What is
+ * said of *out below holds for all chips of it, unless the chip is named: ss_compiled_fits() is 0
+ * when one of them does not fit, reports have a part for each. g is borrowed, and the graphs must
+ * outlive *out. EMU_BAD_PROGRAM also for a channel that has a sender and no receiver, or the
+ * reverse, or two of them, and for one whose ends differ in type or size; the message names the
+ * chips. */
+enum emu_status ss_graphs_compile(struct graph *const *g, unsigned n,
+                                  const struct compile_options *o,
+                                  struct compiled **out) EMU_MUST_CHECK;
+unsigned ss_compiled_chips(const struct compiled *c); /* 1 unless it is of several chips */
+/* The part of one chip, for all functions that are about one; borrowed from c. k below
+ * ss_compiled_chips(); part 0 is c itself. */
+struct compiled *ss_compiled_chip(const struct compiled *c, unsigned k);
 void ss_compiled_free(struct compiled *c);
 int ss_compiled_fits(const struct compiled *c);
 const struct graph *ss_compiled_graph(const struct compiled *c); /* borrowed */
@@ -423,11 +470,12 @@ struct scope_share {
 };
 
 /* What runs, one step after the other. */
-enum trace_kind { TRACE_COMPUTE, TRACE_EXCHANGE, TRACE_HOST };
+enum trace_kind { TRACE_COMPUTE, TRACE_EXCHANGE, TRACE_HOST, TRACE_CHIPS };
 struct trace_step {
     enum trace_kind kind;
     const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
-    uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
+    uint32_t superstep; /* of sync group 0, from 1: exchanges, also between chips, and host
+                           transfers begin a new one */
     uint32_t step;      /* its index in the program */
     uint32_t scope;     /* where it was made; if several copies were merged, that of the first */
     const struct scope_share

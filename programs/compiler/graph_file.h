@@ -20,16 +20,27 @@ struct graph_source {
     const char *name; /* for messages; files that it names are looked for beside it */
     int no_files;     /* it may name none */
 };
-/* The machine that it is for, if it is one of those that are built in. */
+/* The machine that it is for, if it is one of those that are built in, with as many chips as the
+ * program. */
 enum emu_status ss_graph_read_machine(const struct graph_source *source,
                                       struct arch *out) EMU_MUST_CHECK;
-/* Makes a graph of it, for another machine if arch is not NULL. Free with ss_graph_free; NULL after
- * an error. ss_graph_check() is left to ss_graph_compile(). Errors: EMU_BAD_FILE and
- * EMU_BAD_MACHINE, "NAME:LINE: ..." with what was expected and what was found; EMU_BAD_ASM, EMU_IO
- * of files that it names; EMU_NO_MEMORY. */
+/* Makes a graph of it, which must be of one chip, for another machine if arch is not NULL. Free
+ * with ss_graph_free; NULL after an error. ss_graph_check() is left to ss_graph_compile(). Errors:
+ * EMU_BAD_FILE and EMU_BAD_MACHINE, "NAME:LINE: ..." with what was expected and what was found;
+ * EMU_BAD_ASM, EMU_IO of files that it names; EMU_NO_MEMORY. */
 enum emu_status ss_graph_read(const struct graph_source *source, const struct arch *arch,
                               const struct codelet_library *library,
                               struct graph **out) EMU_MUST_CHECK;
+
+/* The same of programs of several chips: the graphs of the chips of a replica, in their order. A
+ * file of one chip has no line that says so. */
+enum emu_status ss_graphs_write(const struct graph *const *g, unsigned chips,
+                                FILE *f) EMU_MUST_CHECK;
+/* *out: a new array of *chips graphs, for ss_graphs_free(); NULL after an error. */
+enum emu_status ss_graphs_read(const struct graph_source *source, const struct arch *arch,
+                               const struct codelet_library *library, struct graph ***out,
+                               unsigned *chips) EMU_MUST_CHECK;
+void ss_graphs_free(struct graph **g, unsigned chips); /* NULL allowed */
 
 /* What the host may write before a run or read after it, or a stream. */
 struct graph_port {

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/graph/host_view.h"
 
 /* ---- construction ---- */
@@ -34,15 +35,45 @@ static struct run_options run_options_of(const struct session_options *o)
     return ro;
 }
 
+/* The program of a chip of the system; NULL: of an image alone. */
+static const struct compiled *program_of(const struct session *s, unsigned chip)
+{
+    return s->c ? s->c->chip[chip % s->c->chips] : NULL;
+}
+
+/* Room for what was written of each chip. */
+static enum emu_status note_variables(struct session *s)
+{
+    uint32_t chips = s->run->chips;
+    size_t n = 0;
+
+    s->written_first = emu_alloc((size_t)chips + 1, sizeof(*s->written_first));
+    for (uint32_t k = 0; s->written_first && k < chips; k++) {
+        s->written_first[k] = n;
+        n += s->c ? program_of(s, k)->graph->variable.count : 0;
+    }
+    s->written = emu_alloc(n + 1, 1);
+    return s->written && s->written_first ? EMU_OK : FAIL(NO_MEMORY, "a session");
+}
+
+static enum emu_status check_options(const struct image *im, const struct session_options *o)
+{
+    if (o && (o->overflow || o->ranges) && arch_chips(ss_image_arch(im)) > 1)
+        return FAIL(USAGE, "overflows and ranges are looked for in programs of one chip");
+    return EMU_OK;
+}
+
 /* c: NULL for an image alone. */
 static enum emu_status new_session(const struct compiled *c, const struct image *im,
                                    const struct session_options *o, struct session **out)
 {
     struct run_options ro = run_options_of(o);
-    struct session *s = emu_alloc(1, sizeof(*s));
+    struct session *s;
     enum emu_status status;
 
     *out = NULL;
+    TRY(check_options(im, o));
+    s = emu_alloc(1, sizeof(*s));
     if (!s)
         return FAIL(NO_MEMORY, "a session");
     s->c = c;
@@ -51,8 +82,9 @@ static enum emu_status new_session(const struct compiled *c, const struct image 
         ro.watch = session_watch;
         ro.watch_ctx = s;
     }
-    s->written = emu_alloc(c ? c->graph->variable.count + 1 : 1, 1);
-    status = s->written ? ss_run_new(im, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
+    status = ss_run_new(im, &ro, &s->run);
+    if (status == EMU_OK)
+        status = note_variables(s);
     if (status == EMU_OK)
         status = session_open_streams(s);
     if (status == EMU_OK && s->options.ranges)
@@ -71,9 +103,12 @@ enum emu_status ss_session_new(const struct compiled *c, const struct session_op
     *out = NULL;
     if (!c)
         return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
-    if (!c->image)
+    if (!compiled_image(c))
         return FAIL(USAGE, "the program does not fit: there is no image to run");
-    return new_session(c, c->image, o, out);
+    if (c->first)
+        return FAIL(USAGE, "chip %u of a program of several: a session is of all of them",
+                    c->number);
+    return new_session(c, compiled_image(c), o, out);
 }
 
 enum emu_status ss_session_new_image(const struct image *im, const struct session_options *o,
@@ -92,6 +127,7 @@ void ss_session_free(struct session *s)
     ss_free(s->range);
     ss_free(s->overflow_tiles);
     ss_free(s->written);
+    ss_free(s->written_first);
     ss_free(s);
 }
 
@@ -158,13 +194,14 @@ struct transport {
     struct session *s;
     uint8_t *at; /* next byte of the host */
     int write;
+    unsigned chip; /* of the system */
 };
 
 static enum emu_status move_bytes(void *ctx, const struct object *o, uint32_t offset,
                                   uint32_t bytes)
 {
     struct transport *x = ctx;
-    struct tile *t = machine_tile(x->s->run->machine, o->tile);
+    struct tile *t = machine_tile(machine_of_chip(x->s->run, x->chip), o->tile);
     int ok = x->write ? tile_write(t, o->addr + offset, x->at, bytes)
                       : tile_read(t, o->addr + offset, x->at, bytes);
 
@@ -175,37 +212,61 @@ static enum emu_status move_bytes(void *ctx, const struct object *o, uint32_t of
 
 static enum emu_status note_written(void *ctx, const struct view_run *run)
 {
-    ((struct session *)ctx)->written[run->var] = 1;
+    const struct transport *x = ctx;
+
+    x->s->written[x->s->written_first[x->chip] + run->var] = 1;
     return EMU_OK;
 }
 
-static enum emu_status transport(struct session *s, struct tensor t, uint8_t *data, int write)
+static enum emu_status note_view(struct session *s, unsigned chip, uint32_t view)
 {
-    struct transport x = { s, data, write };
-    const struct run_walk w = { s->c, move_bytes, &x };
-    const struct graph *g = ss_session_graph(s);
+    const struct graph *g = program_of(s, chip)->graph;
+    struct transport x = { .s = s, .chip = chip };
 
-    if (!g)
+    return view_runs(g, view, 0, g->view.at[view].elements, note_written, &x);
+}
+
+static enum emu_status transport(struct session *s, unsigned chip, struct tensor t, uint8_t *data,
+                                 int write)
+{
+    struct transport x = { s, data, write, chip };
+    struct run_walk w = { NULL, move_bytes, &x };
+
+    if (!s->c)
         return FAIL(USAGE, "a session of an image has no variables, only names");
+    if (chip >= s->run->chips)
+        return FAIL(USAGE, "chip %u: the system has %u", chip, s->run->chips);
+    w.c = program_of(s, chip);
     if (ss_run_has_values(s->run))
         TRY(walk_view(&w, t, write));
     else if (!write)
         return FAIL(USAGE, "the timing engine has no values to read");
-    return write ? view_runs(g, t.view, 0, g->view.at[t.view].elements, note_written, s) : EMU_OK;
+    return write ? note_view(s, chip, t.view) : EMU_OK;
+}
+
+enum emu_status ss_session_chip_write(struct session *s, unsigned chip, struct tensor t,
+                                      const void *data)
+{
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
+    return transport(s, chip, t, (uint8_t *)(uintptr_t)data, 1);
+}
+
+enum emu_status ss_session_chip_read(struct session *s, unsigned chip, struct tensor t, void *data)
+{
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
+    return transport(s, chip, t, data, 0);
 }
 
 enum emu_status ss_session_write(struct session *s, struct tensor t, const void *data)
 {
-    if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
-    return transport(s, t, (uint8_t *)(uintptr_t)data, 1);
+    return ss_session_chip_write(s, 0, t, data);
 }
 
 enum emu_status ss_session_read(struct session *s, struct tensor t, void *data)
 {
-    if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
-    return transport(s, t, data, 0);
+    return ss_session_chip_read(s, 0, t, data);
 }
 
 /* ---- inputs and outputs of an image ---- */
@@ -213,13 +274,12 @@ enum emu_status ss_session_read(struct session *s, struct tensor t, void *data)
 /* What was made an input of the image is written as the variables that it is. */
 static enum emu_status note_input(struct session *s, const char *name)
 {
-    const struct graph *g = s->c->graph;
+    for (unsigned chip = 0; chip < s->run->chips; chip++) {
+        const struct compiled *c = program_of(s, chip);
 
-    for (size_t i = 0; i < s->c->input.count; i++) {
-        const struct compiled_input *in = &s->c->input.at[i];
-
-        if (!strcmp(image_text(s->run->im, in->name), name))
-            TRY(view_runs(g, in->view, 0, g->view.at[in->view].elements, note_written, s));
+        for (size_t i = 0; i < c->input.count; i++)
+            if (!strcmp(image_text(s->run->im, c->input.at[i].name), name))
+                TRY(note_view(s, chip, c->input.at[i].view));
     }
     return EMU_OK;
 }
@@ -245,6 +305,7 @@ enum emu_status ss_session_value_read(struct session *s, const char *name, void 
 
 struct input_parts {
     struct image *im;
+    uint32_t chip;
     const uint8_t *data; /* the next byte; NULL: of an output, or the host must write it */
     VEC(struct image_input_part) part;
 };
@@ -252,7 +313,9 @@ struct input_parts {
 static enum emu_status add_part(void *ctx, const struct object *o, uint32_t offset, uint32_t bytes)
 {
     struct input_parts *x = ctx;
-    struct image_input_part p = { .tile = o->tile, .addr = o->addr + offset, .bytes = bytes };
+    struct image_input_part p = {
+        .chip = x->chip, .tile = o->tile, .addr = o->addr + offset, .bytes = bytes
+    };
 
     if (x->data) {
         TRY(image_blob(x->im, x->data, bytes, &p.blob));
@@ -267,23 +330,23 @@ typedef enum emu_status add_to_image(struct image *im, const struct image_input 
 static enum emu_status add_tensor(struct compiled *c, struct tensor t, const char *name,
                                   const void *data, add_to_image *add)
 {
-    struct input_parts x = { .im = c->image, .data = data };
+    struct input_parts x = { .im = compiled_image(c), .chip = c->number, .data = data };
     const struct run_walk w = { c, add_part, &x };
     enum elem e = ss_tensor_elem(c->graph, t);
     struct image_input in = { .elem_bytes = ss_elem_bytes(e),
                               .elements = ss_tensor_elements(c->graph, t) };
     enum emu_status s;
 
-    if (!c->image)
+    if (!compiled_image(c))
         return FAIL(USAGE, "the program does not fit: there is no image");
     s = walk_view(&w, t, add == image_add_input);
     in.parts = (uint32_t)x.part.count;
     if (s == EMU_OK)
-        s = image_string(c->image, name, &in.name);
+        s = image_string(compiled_image(c), name, &in.name);
     if (s == EMU_OK)
-        s = image_string(c->image, ss_elem_name(e), &in.type);
+        s = image_string(compiled_image(c), ss_elem_name(e), &in.type);
     if (s == EMU_OK)
-        s = add(c->image, &in, x.part.at);
+        s = add(compiled_image(c), &in, x.part.at);
     if (s == EMU_OK && add == image_add_input)
         s = VEC_PUSH(&c->input, ((struct compiled_input){ in.name, t.view }));
     VEC_FREE(&x.part);
@@ -302,7 +365,7 @@ enum emu_status ss_compiled_fill_input(struct compiled *c, const char *name, con
 {
     if (!c)
         return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
-    return image_fill_input(c->image, name, data);
+    return image_fill_input(compiled_image(c), name, data);
 }
 
 enum emu_status ss_compiled_add_output(struct compiled *c, struct tensor t, const char *name)
@@ -316,9 +379,9 @@ enum emu_status ss_compiled_add_note(struct compiled *c, const char *name, const
 {
     if (!c)
         return FAIL(BAD_PROGRAM, "there is no compiled program: ss_graph_compile() has failed");
-    if (!c->image)
+    if (!compiled_image(c))
         return FAIL(USAGE, "the program does not fit: there is no image");
-    return image_add_note_text(c->image, name, text);
+    return image_add_note_text(compiled_image(c), name, text);
 }
 
 /* A variable, as the session holds it, becomes an input; data has room for all of it. */
@@ -327,25 +390,21 @@ static enum emu_status add_variable(struct session *s, struct compiled *c, uint3
 {
     const struct variable *v = &c->graph->variable.at[var];
     const struct view_run all = { .var = var, .elements = v->elements };
-    struct transport x = { s, data, 0 };
+    struct transport x = { s, data, 0, c->number };
     const struct run_walk w = { c, move_bytes, &x };
 
     TRY(walk_run((void *)(uintptr_t)&w, &all)); /* ss_session_read() does not read inputs */
     return ss_compiled_add_input(c, v->whole, v->name, data);
 }
 
-enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c)
+static enum emu_status add_written(struct session *s, struct compiled *c)
 {
-    if (!s)
-        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
-    if (!c || s->c != c)
-        return FAIL(BAD_PROGRAM, "the session is not one of this compiled program");
     for (uint32_t i = 0; i < c->graph->variable.count; i++) {
         const struct variable *v = &c->graph->variable.at[i];
         enum emu_status st;
         uint8_t *data;
 
-        if (!s->written[i])
+        if (!s->written[s->written_first[c->number] + i])
             continue;
         data = emu_alloc(v->elements, ss_elem_bytes(v->elem));
         if (!data)
@@ -357,24 +416,46 @@ enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c)
     return EMU_OK;
 }
 
+enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c)
+{
+    if (!s)
+        return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
+    if (!c || s->c != c)
+        return FAIL(BAD_PROGRAM, "the session is not one of this compiled program");
+    if (s->run->chips > c->chips)
+        return FAIL(USAGE, "the image is that of one replica, and the system has several");
+    for (uint32_t k = 0; k < c->chips; k++)
+        TRY(add_written(s, c->chip[k]));
+    return EMU_OK;
+}
+
 /* ---- runs ---- */
 
 /* Inputs must be written anew: what an earlier run leaves of them is of no use. */
+static enum emu_status check_chip_inputs(struct session *s, uint32_t chip)
+{
+    const struct graph *g = program_of(s, chip)->graph;
+    uint8_t *written = s->written + s->written_first[chip];
+
+    for (uint32_t i = 0; i < g->variable.count; i++) {
+        const struct variable *v = &g->variable.at[i];
+
+        if (v->input && !variable_stays(v) && !written[i])
+            return FAIL(USAGE, "run %" PRIu64 ": input %s was not written", s->runs, v->name);
+        written[i] = 0;
+    }
+    return EMU_OK;
+}
+
 static enum emu_status check_inputs(struct session *s)
 {
-    const struct graph *g = s->c ? s->c->graph : NULL;
     const char *missing =
-        !g && !s->runs && ss_run_has_values(s->run) ? run_input_missing(s->run) : NULL;
+        !s->c && !s->runs && ss_run_has_values(s->run) ? run_input_missing(s->run) : NULL;
 
     if (missing)
         return FAIL(USAGE, "run 0: input %s was not written", missing);
-    for (uint32_t i = 0; g && i < g->variable.count; i++) {
-        const struct variable *v = &g->variable.at[i];
-
-        if (v->input && !variable_stays(v) && !s->written[i])
-            return FAIL(USAGE, "run %" PRIu64 ": input %s was not written", s->runs, v->name);
-        s->written[i] = 0;
-    }
+    for (uint32_t k = 0; s->c && k < s->run->chips; k++)
+        TRY(check_chip_inputs(s, k));
     return EMU_OK;
 }
 
@@ -406,7 +487,7 @@ enum emu_status ss_session_run(struct session *s)
 
 uint64_t ss_session_cycles(const struct session *s)
 {
-    return s ? machine_cycles(s->run->machine) : 0;
+    return s ? pod_cycles(s->run->pod) : 0;
 }
 
 const struct record *ss_session_record(const struct session *s)

@@ -36,7 +36,8 @@ struct session_options {
 };
 
 struct session;
-/* A machine with the image of c loaded. c is borrowed. EMU_USAGE when the program did not fit. */
+/* A machine with the image of c loaded, or a system of several. c is borrowed. EMU_USAGE when the
+ * program did not fit, and for overflow or ranges of several chips. */
 enum emu_status ss_session_new(const struct compiled *c, const struct session_options *o,
                                struct session **out) EMU_MUST_CHECK;
 /* The same without the program: an image that was compiled earlier, borrowed. There are no
@@ -51,6 +52,13 @@ void ss_session_free(struct session *s);
 enum emu_status ss_session_write(struct session *s, struct tensor t,
                                  const void *data) EMU_MUST_CHECK;
 enum emu_status ss_session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
+/* The same of a program of several chips: t is a tensor of the graph of chip `chip` modulo the
+ * chips of a replica. The functions without a chip are about chip 0 of the system. EMU_USAGE for a
+ * chip that the system does not have. */
+enum emu_status ss_session_chip_write(struct session *s, unsigned chip, struct tensor t,
+                                      const void *data) EMU_MUST_CHECK;
+enum emu_status ss_session_chip_read(struct session *s, unsigned chip, struct tensor t,
+                                     void *data) EMU_MUST_CHECK;
 /* The same by the name of an input or output of the image (image.h): all its bytes. What is an
  * output only can be written, too: what lies there between runs. An input that holds nothing must
  * be written before the first run of an image with values. EMU_USAGE for a name that the image does
@@ -65,8 +73,10 @@ enum emu_status ss_session_value_read(struct session *s, const char *name, void 
  * EMU_NO_MEMORY.
  */
 enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c) EMU_MUST_CHECK;
-/* The number of a stream: that of the graph, and in the image. EMU_USAGE, with the names that there
- * are, for one that there is not. */
+/* The number of a stream: that of the graph, and in the image; of another chip than chip 0 of the
+ * system, chip * SESSION_CHIP_STREAMS more. *stream is of the first chip that has one. EMU_USAGE,
+ * with the names that there are, for one that there is not. */
+enum { SESSION_CHIP_STREAMS = 8192 };
 enum emu_status ss_session_stream_find(const struct session *s, const char *name,
                                        uint32_t *stream) EMU_MUST_CHECK;
 /* Like ss_interpreter_feed() and ss_interpreter_output(). EMU_BAD_IMAGE for a stream of which the
@@ -98,7 +108,7 @@ enum emu_status ss_session_connect(struct session *s, uint32_t stream,
 /* Runs the program once. EMU_FAULT: the machine faulted or hangs, or came
  * to max_cycles; ss_error() says where. */
 enum emu_status ss_session_run(struct session *s) EMU_MUST_CHECK;
-uint64_t ss_session_cycles(const struct session *s); /* of all runs so far */
+uint64_t ss_session_cycles(const struct session *s); /* of all runs so far, and all chips */
 /* Where arithmetic on finite numbers first gave a result that its type cannot hold (f16: it was
  * clipped, or became NaN; f32: infinity): the exception OFLO. */
 struct session_overflow {

@@ -5,9 +5,11 @@
 #include "programs/compiler/compiled.h"
 #include "programs/session/session.h"
 
-/* One stream of the image. */
+/* One stream of the image, on one chip of the system. */
 struct session_stream {
     struct image_stream of;
+    uint32_t number;                 /* for callers: of several chips, with the chip */
+    struct host *host;               /* of the chip; borrowed */
     const char *name;                /* borrowed from the image, like the next */
     const struct image_order *order; /* of a transfer; no parts: the program does not use it */
     size_t parts;
@@ -27,9 +29,10 @@ struct session_stream {
 struct session {
     const struct compiled *c;      /* borrowed; NULL: a session of an image */
     struct run *run;               /* owned */
-    struct session_stream *stream; /* owned, in the order of the image */
+    struct session_stream *stream; /* owned, in the order of the image, replica by replica */
     size_t streams;
-    uint8_t *written; /* of every variable: since the last run; owned */
+    uint8_t *written;      /* of every variable of every chip: since the last run; owned */
+    size_t *written_first; /* by chip of the system: of its variables; owned */
     uint64_t runs;
     struct session_options options; /* as given, where overflow or ranges are looked for */
     const struct compiled

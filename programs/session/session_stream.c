@@ -32,32 +32,38 @@ static size_t user_bytes(const struct session_stream *x)
 
 /* ---- the host's end ---- */
 
-static enum emu_status open_stream(struct session *s, const struct image_stream *of)
+/* first: chip of the replica in the system. */
+static enum emu_status open_stream(struct session *s, const struct image_stream *of, uint32_t first)
 {
     const struct image *im = s->run->im;
     struct session_stream *x = &s->stream[s->streams++];
-    uint32_t depth = of->depth ? of->depth : 1;
+    uint32_t depth = of->depth ? of->depth : 1, chip = first + of->chip;
 
     x->of = *of;
+    x->number = chip * SESSION_CHIP_STREAMS + of->id;
+    x->host = s->run->chip[chip].host;
     x->name = image_text(im, of->name);
     x->order = image_order_of(im, of->order, &x->parts);
     x->transfer_bytes = (size_t)image_transfer_bytes(im, of);
     if (!of->elements)
         return EMU_OK;
     return of->direction == STREAM_TO_HOST
-               ? host_stream_to_memory(s->run->host, of->id, depth)
-               : host_stream_from_memory(s->run->host, of->id, depth, NULL, 0, 0);
+               ? host_stream_to_memory(x->host, of->id, depth)
+               : host_stream_from_memory(x->host, of->id, depth, NULL, 0, 0);
 }
 
 enum emu_status session_open_streams(struct session *s)
 {
     const struct image *im = s->run->im;
+    uint32_t stages = image_chip_count(im);
+    size_t replicas = stages ? s->run->chips / stages : 1;
 
-    s->stream = emu_alloc(image_stream_count(im) + 1, sizeof(*s->stream));
+    s->stream = emu_alloc(replicas * image_stream_count(im) + 1, sizeof(*s->stream));
     if (!s->stream)
         return FAIL(NO_MEMORY, "the streams of a session");
-    for (size_t i = 0; i < image_stream_count(im); i++)
-        TRY(open_stream(s, image_stream_at(im, i)));
+    for (uint32_t r = 0; r < replicas; r++)
+        for (size_t i = 0; i < image_stream_count(im); i++)
+            TRY(open_stream(s, image_stream_at(im, i), r * stages));
     return EMU_OK;
 }
 
@@ -79,7 +85,7 @@ static enum emu_status find_stream(const struct session *s, uint32_t stream,
         return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     for (size_t i = 0; i < s->streams; i++) {
         *out = &s->stream[i];
-        if ((*out)->of.id != stream)
+        if ((*out)->number != stream)
             continue;
         if (!(*out)->of.elements)
             return FAIL(BAD_IMAGE,
@@ -109,7 +115,7 @@ enum emu_status ss_session_stream_find(const struct session *s, const char *name
     if (!s || !name)
         return FAIL(BAD_PROGRAM, "there is no session, or no name of a stream");
     for (size_t i = 0; i < s->streams; i++) {
-        *stream = s->stream[i].of.id;
+        *stream = s->stream[i].number;
         if (!strcmp(s->stream[i].name, name))
             return EMU_OK;
         if (n < sizeof(list))
@@ -120,9 +126,9 @@ enum emu_status ss_session_stream_find(const struct session *s, const char *name
 }
 
 /* Drops what the link has carried and makes room for `bytes` more. */
-static enum emu_status make_room(struct session *s, struct session_stream *x, size_t bytes)
+static enum emu_status make_room(struct session_stream *x, size_t bytes)
 {
-    uint64_t carried = host_record(s->run->host, x->of.id)->bytes;
+    uint64_t carried = host_record(x->host, x->of.id)->bytes;
     size_t gone = (size_t)(carried - x->base);
 
     EMU_ASSERT(gone <= x->bytes);
@@ -151,12 +157,12 @@ enum emu_status ss_session_feed(struct session *s, uint32_t stream, const void *
     TRY(find_stream_that(s, stream, STREAM_TO_TILES, &x));
     if (!x->parts)
         return EMU_OK;
-    TRY(make_room(s, x, (size_t)transfers * x->transfer_bytes));
+    TRY(make_room(x, (size_t)transfers * x->transfer_bytes));
     for (uint64_t i = 0; i < transfers; i++) {
         permute(x, from + i * user_bytes(x), x->link + x->bytes, 1);
         x->bytes += x->transfer_bytes;
     }
-    return host_stream_refill(s->run->host, stream, x->link, x->bytes);
+    return host_stream_refill(x->host, x->of.id, x->link, x->bytes);
 }
 
 enum emu_status ss_session_output(struct session *s, uint32_t stream, void **data,
@@ -169,7 +175,7 @@ enum emu_status ss_session_output(struct session *s, uint32_t stream, void **dat
     *data = NULL;
     *transfers = 0;
     TRY(find_stream_that(s, stream, STREAM_TO_HOST, &x));
-    link = (uint8_t *)(uintptr_t)host_stream_bytes(s->run->host, stream, &bytes);
+    link = (uint8_t *)(uintptr_t)host_stream_bytes(x->host, x->of.id, &bytes);
     if (x->parts)
         *transfers = bytes / x->transfer_bytes;
     user = emu_alloc((size_t)*transfers * user_bytes(x) + 1, 1);
@@ -256,7 +262,7 @@ enum emu_status ss_session_connect(struct session *s, uint32_t stream,
     if (!x->link || !x->user)
         return FAIL(NO_MEMORY, "a transfer of stream %s", x->name);
     if (x->of.direction == STREAM_TO_HOST)
-        return host_stream_set_store(s->run->host, stream, store_bytes, x);
+        return host_stream_set_store(x->host, x->of.id, store_bytes, x);
     x->at = x->transfer_bytes;
-    return host_stream_set_fetch(s->run->host, stream, fetch_bytes, x);
+    return host_stream_set_fetch(x->host, x->of.id, fetch_bytes, x);
 }

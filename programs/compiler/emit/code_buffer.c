@@ -15,6 +15,7 @@ void code_buffer_free(struct code_buffer *b)
     VEC_FREE(&b->fix);
     VEC_FREE(&b->call);
     VEC_FREE(&b->exchange);
+    VEC_FREE(&b->link);
     VEC_FREE(&b->label);
     b->status = EMU_OK;
 }
@@ -22,7 +23,7 @@ void code_buffer_free(struct code_buffer *b)
 void code_buffer_clear(struct code_buffer *b)
 {
     b->word.count = b->range.count = b->mark.count = b->fix.count = b->label.count = 0;
-    b->call.count = b->exchange.count = 0;
+    b->call.count = b->exchange.count = b->link.count = 0;
     b->status = EMU_OK;
 }
 
@@ -75,6 +76,14 @@ void code_exchange(struct code_buffer *b, uint32_t step, const struct tile_sched
 
     if (b->status == EMU_OK)
         keep(b, VEC_PUSH(&b->exchange, x));
+}
+
+void code_link(struct code_buffer *b, int32_t replica)
+{
+    struct code_link x = { (uint32_t)b->word.count, replica };
+
+    if (b->status == EMU_OK)
+        keep(b, VEC_PUSH(&b->link, x));
 }
 
 void code_word(struct code_buffer *b, uint32_t word)

@@ -42,6 +42,12 @@ struct code_exchange {
     const struct tile_schedule *tile; /* borrowed from its schedule */
 };
 
+/* The first word of the header of a transfer to another chip, whose replica is so many further. */
+struct code_link {
+    uint32_t word;
+    int32_t replica;
+};
+
 struct code_buffer {
     VEC(uint32_t) word;
     VEC(struct code_range) range;
@@ -49,6 +55,7 @@ struct code_buffer {
     VEC(struct code_fix) fix;
     VEC(struct code_call) call; /* ascending, like the following */
     VEC(struct code_exchange) exchange;
+    VEC(struct code_link) link;
     VEC(uint32_t) label; /* the word at which it is placed */
     enum emu_status status;
 };
@@ -79,6 +86,9 @@ void code_call(struct code_buffer *b, uint32_t call);
 
 /* The next words are what a tile does in an exchange. */
 void code_exchange(struct code_buffer *b, uint32_t step, const struct tile_schedule *tile);
+
+/* The next two words are the header of a transfer to a chip. */
+void code_link(struct code_buffer *b, int32_t replica);
 
 /* code_label() makes a label, code_place() puts it here. Every label that is used must be placed
  * before linking. */

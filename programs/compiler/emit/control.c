@@ -7,14 +7,7 @@
 #include "emu/isa/csr_names.h"
 #include "emu/isa/insn_ops.h"
 #include "programs/compiler/emit/exchange_code.h"
-#include "programs/compiler/emit/writer.h"
-
-enum { HOST_SEND_CTL = 4, HOST_HEADER_WORDS = 2, DELAY_MAX = 1 << 19 };
-
-/* The header of a request, written after the code. */
-struct host_header_place {
-    uint32_t request, label, owner;
-};
+#include "programs/compiler/emit/transfer_code.h"
 
 struct walk {
     const struct emit_index *p;
@@ -29,8 +22,8 @@ struct walk {
     uint32_t stack_label, stack_words;
     VEC(uint32_t) stack_owner; /* of its words; owned */
     int calls_own;             /* the tile calls supervisor codelets from elsewhere, which need */
-    uint32_t frame_bytes, frame_owner;    /* so much stack below these words */
-    VEC(struct host_header_place) header; /* owned */
+    uint32_t frame_bytes, frame_owner; /* so much stack below these words */
+    struct transfer_code transfer;
 };
 
 /* Steps are the owners of their code. */
@@ -161,13 +154,15 @@ static void emit_calls(struct walk *w, const struct step_part *part, const struc
 /* A sync in which the tile has no part. */
 static void emit_idle_sync(struct walk *w, const struct step *step)
 {
-    if (emit_index_zone(w->p, step) == SYNC_INTERNAL) {
+    int zone = emit_index_zone(w->p, step);
+
+    if (zone == SYNC_INTERNAL) {
         writer_vote(&w->out, 1, step->name);
         return;
     }
     writer_settle(&w->out);
     use_control(w, step->name);
-    writer_sync(&w->out, SYNC_CHIP);
+    writer_sync(&w->out, zone);
 }
 
 struct code_place {
@@ -230,53 +225,6 @@ static void emit_exchange(struct walk *w, const struct step_part *part, const st
                            CATEGORY_EXCHANGE_CODE, step->name);
     }
     code_unmark(w->out.b, mark);
-}
-
-/* Waits for n events. */
-static void put_delay(struct walk *w, uint64_t n)
-{
-    while (n) {
-        uint32_t part = n < DELAY_MAX ? (uint32_t)n : DELAY_MAX;
-
-        writer_insn(&w->out, (struct insn){ .op = INSN_delay, .i = (int32_t)part - 1 });
-        n -= part;
-    }
-}
-
-/* All tiles issue their request of a round at the same event. */
-static void emit_host(struct walk *w, const struct step_part *part, const struct step *step)
-{
-    uint32_t mark = code_mark(w->out.b, step->name);
-    uint64_t interval = arch_host_send_min_events(w->p->arch);
-    uint32_t round = 0;
-
-    if (interval < HOST_HEADER_WORDS)
-        interval = HOST_HEADER_WORDS;
-    writer_settle(&w->out);
-    code_range(w->out.b, CATEGORY_HOST_CODE, step->name);
-    writer_sync(&w->out, emit_index_zone(w->p, step));
-    for (uint32_t k = 0; k < part->count; k++) {
-        const struct host_request *r = &w->l->host_request.at[part->first + k];
-        struct host_header_place h = { part->first + k, code_label(w->out.b), step->name };
-
-        put_delay(w, interval * (r->round - round));
-        round = r->round + 1;
-        code_insn_label(
-            w->out.b,
-            (struct insn){ .op = INSN_send, .i = HOST_HEADER_WORDS - 1, .k = HOST_SEND_CTL },
-            h.label);
-        fail_sticky(w, VEC_PUSH(&w->header, h));
-    }
-    if (part->count && !step->begins)
-        writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, step->name);
-    code_unmark(w->out.b, mark);
-}
-
-/* Waits for the end of what earlier requests have begun. */
-static void emit_await(struct walk *w, const struct step *step)
-{
-    writer_settle(&w->out);
-    writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, step->name);
 }
 
 /* ---- control flow ---- */
@@ -476,13 +424,19 @@ static void emit_step(struct walk *w, uint32_t i)
         break;
     case STEP_HOST:
         if (part)
-            emit_host(w, part, step);
+            transfer_host(&w->transfer, part, step);
         else
             emit_idle_sync(w, step);
         break;
     case STEP_AWAIT:
         if (part)
-            emit_await(w, step);
+            transfer_await(&w->transfer, step);
+        break;
+    case STEP_CHIPS:
+        if (part)
+            transfer_chips(&w->transfer, part, step);
+        else
+            emit_idle_sync(w, step);
         break;
     case STEP_REPEAT:
     case STEP_LOOP:
@@ -637,29 +591,6 @@ static void emit_functions(struct walk *w)
 
 /* ---- data after the code ---- */
 
-static void emit_header(struct walk *w, const struct host_header_place *h)
-{
-    const struct host_request *r = &w->l->host_request.at[h->request];
-    const struct stream *s = &w->l->graph->stream.at[r->stream];
-    struct host_header header = { .stream = r->stream,
-                                  .addr = writer_address_of(&w->out, r->object) + r->offset,
-                                  .bytes = r->bytes,
-                                  .to_host = s->way == STREAM_OUT };
-    uint32_t word[HOST_HEADER_WORDS];
-
-    if (r->bytes / ISA_WORD_BYTES >> HOST_HEADER_WORDS_BITS || r->stream >= HOST_HEADER_STREAMS) {
-        fail_sticky(w,
-                    FAIL(BAD_PROGRAM, "stream %s: a request of %u bytes, or more than %d streams",
-                         s->name, r->bytes, HOST_HEADER_STREAMS));
-        return;
-    }
-    host_header_pack(&header, word);
-    code_range(w->out.b, CATEGORY_HOST_CODE, h->owner);
-    code_place(w->out.b, h->label);
-    code_word(w->out.b, word[0]);
-    code_word(w->out.b, word[1]);
-}
-
 /* The stack of called codelets, down from a multiple of 8. */
 static void emit_frames(struct walk *w)
 {
@@ -674,8 +605,7 @@ static void emit_frames(struct walk *w)
 
 static void emit_data(struct walk *w)
 {
-    for (size_t i = 0; i < w->header.count && w->out.b->status == EMU_OK; i++)
-        emit_header(w, &w->header.at[i]);
+    transfer_headers(&w->transfer);
     emit_frames(w);
     code_place(w->out.b, w->stack_label);
     for (size_t i = 0; i < w->stack_owner.count; i++) {
@@ -697,7 +627,8 @@ static void find_parts(struct walk *w)
     }
 }
 
-/* Finds out what supervisor codelets from elsewhere the tile calls. */
+/* Finds out what supervisor codelets from elsewhere the tile calls, and whether it begins transfers
+ * that it does not wait for. */
 static void find_own_calls(struct walk *w)
 {
     const struct emit_index *p = w->p;
@@ -705,6 +636,7 @@ static void find_own_calls(struct walk *w)
     for (uint32_t i = p->part_first[w->tile]; i < p->part_first[w->tile + 1]; i++) {
         const struct step *step = &w->l->step.at[p->part[i].step];
 
+        w->transfer.begins |= step->kind == STEP_HOST && step->begins;
         for (uint32_t k = 0; k < p->part[i].count && step->kind == STEP_CALLS; k++) {
             uint32_t codelet = w->l->call.at[p->part[i].first + k].codelet;
 
@@ -756,6 +688,8 @@ enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum con
     w.out.object = mode == CONTROL_FINAL ? p->l->object.at : NULL;
     w.out.entry = p->in->codelets->entry;
     w.group = emit_index_group(p, p->l->used_tile[tile]);
+    w.transfer.p = p;
+    w.transfer.out = &w.out;
     w.has_part = emu_alloc(functions + 1, 1);
     w.needed = emu_alloc(functions + 1, 1);
     w.label = emu_alloc(functions + 1, sizeof(*w.label));
@@ -767,6 +701,6 @@ enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum con
     ss_free(w.needed);
     ss_free(w.label);
     VEC_FREE(&w.stack_owner);
-    VEC_FREE(&w.header);
+    transfer_code_free(&w.transfer);
     return out->status;
 }

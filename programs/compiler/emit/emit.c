@@ -11,6 +11,7 @@
 #include "programs/compiler/emit/call_key.h"
 #include "programs/compiler/emit/codelet_map.h"
 #include "programs/compiler/emit/control.h"
+#include "programs/compiler/emit/emit_channels.h"
 #include "programs/compiler/emit/emit_traffic.h"
 #include "programs/compiler/emit/memory_map.h"
 #include "programs/compiler/emit/vertex_forms.h"
@@ -73,16 +74,20 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint
     return s;
 }
 
-/* Data shared by all tiles, and room for the lists of one. */
+/* Data shared by all tiles of a chip, and room for the lists of one. */
 struct emission {
+    struct emit_index index; /* owned */
     const struct emit_index *p;
     const struct placement *place;
-    struct image *im; /* owned until it is handed out */
+    struct image *im;       /* borrowed */
+    uint32_t chip;          /* of the replica */
+    uint32_t exchange_base; /* exchanges of the chips before */
     struct codelet_map codelets;
     uint64_t key_base;
     uint32_t category[CATEGORY_COUNT]; /* strings of the image */
     uint32_t *text;                    /* owned; strings of the image by string of the program */
     uint32_t *form;                    /* owned; strings of the image by form of calls */
+    uint32_t *scope;                   /* owned; scopes of the image by scope of the graph */
     struct image_range *range;         /* owned, like the following */
     struct image_symbol *symbol;
     struct image_segment *segment;
@@ -143,14 +148,16 @@ static enum emu_status list_vertices(const struct emission *e, struct tile_image
 }
 
 /* What the tile does in each exchange, by address. */
-static enum emu_status list_parts(const struct emit_index *p, struct tile_image *t)
+static enum emu_status list_parts(const struct emission *e, struct tile_image *t)
 {
+    const struct emit_index *p = e->p;
+
     for (size_t i = 0; i < t->code.exchange.count; i++) {
         const struct code_exchange *c = &t->code.exchange.at[i];
         const struct tile_schedule *s = c->tile;
         struct exchange_part x = { .addr = code_base(p) + ISA_WORD_BYTES * c->word,
                                    .bytes = s->bytes,
-                                   .exchange = c->step + 1,
+                                   .exchange = e->exchange_base + c->step + 1,
                                    .instructions = s->insns,
                                    .events = s->end_event,
                                    .end_event = s->arrival,
@@ -175,7 +182,7 @@ static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct
     TRY(code_buffer_link(&out->code, base));
     EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
     TRY(list_keys(p, e->key_base, out));
-    TRY(list_parts(p, out));
+    TRY(list_parts(e, out));
     TRY(list_vertices(e, out));
     return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_step, &out->memory);
 }
@@ -184,10 +191,11 @@ static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct
 
 static void emission_free(struct emission *e)
 {
-    ss_image_free(e->im);
+    emit_index_free(&e->index);
     codelet_map_free(&e->codelets);
     ss_free(e->text);
     ss_free(e->form);
+    ss_free(e->scope);
     ss_free(e->range);
     ss_free(e->symbol);
     ss_free(e->segment);
@@ -269,10 +277,24 @@ static enum emu_status add_segments(struct emission *e, const struct tile_memory
     return EMU_OK;
 }
 
+/* Headers whose chip the loader completes. */
+static enum emu_status add_links(struct emission *e, uint32_t tile, const struct code_buffer *b)
+{
+    for (size_t i = 0; i < b->link.count; i++) {
+        const struct code_link *c = &b->link.at[i];
+
+        TRY(image_add_link(e->im, &(struct image_link){ e->chip, tile,
+                                                        code_base(e->p) + ISA_WORD_BYTES * c->word,
+                                                        c->replica }));
+    }
+    return EMU_OK;
+}
+
 static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct tile_image *t)
 {
     uint32_t number = e->p->l->used_tile[tile];
     struct image_tile out = { .tile = number,
+                              .chip = e->chip,
                               .group = emit_index_group(e->p, number),
                               .entry = code_base(e->p),
                               .lines = e->codelets.lines };
@@ -285,6 +307,7 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
     TRY(image_vertices(e->im, t->vertex.at, t->vertex.count, &out.vertices));
     TRY(add_segments(e, &t->memory, &segments));
     TRY(image_add_tile(e->im, &out, e->segment, segments));
+    TRY(add_links(e, number, &t->code));
     return image_check_map(e->im, &out);
 }
 
@@ -455,6 +478,7 @@ static enum emu_status add_streams(struct emission *e)
         uint64_t depth = s->depth * stream_requests(e->p->l, i);
         struct image_stream out = {
             .id = i,
+            .chip = e->chip,
             .direction = s->way == STREAM_IN ? STREAM_TO_TILES : STREAM_TO_HOST,
             .depth = (uint32_t)(depth < HOST_MAX_DEPTH ? depth : HOST_MAX_DEPTH),
         };
@@ -466,28 +490,55 @@ static enum emu_status add_streams(struct emission *e)
     return EMU_OK;
 }
 
-/* Scopes keep their numbers of the graph. Names of the program are interned in the order of their
- * ids, but the image may already know some of them. */
+/* The scope of a path that the image has; 0: it has none. */
+static uint32_t find_scope(const struct image *im, uint32_t path)
+{
+    for (uint32_t i = 1; i < image_scope_count(im); i++)
+        if (image_scope_at(im, i)->path == path)
+            return i;
+    return 0;
+}
+
+/* Scopes of the first chip keep their numbers of the graph; those of others are the same where
+ * their paths are. */
 static enum emu_status add_scopes(struct emission *e)
 {
-    const struct lowered *l = e->p->l;
+    const struct graph *g = e->p->l->graph;
+    uint32_t n = ss_graph_scopes(g);
+
+    e->scope = emu_alloc((size_t)n + 1, sizeof(*e->scope));
+    if (!e->scope)
+        return FAIL(NO_MEMORY, "%u scopes", n);
+    for (uint32_t i = 1; i < n; i++) {
+        struct image_scope x = { .parent = e->scope[ss_graph_scope_parent(g, i)] };
+
+        TRY(image_string(e->im, ss_graph_scope_path(g, i), &x.path));
+        e->scope[i] = e->chip ? find_scope(e->im, x.path) : 0;
+        if (e->scope[i])
+            continue;
+        TRY(image_add_scope(e->im, &x));
+        e->scope[i] = image_scope_count(e->im) - 1;
+    }
+    return EMU_OK;
+}
+
+/* Names of a program are interned in the order of their ids, but the image may already know some of
+ * them. A name of several chips has the scope that it has on the first. */
+static enum emu_status add_owners(struct emission *e, unsigned chips)
+{
     uint32_t *scope_of; /* by string of the image */
     uint32_t most = 0;
     enum emu_status s = EMU_OK;
 
-    for (uint32_t i = 1; i < ss_graph_scopes(l->graph); i++) {
-        struct image_scope x = { .parent = ss_graph_scope_parent(l->graph, i) };
-
-        TRY(image_string(e->im, ss_graph_scope_path(l->graph, i), &x.path));
-        TRY(image_add_scope(e->im, &x));
-    }
-    for (uint32_t i = 0; i < l->strings.count; i++)
-        most = e->text[i] > most ? e->text[i] : most;
+    for (unsigned k = 0; k < chips; k++)
+        for (uint32_t i = 0; i < e[k].p->l->strings.count; i++)
+            most = e[k].text[i] > most ? e[k].text[i] : most;
     scope_of = emu_alloc((size_t)most + 1, sizeof(*scope_of));
     if (!scope_of)
         return FAIL(NO_MEMORY, "%u names", most);
-    for (uint32_t i = 1; i < l->strings.count; i++)
-        scope_of[e->text[i]] = lowered_scope(l, i);
+    for (unsigned k = chips; k-- > 0;)
+        for (uint32_t i = 1; i < e[k].p->l->strings.count; i++)
+            scope_of[e[k].text[i]] = e[k].scope[lowered_scope(e[k].p->l, i)];
     for (uint32_t i = 1; i <= most && s == EMU_OK; i++) {
         if (scope_of[i])
             s = image_add_owner(e->im, &(struct image_owner){ i, scope_of[i] });
@@ -497,53 +548,89 @@ static enum emu_status add_scopes(struct emission *e)
 }
 
 /* Says for which engine the keys are enough. */
-static enum emu_status add_note(struct emission *e)
+static enum emu_status add_note(const struct emission *e, unsigned chips)
 {
-    char depends[CALL_KEY_TEXT];
+    char depends[CALL_KEY_TEXT] = "", usual[CALL_KEY_TEXT] = "";
 
-    call_key_depends(e->p->l, depends);
+    for (unsigned k = 0; k < chips && !*depends; k++)
+        call_key_depends(e[k].p->l, depends);
+    for (unsigned k = 0; k < chips && !*usual; k++)
+        call_key_usual(e[k].p->l, usual);
     TRY(image_add_note_text(e->im, *depends ? IMAGE_NOTE_DEPENDS : IMAGE_NOTE_NUMBERS,
                             *depends ? depends : category_name(CATEGORY_CONSTANT)));
-    call_key_usual(e->p->l, depends);
-    if (!*depends)
+    if (!*usual)
         return EMU_OK;
-    return image_add_note_text(e->im, IMAGE_NOTE_USUAL, depends);
+    return image_add_note_text(e->im, IMAGE_NOTE_USUAL, usual);
 }
 
-static enum emu_status emit_all(struct emission *e, unsigned threads)
+static enum emu_status emit_chip(struct emission *e, unsigned threads)
 {
-    TRY(image_new(e->p->arch, &e->im));
-    TRY(add_texts(e));
-    TRY(add_scopes(e));
     TRY(vertex_forms(e->p->l, e->im, &e->form));
     TRY(codelet_map_init(e->p->in->codelets, e->im, e->category[CATEGORY_VERTEX_CODE],
                          code_base(e->p), &e->codelets));
     e->key_base = call_key_base(e->p->in->codelets);
     TRY(add_tiles(e, threads));
-    TRY(emit_traffic(e->p->in, threads, e->im));
-    TRY(add_streams(e));
-    return add_note(e);
+    TRY(emit_traffic(e->p->in, e->exchange_base, threads, e->im));
+    return add_streams(e);
+}
+
+static enum emu_status emit_all(struct emission *e, unsigned chips, unsigned threads)
+{
+    const struct lowered *const *peer = e->p->in->peer;
+
+    for (unsigned k = 0; k < chips; k++) {
+        TRY(add_texts(&e[k]));
+        TRY(add_scopes(&e[k]));
+    }
+    TRY(add_owners(e, chips));
+    for (unsigned k = 0; k < chips; k++)
+        TRY(emit_chip(&e[k], threads));
+    if (peer)
+        TRY(emit_channels(peer, chips, e->im));
+    return add_note(e, chips);
+}
+
+static enum emu_status emission_init(struct emission *e, const struct emit_chip *chip, uint32_t k,
+                                     struct image *im)
+{
+    if (!chip->place->fits)
+        return FAIL(USAGE, "a program that does not fit into the memory of its tiles");
+    EMU_ASSERT(chip->place->tiles == chip->in.lowered->used_tiles);
+    e->p = &e->index;
+    e->place = chip->place;
+    e->im = im;
+    e->chip = k;
+    e->exchange_base = k ? e[-1].exchange_base + (uint32_t)e[-1].p->l->step.count : 0;
+    return emit_index_init(&chip->in, &e->index);
+}
+
+enum emu_status emit_images(const struct emit_chip *chip, unsigned chips, unsigned threads,
+                            struct image **out)
+{
+    struct emission *e = emu_alloc(chips, sizeof(*e));
+    struct image *im = NULL;
+    enum emu_status s = e ? image_new(ss_graph_arch(chip->in.lowered->graph), &im)
+                          : FAIL(NO_MEMORY, "an image of %u chips", chips);
+
+    *out = NULL;
+    for (uint32_t k = 0; k < chips && s == EMU_OK; k++)
+        s = emission_init(&e[k], &chip[k], k, im);
+    if (s == EMU_OK)
+        s = emit_all(e, chips, threads);
+    for (unsigned k = 0; e && k < chips; k++)
+        emission_free(&e[k]);
+    ss_free(e);
+    if (s == EMU_OK)
+        *out = im;
+    else
+        ss_image_free(im);
+    return s;
 }
 
 enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
                            unsigned threads, struct image **out)
 {
-    struct emit_index p = { .in = NULL };
-    struct emission e = { .p = &p, .place = place };
-    enum emu_status s;
+    const struct emit_chip chip = { *in, place };
 
-    *out = NULL;
-    if (!place->fits)
-        return FAIL(USAGE, "a program that does not fit into the memory of its tiles");
-    EMU_ASSERT(place->tiles == in->lowered->used_tiles);
-    s = emit_index_init(in, &p);
-    if (s == EMU_OK)
-        s = emit_all(&e, threads);
-    if (s == EMU_OK) {
-        *out = e.im;
-        e.im = NULL;
-    }
-    emission_free(&e);
-    emit_index_free(&p);
-    return s;
+    return emit_images(&chip, 1, threads, out);
 }

@@ -23,6 +23,8 @@ struct emit_input {
     /* By index of the step; entries of steps other than STEP_EXCHANGE are empty. Bases of
      * symbolic_addr are objects, or indices into the schedule's list of objects if it has one. */
     const struct exchange_schedule *schedule;
+    const struct lowered *const *peer; /* of all chips of the replica, in their order; NULL: there
+                                          are no exchanges between chips */
 };
 
 /* Bytes of code of every used tile, codelets included; code_bytes has used_tiles entries. The
@@ -35,5 +37,13 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads,
  * times, the map names the one alive at the tile's peak step, else the first. */
 enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
                            unsigned threads, struct image **out) EMU_MUST_CHECK;
+
+/* The same of the chips of a replica. Scopes of one path are one scope. */
+struct emit_chip {
+    struct emit_input in;
+    const struct placement *place;
+};
+enum emu_status emit_images(const struct emit_chip *chip, unsigned chips, unsigned threads,
+                            struct image **out) EMU_MUST_CHECK;
 
 #endif

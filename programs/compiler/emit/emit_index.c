@@ -93,6 +93,8 @@ int emit_index_zone(const struct emit_index *p, const struct step *step)
 {
     uint64_t all = p->l->groups;
 
+    if (step->kind == STEP_CHIPS)
+        return step->n == CHIPS_OF_POD ? SYNC_POD : SYNC_REPLICA;
     return all & (all - 1) && (step->groups & all) == all ? SYNC_CHIP : SYNC_INTERNAL;
 }
 
@@ -134,6 +136,7 @@ static int32_t step_votes(const struct emit_index *p, unsigned group, uint32_t i
     switch (step->kind) {
     case STEP_EXCHANGE:
     case STEP_HOST:
+    case STEP_CHIPS:
         return emit_index_zone(p, step) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
     case STEP_REPEAT:
         return votes_times(emit_index_votes(p, group, i + 1, step->match), step->n);
@@ -196,6 +199,14 @@ static void visit_exchange(struct emit_index *p, uint32_t i, part_visit *visit)
         visit_leader(p, i, visit);
 }
 
+/* The tile of an entry of a step's list. */
+static uint32_t entry_tile(const struct lowered *l, const struct step *step, uint32_t k)
+{
+    return step->kind == STEP_CALLS   ? l->call.at[k].tile
+           : step->kind == STEP_CHIPS ? l->chip_part.at[k].tile
+                                      : l->host_request.at[k].tile;
+}
+
 static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
 {
     const struct lowered *l = p->l;
@@ -203,11 +214,9 @@ static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
     uint32_t end = step->first + (uint32_t)step->count, k = step->first;
 
     while (k < end) {
-        uint32_t first = k;
-        uint32_t tile = step->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile;
+        uint32_t first = k, tile = entry_tile(l, step, k);
 
-        while (k < end &&
-               tile == (step->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
+        while (k < end && tile == entry_tile(l, step, k))
             k++;
         visit(p, l->tile_index[tile], (struct step_part){ i, first, k - first });
     }
@@ -222,7 +231,7 @@ static void visit_parts(struct emit_index *p, part_visit *visit)
 
         if (k == STEP_EXCHANGE)
             visit_exchange(p, i, visit);
-        else if (k == STEP_CALLS || k == STEP_HOST || k == STEP_AWAIT)
+        else if (k == STEP_CALLS || k == STEP_HOST || k == STEP_AWAIT || k == STEP_CHIPS)
             visit_runs(p, i, visit);
     }
 }

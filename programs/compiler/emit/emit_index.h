@@ -6,8 +6,8 @@
 
 #include "programs/compiler/emit/emit.h"
 
-/* A tile's part in a step. STEP_CALLS, STEP_HOST, STEP_AWAIT: entries [first, first + count)
- * of the list of the program. STEP_EXCHANGE: entry `first` of the step's schedule; count 0:
+/* A tile's part in a step. STEP_CALLS, STEP_HOST, STEP_AWAIT, STEP_CHIPS: entries [first, first +
+ * count) of the list of the program. STEP_EXCHANGE: entry `first` of the step's schedule; count 0:
  * the tile only joins the sync, and must not vote ahead for it. */
 struct step_part {
     uint32_t step;
@@ -23,7 +23,7 @@ enum {
 };
 
 /* Zones of `sync` besides those of the tile, docs/exchange.md 5. */
-enum { SYNC_CHIP = 4 };
+enum { SYNC_CHIP = 4, SYNC_REPLICA = 5, SYNC_POD = 6 };
 
 enum { EMIT_GROUPS = 64 };
 
@@ -53,7 +53,7 @@ struct emit_index {
 enum emu_status emit_index_init(const struct emit_input *in, struct emit_index *out) EMU_MUST_CHECK;
 void emit_index_free(struct emit_index *p);
 
-/* Zone of the sync of an exchange or a host step. */
+/* Zone of the sync of an exchange, of chips too, or a host step. */
 int emit_index_zone(const struct emit_index *p, const struct step *step);
 /* The part of a tile (index in used_tile) in a step; NULL: none. */
 const struct step_part *emit_index_part(const struct emit_index *p, uint32_t tile, uint32_t step);

@@ -44,6 +44,7 @@ struct traffic_scratch {
 
 struct traffic {
     const struct emit_input *in;
+    uint32_t base; /* exchanges of other chips */
     const struct arch *arch;
     struct arch_exchange_end *end;   /* owned; by tile */
     struct traffic_scratch *scratch; /* owned; by thread */
@@ -318,7 +319,7 @@ static enum emu_status pack_lists(const struct traffic *x, uint32_t step, struct
     size_t pairs = r->pair.count, tiles = x->arch->tiles, n = EXCHANGE_PAIR_PLANES * pairs;
     size_t most = n > 2 * tiles ? n : 2 * tiles;
 
-    t->exchange = step + 1;
+    t->exchange = x->base + step + 1;
     t->pairs = (uint32_t)pairs;
     t->key = exchange_traffic_key(r->pair.at, pairs, r->messages, (uint32_t)tiles);
     TRY(need_numbers(r, 2 * most));
@@ -333,7 +334,7 @@ static enum emu_status read_step(void *ctx, uint32_t step, unsigned thread)
     const struct exchange_schedule *s = &x->in->schedule[step];
     struct traffic_scratch *r = &x->scratch[thread];
 
-    if (!s->tiles || step + 1 >= EXCHANGE_PARTS_MAX)
+    if (!s->tiles || x->base + step + 1 >= EXCHANGE_PARTS_MAX)
         return EMU_OK;
     TRY(run_tiles(x, s, r));
     memset(r->messages, 0, 2 * x->arch->tiles * sizeof(*r->messages));
@@ -382,12 +383,14 @@ static enum emu_status read_all(struct traffic *x, unsigned threads, struct imag
     return EMU_OK;
 }
 
-enum emu_status emit_traffic(const struct emit_input *in, unsigned threads, struct image *im)
+enum emu_status emit_traffic(const struct emit_input *in, uint32_t base, unsigned threads,
+                             struct image *im)
 {
     const struct arch *a = ss_image_arch(im);
     size_t steps = in->lowered->step.count;
     unsigned n = parallel_threads(threads);
     struct traffic x = { .in = in,
+                         .base = base,
                          .arch = a,
                          .end = emu_alloc(a->tiles, sizeof(*x.end)),
                          .scratch = emu_alloc(n, sizeof(*x.scratch)),

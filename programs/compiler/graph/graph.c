@@ -124,6 +124,8 @@ void ss_graph_free(struct graph *g)
     VEC_FREE(&g->node);
     VEC_FREE(&g->function);
     VEC_FREE(&g->stream);
+    VEC_FREE(&g->channel);
+    VEC_FREE(&g->use);
     VEC_FREE(&g->scope);
     prog_arena_free(&g->arena);
     ss_free(g->error);
@@ -479,6 +481,37 @@ uint32_t ss_graph_stream(struct graph *g, enum stream_way way, enum elem e, uint
     return GRAPH_NONE;
 }
 
+uint32_t ss_graph_channel(struct graph *g, enum channel_way way, enum elem e, uint64_t elements,
+                          int32_t replica, const char *name)
+{
+    struct channel c = { .way = way, .elem = e, .elements = elements, .replica = replica };
+
+    if (!graph_works(g))
+        return GRAPH_NONE;
+    c.name = prog_strdup(&g->arena, name);
+    if (!c.name) {
+        graph_fail_memory(g, "a channel");
+        return GRAPH_NONE;
+    }
+    if ((unsigned)e >= ELEM_COUNT || (way != CHANNEL_SEND && way != CHANNEL_RECEIVE))
+        GRAPH_FAIL(g, "channel %s: no such direction or element type", c.name);
+    else if (!elements || elements > CHANNEL_BYTES_MAX / ss_elem_bytes(e))
+        GRAPH_FAIL(g, "channel %s: %llu elements, expected at least 1, and less than 4 GiB", c.name,
+                   (unsigned long long)elements);
+    else if (replica < -CHANNEL_REPLICAS_MAX || replica > CHANNEL_REPLICAS_MAX)
+        GRAPH_FAIL(g, "channel %s: %d replicas further, expected at most %d", c.name, (int)replica,
+                   CHANNEL_REPLICAS_MAX);
+    else if (way == CHANNEL_RECEIVE && replica)
+        GRAPH_FAIL(g, "channel %s receives from replica %d: only its sender says which one", c.name,
+                   (int)replica);
+    for (size_t i = 0; i < g->channel.count && graph_works(g); i++)
+        if (g->channel.at[i].way == way && !strcmp(g->channel.at[i].name, c.name))
+            GRAPH_FAIL(g, "channel %s: the graph has one of that name and direction", c.name);
+    if (graph_works(g) && VEC_PUSH(&g->channel, c) != EMU_OK)
+        graph_fail_memory(g, c.name);
+    return graph_works(g) ? (uint32_t)g->channel.count - 1 : GRAPH_NONE;
+}
+
 /* ---- texts ---- */
 
 struct graph_text shape_text(unsigned rank, const uint32_t *shape)
@@ -556,7 +589,8 @@ struct graph_text node_text(const struct graph *g, uint32_t node)
                                          [NODE_TOGETHER] = "together",
                                          [NODE_STREAM] = "stream",
                                          [NODE_STREAM_BEGIN] = "begin of stream",
-                                         [NODE_STREAM_END] = "end of stream" };
+                                         [NODE_STREAM_END] = "end of stream",
+                                         [NODE_CHIPS] = "exchange of chips" };
     const struct node *n = &g->node.at[node];
     struct graph_text t, what = { "" };
 

@@ -128,7 +128,8 @@ enum node_kind {
     NODE_TOGETHER,     /* child[k] for groups[k] */
     NODE_STREAM,       /* stream a, view b */
     NODE_STREAM_BEGIN, /* its two halves */
-    NODE_STREAM_END
+    NODE_STREAM_END,
+    NODE_CHIPS /* uses [a, a + b) of channels, enum chips_scope `chips` */
 };
 
 struct node {
@@ -136,6 +137,7 @@ struct node {
     uint32_t a, b;
     uint32_t scope;
     uint8_t placed; /* has a parent, is a function's body or the program */
+    uint8_t chips;
     VEC(uint32_t) child;
     const unsigned *groups;
 };
@@ -152,6 +154,14 @@ struct stream {
     enum elem elem;
     uint64_t elements;
     uint32_t depth;
+};
+
+struct channel {
+    const char *name;
+    enum channel_way way;
+    enum elem elem;
+    uint64_t elements;
+    int32_t replica;
 };
 
 struct graph {
@@ -178,8 +188,10 @@ struct graph {
     VEC(struct node) node;
     VEC(struct function) function;
     VEC(struct stream) stream;
-    uint8_t *group;   /* of each tile; owned */
-    uint32_t program; /* node; GRAPH_NONE: none */
+    VEC(struct channel) channel;
+    VEC(struct channel_use) use; /* of channels, by nodes */
+    uint8_t *group;              /* of each tile; owned */
+    uint32_t program;            /* node; GRAPH_NONE: none */
 };
 
 /* Calls back for the runs of elements [begin, end) of a view, in order; each run is as long as

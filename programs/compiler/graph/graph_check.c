@@ -288,6 +288,61 @@ enum emu_status view_check_written(struct access_check *c, uint32_t view, const 
     return EMU_OK;
 }
 
+/* ---- exchanges between chips ---- */
+
+static const struct channel *use_channel(const struct graph *g, const struct channel_use *u)
+{
+    return &g->channel.at[u->channel];
+}
+
+static enum emu_status add_uses(struct access_check *c, const struct node *n)
+{
+    const struct graph *g = c->g;
+
+    c->access.count = 0;
+    for (uint32_t i = n->a; i < n->a + n->b; i++) {
+        const struct channel_use *u = &g->use.at[i];
+        struct adding a = { c, { .vertex = i }, 0 };
+
+        a.next.written = use_channel(g, u)->way == CHANNEL_RECEIVE;
+        TRY(view_runs(g, u->t.view, 0, g->view.at[u->t.view].elements, add_access, &a));
+    }
+    return sort_accesses(c);
+}
+
+/* a and b, of which at least one is received, overlap at the beginning of b. */
+static enum emu_status use_conflict(const struct access_check *c, const struct element_access *a,
+                                    const struct element_access *b, const char *who)
+{
+    const struct channel *x = use_channel(c->g, &c->g->use.at[a->vertex]),
+                         *y = use_channel(c->g, &c->g->use.at[b->vertex]);
+
+    return FAIL(BAD_PROGRAM, "%s: %s is %s channel %s and %s channel %s", who,
+                access_element(c, b).text, a->written ? "received from" : "sent to", x->name,
+                b->written ? "received from" : "sent to", y->name);
+}
+
+enum emu_status uses_check(struct access_check *c, const struct node *n, const char *who)
+{
+    const struct element_access *write = NULL, *any = NULL; /* what reached furthest so far */
+
+    for (uint32_t i = n->a; i < n->a + n->b; i++)
+        if (use_channel(c->g, &c->g->use.at[i])->way == CHANNEL_RECEIVE)
+            TRY(view_check_written(c, c->g->use.at[i].t.view, who));
+    TRY(add_uses(c, n));
+    for (size_t k = 0; k < c->access.count; k++) {
+        const struct element_access *a = &c->access.at[k];
+
+        if (access_end(write) > a->begin)
+            return use_conflict(c, write, a, who);
+        if (a->written && access_end(any) > a->begin)
+            return use_conflict(c, any, a, who);
+        write = a->written && access_end(a) > access_end(write) ? a : write;
+        any = access_end(a) > access_end(any) ? a : any;
+    }
+    return EMU_OK;
+}
+
 /* ---- vertices ---- */
 
 /* The views of a field; *n of them. */

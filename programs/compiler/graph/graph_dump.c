@@ -6,6 +6,7 @@
 #include "programs/compiler/graph_file.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBERS_A_LINE = 16 };
@@ -377,9 +378,27 @@ static void dump_operands(struct dump *d, const struct node *n)
     case NODE_STREAM_END:
         dump_stream_node(d, n);
         break;
+    case NODE_CHIPS:
+        fprintf(d->f, "%s", chips_words[n->chips]);
+        break;
     case NODE_SEQUENCE:
     case NODE_TOGETHER:
         break;
+    }
+}
+
+/* The uses of channels, a line each. */
+static void dump_uses(struct dump *d, const struct node *n, struct dump_depth at)
+{
+    for (uint32_t k = n->a; n->kind == NODE_CHIPS && k < n->a + n->b; k++) {
+        const struct channel_use *u = &d->g->use.at[k];
+        int sends = d->g->channel.at[u->channel].way == CHANNEL_SEND;
+
+        fprintf(d->f, "%*s%s ", (int)at.indent, "", channel_words[!sends]);
+        dump_view(d, u->t.view);
+        fprintf(d->f, sends ? " to " : " from ");
+        dump_name(d, d->g->channel.at[u->channel].name);
+        fprintf(d->f, "\n");
     }
 }
 
@@ -393,6 +412,7 @@ static void dump_node(struct dump *d, uint32_t node, struct dump_depth at)
     dump_operands(d, n);
     dump_scope(d, n->scope, at.scope);
     fprintf(d->f, "\n");
+    dump_uses(d, n, deeper(at, n->scope));
     dump_children(d, n, deeper(at, n->scope));
 }
 
@@ -427,6 +447,17 @@ static void dump_stream(struct dump *d, uint32_t stream)
     fprintf(d->f, "\n");
 }
 
+static void dump_channel(struct dump *d, const struct channel *c)
+{
+    fprintf(d->f, "channel ");
+    dump_name(d, c->name);
+    fprintf(d->f, " %s %s [%" PRIu64 "]", channel_words[c->way], ss_elem_name(c->elem),
+            c->elements);
+    if (c->replica)
+        fprintf(d->f, c->replica < 0 ? " replica back %d" : " replica %d", abs(c->replica));
+    fprintf(d->f, "\n");
+}
+
 static void dump_things(struct dump *d)
 {
     const struct graph *g = d->g;
@@ -439,6 +470,8 @@ static void dump_things(struct dump *d)
         dump_variable(d, k);
     for (uint32_t k = 0; k < g->stream.count; k++)
         dump_stream(d, k);
+    for (size_t k = 0; k < g->channel.count; k++)
+        dump_channel(d, &g->channel.at[k]);
     for (uint32_t k = 0; k < g->compute_set.count; k++)
         dump_compute_set(d, k);
     for (uint32_t k = 0; k < g->function.count; k++) {
@@ -452,7 +485,18 @@ static void dump_things(struct dump *d)
         dump_node(d, g->program, (struct dump_depth){ 2, 0 });
 }
 
-static enum emu_status dump_all(struct dump *d)
+/* chips: of the program. */
+static void dump_machine(const struct graph *g, unsigned chips, struct dump *d)
+{
+    fprintf(d->f, "machine ");
+    dump_name(d, g->arch.name);
+    fprintf(d->f, " tiles %u", g->arch.tiles);
+    if (chips > 1)
+        fprintf(d->f, " chips %u", chips);
+    fprintf(d->f, "\n");
+}
+
+static enum emu_status dump_graph(struct dump *d)
 {
     const struct graph *g = d->g;
     enum emu_status s = ss_graph_status(g);
@@ -461,9 +505,6 @@ static enum emu_status dump_all(struct dump *d)
         for (uint32_t k = 0; s == EMU_OK && k < name_count(g, (enum name_kind)kind); k++)
             s = names_add(&d->names[kind], name_of(g, (enum name_kind)kind, k), k);
     }
-    fprintf(d->f, "machine ");
-    dump_name(d, g->arch.name);
-    fprintf(d->f, " tiles %u\n", g->arch.tiles);
     dump_groups(g, d->f);
     if (g->nan_on_overflow)
         fprintf(d->f, "nan on overflow\n");
@@ -482,15 +523,29 @@ void ss_graph_dump(const struct graph *g, FILE *f)
 
     if (!g)
         return;
-    (void)dump_all(&d); /* an error is in the text */
+    dump_machine(g, 1, &d);
+    (void)dump_graph(&d); /* an error is in the text */
 }
 
 enum emu_status ss_graph_write(const struct graph *g, FILE *f)
 {
-    struct dump d = { .g = g, .f = f, .contents = 1 };
+    return ss_graphs_write(&g, 1, f);
+}
 
-    TRY(ss_graph_status(g));
+enum emu_status ss_graphs_write(const struct graph *const *g, unsigned chips, FILE *f)
+{
+    struct dump head = { .g = g[0], .f = f };
+
+    for (unsigned k = 0; k < chips; k++)
+        TRY(ss_graph_status(g[k]));
     fprintf(f, "%s %d\n", GRAPH_FILE_WORD, GRAPH_FILE_VERSION);
-    TRY(dump_all(&d));
+    dump_machine(g[0], chips, &head);
+    for (unsigned k = 0; k < chips; k++) {
+        struct dump d = { .g = g[k], .f = f, .contents = 1 };
+
+        if (chips > 1)
+            fprintf(f, "chip %u\n", k);
+        TRY(dump_graph(&d));
+    }
     return ferror(f) ? FAIL(IO, "a graph file could not be written") : EMU_OK;
 }

@@ -12,6 +12,10 @@
 /* More elements than any chip holds; positions, offsets and their products stay far from 2^63. */
 #define TENSOR_MAX_ELEMENTS (UINT64_C(1) << 48)
 
+/* What goes through a channel at once; its bytes are counted in 32 bits. */
+#define CHANNEL_BYTES_MAX (UINT32_MAX - 3)
+enum { CHANNEL_REPLICAS_MAX = 4095 }; /* to the other end of the largest ring */
+
 #define GRAPH_FAIL(g, ...) ss_graph_fail(g, EMU_BAD_PROGRAM, __VA_ARGS__)
 
 static inline int graph_works(const struct graph *g)
@@ -90,6 +94,11 @@ struct access_check;
  * who: what writes them; the error message begins with it. */
 enum emu_status view_check_written(struct access_check *c, uint32_t view,
                                    const char *who) EMU_MUST_CHECK;
+
+/* Whether the uses of channels of a node NODE_CHIPS go together: no element is received twice, or
+ * both sent and received. */
+enum emu_status uses_check(struct access_check *c, const struct node *n,
+                           const char *who) EMU_MUST_CHECK;
 
 /* The part of ss_graph_check() that looks at the program tree. */
 enum emu_status graph_check_program(struct graph *g, struct access_check *c) EMU_MUST_CHECK;

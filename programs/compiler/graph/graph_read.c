@@ -386,6 +386,38 @@ static enum emu_status read_stream(struct graph_reader *r)
     return EMU_OK;
 }
 
+/* "NAME send f32 [256] replica back 1" */
+static enum emu_status read_channel(struct graph_reader *r)
+{
+    struct channel c = { .replica = 0 };
+    const char *name;
+    char *copy;
+    uint64_t n;
+    int way, back;
+
+    TRY(token_name(&r->lex, "the name of a channel", &name));
+    copy = prog_strdup(&r->g->arena, name);
+    if (!copy)
+        return FAIL(NO_MEMORY, "a channel");
+    way = token_take_row(&r->lex, channel_words, CHANNEL_WORDS);
+    if (way < 0)
+        return token_expected(&r->lex, "send or receive");
+    TRY(token_elem(&r->lex, &c.elem));
+    TRY(token_need(&r->lex, "["));
+    TRY(token_number(&r->lex, "elements of an exchange", 1, UINT32_MAX, &c.elements));
+    TRY(token_need(&r->lex, "]"));
+    if (token_take(&r->lex, "replica")) {
+        back = token_take(&r->lex, "back");
+        TRY(token_number(&r->lex, "a number of replicas", 0, CHANNEL_REPLICAS_MAX, &n));
+        c.replica = back ? -(int32_t)n : (int32_t)n;
+    }
+    (void)ss_graph_channel(r->g, (enum channel_way)way, c.elem, c.elements, c.replica, copy);
+    TRY(reader_status(r));
+    TRY(token_end(&r->lex));
+    token_line(&r->lex);
+    return EMU_OK;
+}
+
 /* ---- codelets ---- */
 
 struct codelet_read {
@@ -458,13 +490,18 @@ static enum emu_status read_codelet(struct graph_reader *r)
 
 /* ---- the file ---- */
 
-/* "superstep-graph 1", "machine toy16 tiles 16". *name is valid until the next name. *tiles: 0 if
- * the file does not say it. */
-static enum emu_status read_head(struct graph_lexer *x, const char **name, uint64_t *tiles)
+/* What the first lines say: "superstep-graph 1", "machine toy16 tiles 16 chips 2". */
+struct file_head {
+    const char *name; /* of the machine; valid until the next name */
+    uint64_t tiles;   /* 0: the file does not say it */
+    uint64_t chips;
+};
+
+static enum emu_status read_head(struct graph_lexer *x, struct file_head *out)
 {
     uint64_t version;
 
-    *tiles = 0;
+    *out = (struct file_head){ .chips = 1 };
     token_line(x);
     if (x->done)
         x->line = 1;
@@ -473,9 +510,11 @@ static enum emu_status read_head(struct graph_lexer *x, const char **name, uint6
     TRY(token_end(x));
     token_line(x);
     TRY(token_need(x, "machine"));
-    TRY(token_name(x, "the name of a machine", name));
+    TRY(token_name(x, "the name of a machine", &out->name));
     if (token_take(x, "tiles"))
-        TRY(token_number(x, "tiles", 1, UINT32_MAX, tiles));
+        TRY(token_number(x, "tiles", 1, UINT32_MAX, &out->tiles));
+    if (token_take(x, "chips"))
+        TRY(token_number(x, "chips", 1, CHANNEL_REPLICAS_MAX + 1, &out->chips));
     return token_end(x);
 }
 
@@ -484,31 +523,38 @@ static struct graph_lexer lexer_of(const struct graph_source *s)
     return (struct graph_lexer){ .file = s->name, .next = s->text, .end = s->text + s->bytes };
 }
 
-static enum emu_status head_machine(struct graph_lexer *x, struct arch *out)
+/* Sets a field of a machine that the head names. */
+static enum emu_status head_set(const struct graph_lexer *x, struct arch *a, const char *field,
+                                uint64_t value)
 {
-    const struct arch *a;
-    const char *name;
     char set[40];
-    uint64_t tiles;
 
-    TRY(read_head(x, &name, &tiles));
-    a = ss_arch_preset(name);
-    if (!a)
-        return token_wrong(x, "machine %.100s is not built in: --machine says which file has it",
-                           name);
-    *out = *a;
-    if (!tiles || tiles == a->tiles)
-        return EMU_OK;
-    snprintf(set, sizeof(set), "tiles=%llu", (unsigned long long)tiles);
-    if (ss_arch_set(out, set) == EMU_OK && ss_arch_check(out) == EMU_OK)
+    snprintf(set, sizeof(set), "%s=%llu", field, (unsigned long long)value);
+    if (ss_arch_set(a, set) == EMU_OK && ss_arch_check(a) == EMU_OK)
         return EMU_OK;
     return ss_fail(EMU_BAD_MACHINE, "%s:%u: %s", x->file, x->line, ss_error());
+}
+
+static enum emu_status head_machine(struct graph_lexer *x, struct file_head *head, struct arch *out)
+{
+    const struct arch *a;
+
+    TRY(read_head(x, head));
+    a = ss_arch_preset(head->name);
+    if (!a)
+        return token_wrong(x, "machine %.100s is not built in: --machine says which file has it",
+                           head->name);
+    *out = *a;
+    if (head->tiles && head->tiles != a->tiles)
+        TRY(head_set(x, out, "tiles", head->tiles));
+    return head->chips > 1 ? head_set(x, out, "chips", head->chips) : EMU_OK;
 }
 
 enum emu_status ss_graph_read_machine(const struct graph_source *source, struct arch *out)
 {
     struct graph_lexer x = lexer_of(source);
-    enum emu_status s = head_machine(&x, out);
+    struct file_head head;
+    enum emu_status s = head_machine(&x, &head, out);
 
     VEC_FREE(&x.name);
     return s;
@@ -520,11 +566,12 @@ static enum emu_status read_thing(struct graph_reader *r)
         const char *word;
         enum emu_status (*read)(struct graph_reader *r);
     } things[] = {
-        { "group", read_group },       { "nan", read_nan },
-        { "codelet", read_codelet },   { "scope", read_scope },
-        { "variable", read_variable }, { "constant", read_constant },
-        { "stream", read_stream },     { "compute", read_compute_set },
-        { "function", read_function }, { "program", read_program },
+        { "group", read_group },         { "nan", read_nan },
+        { "codelet", read_codelet },     { "scope", read_scope },
+        { "variable", read_variable },   { "constant", read_constant },
+        { "stream", read_stream },       { "channel", read_channel },
+        { "compute", read_compute_set }, { "function", read_function },
+        { "program", read_program },
     };
 
     if (r->lex.indent)
@@ -534,46 +581,142 @@ static enum emu_status read_thing(struct graph_reader *r)
             return things[i].read(r);
     }
     return token_expected(&r->lex,
-                          "group, nan, codelet, scope, variable, constant, stream, compute "
-                          "set, function or program");
+                          "group, nan, codelet, scope, variable, constant, stream, channel, "
+                          "compute set, function or program");
+}
+
+static void forget_names(struct graph_reader *r)
+{
+    for (int kind = 0; kind < NAME_KINDS; kind++)
+        names_free(&r->names[kind]);
+    memset(r->names, 0, sizeof(r->names));
+    r->vertex.count = 0;
+}
+
+/* What is up to the end of the file or to the line of another chip, where it ends. */
+static enum emu_status read_graph(struct graph_reader *r, const struct arch *arch,
+                                  const struct codelet_library *library, struct graph **out)
+{
+    struct graph_place end;
+    int done;
+
+    TRY(ss_graph_new(arch, library, &r->g));
+    *out = r->g;
+    TRY(names_add(&r->names[NAME_SCOPE], "", 0));
+    while (!r->lex.done && (r->lex.indent || !token_is(&r->lex, "chip")))
+        TRY(read_thing(r));
+    done = r->lex.done;
+    end = token_place(&r->lex);
+    TRY(read_vertices(r)); /* goes back to their lines */
+    if (!done)
+        token_return(&r->lex, end);
+    r->lex.done = done;
+    forget_names(r);
+    return EMU_OK;
+}
+
+/* "chip 1" */
+static enum emu_status read_chip_line(struct graph_reader *r, unsigned chip)
+{
+    uint64_t n;
+
+    TRY(token_need(&r->lex, "chip"));
+    TRY(token_number(&r->lex, "the number of the next chip,", chip, chip, &n));
+    TRY(token_end(&r->lex));
+    token_line(&r->lex);
+    return EMU_OK;
+}
+
+/* Graphs of a file, as long as it is read. */
+struct graphs_read {
+    struct graph **g; /* owned, also what is in it */
+    unsigned n;
+};
+
+static enum emu_status read_graphs(struct graph_reader *r, const struct arch *arch,
+                                   const struct codelet_library *library, unsigned chips,
+                                   struct graphs_read *out)
+{
+    out->g = emu_alloc((size_t)chips + 1, sizeof(struct graph *));
+    if (!out->g)
+        return FAIL(NO_MEMORY, "%u graphs", chips);
+    for (; out->n < chips; out->n++) {
+        if (chips > 1)
+            TRY(read_chip_line(r, out->n));
+        TRY(read_graph(r, arch, library, &out->g[out->n]));
+    }
+    return r->lex.done ? EMU_OK
+                       : token_expected(&r->lex, "the end of the file: the machine has %u chip%s",
+                                        chips, chips == 1 ? "" : "s");
 }
 
 /* arch: NULL: that of the file. */
 static enum emu_status read_all(struct graph_reader *r, const struct arch *arch,
-                                const struct codelet_library *library)
+                                const struct codelet_library *library, uint64_t most,
+                                struct graphs_read *out)
 {
-    const char *name;
+    struct file_head head;
     struct arch own;
-    uint64_t tiles;
 
     if (arch)
-        TRY(read_head(&r->lex, &name, &tiles));
+        TRY(read_head(&r->lex, &head));
     else
-        TRY(head_machine(&r->lex, &own));
-    TRY(ss_graph_new(arch ? arch : &own, library, &r->g));
-    TRY(names_add(&r->names[NAME_SCOPE], "", 0));
+        TRY(head_machine(&r->lex, &head, &own));
+    if (head.chips > most)
+        return token_wrong(&r->lex, "a program of %llu chips: expected one of one chip",
+                           (unsigned long long)head.chips);
     token_line(&r->lex);
-    while (!r->lex.done)
-        TRY(read_thing(r));
-    return read_vertices(r);
+    return read_graphs(r, arch ? arch : &own, library, (unsigned)head.chips, out);
+}
+
+static enum emu_status read_source(const struct graph_source *source, const struct arch *arch,
+                                   const struct codelet_library *library, uint64_t most,
+                                   struct graphs_read *out)
+{
+    struct graph_reader r = { .lex = lexer_of(source), .source = source };
+    enum emu_status s = read_all(&r, arch, library, most, out);
+
+    forget_names(&r);
+    VEC_FREE(&r.vertex);
+    VEC_FREE(&r.lex.name);
+    if (s == EMU_OK)
+        return EMU_OK;
+    for (unsigned k = 0; out->g && k <= out->n; k++)
+        ss_graph_free(out->g[k]);
+    ss_free(out->g);
+    *out = (struct graphs_read){ 0 };
+    return s;
 }
 
 enum emu_status ss_graph_read(const struct graph_source *source, const struct arch *arch,
                               const struct codelet_library *library, struct graph **out)
 {
-    struct graph_reader r = { .lex = lexer_of(source), .source = source };
-    enum emu_status s = read_all(&r, arch, library);
+    struct graphs_read x = { 0 };
 
-    for (int kind = 0; kind < NAME_KINDS; kind++)
-        names_free(&r.names[kind]);
-    VEC_FREE(&r.vertex);
-    VEC_FREE(&r.lex.name);
-    if (s != EMU_OK) {
-        ss_graph_free(r.g);
-        r.g = NULL;
-    }
-    *out = r.g;
+    *out = NULL;
+    TRY(read_source(source, arch, library, 1, &x));
+    *out = x.g[0];
+    ss_free(x.g);
+    return EMU_OK;
+}
+
+enum emu_status ss_graphs_read(const struct graph_source *source, const struct arch *arch,
+                               const struct codelet_library *library, struct graph ***out,
+                               unsigned *chips)
+{
+    struct graphs_read x = { 0 };
+    enum emu_status s = read_source(source, arch, library, UINT64_MAX, &x);
+
+    *out = x.g;
+    *chips = x.n;
     return s;
+}
+
+void ss_graphs_free(struct graph **g, unsigned chips)
+{
+    for (unsigned k = 0; g && k < chips; k++)
+        ss_graph_free(g[k]);
+    ss_free(g);
 }
 
 /* ---- what goes in and out ---- */

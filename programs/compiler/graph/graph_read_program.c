@@ -289,9 +289,59 @@ static enum emu_status read_together(struct graph_reader *r, unsigned indent, ui
     return s;
 }
 
+/* A channel of this name and direction. */
+static enum emu_status read_channel_name(struct graph_reader *r, enum channel_way way,
+                                         uint32_t *channel)
+{
+    const char *name;
+
+    TRY(token_name(&r->lex, "the name of a channel", &name));
+    for (*channel = 0; *channel < r->g->channel.count; ++*channel) {
+        const struct channel *c = &r->g->channel.at[*channel];
+
+        if (c->way == way && !strcmp(c->name, name))
+            return EMU_OK;
+    }
+    return token_wrong(&r->lex, "there is no channel %.200s of direction '%s' above this line",
+                       name, channel_words[way]);
+}
+
+/* "send V to CHANNEL", "receive V from CHANNEL" */
+static enum emu_status read_use(struct graph_reader *r, struct channel_use *u)
+{
+    int way = token_take_row(&r->lex, channel_words, CHANNEL_WORDS);
+
+    if (way < 0)
+        return token_expected(&r->lex, "send or receive");
+    TRY(read_view(r, &u->t));
+    TRY(token_need(&r->lex, way == CHANNEL_SEND ? "to" : "from"));
+    TRY(read_channel_name(r, (enum channel_way)way, &u->channel));
+    TRY(token_end(&r->lex));
+    token_line(&r->lex);
+    return EMU_OK;
+}
+
+static enum emu_status read_chips(struct graph_reader *r, enum chips_scope scope, unsigned indent,
+                                  struct program *out)
+{
+    VEC(struct channel_use) use = { 0 };
+    struct channel_use u;
+    enum emu_status s = EMU_OK;
+
+    while (s == EMU_OK && is_below(r, indent)) {
+        s = read_use(r, &u);
+        if (s == EMU_OK)
+            s = VEC_PUSH(&use, u);
+    }
+    if (s == EMU_OK)
+        *out = ss_program_exchange_chips(r->g, scope, use.at, (unsigned)use.count);
+    VEC_FREE(&use);
+    return s;
+}
+
 /* What is behind the word of a node, in its line. */
 struct read_operands {
-    uint32_t number; /* compute set, function, stream, how often */
+    uint32_t number; /* compute set, function, stream, how often, scope of chips */
     struct tensor a, b;
 };
 
@@ -327,6 +377,11 @@ static enum emu_status read_operands(struct graph_reader *r, enum node_kind kind
     case NODE_STREAM_BEGIN:
     case NODE_STREAM_END:
         return read_stream_operands(r, kind, o);
+    case NODE_CHIPS:
+        for (o->number = 0; o->number < CHIPS_WORDS; o->number++)
+            if (token_take(&r->lex, chips_words[o->number]))
+                return EMU_OK;
+        return token_expected(&r->lex, "replica or pod");
     case NODE_SEQUENCE:
     case NODE_TOGETHER:
         break;
@@ -347,6 +402,8 @@ static enum emu_status read_below(struct graph_reader *r, enum node_kind kind,
         return read_sequence(r, indent, scope, out);
     case NODE_TOGETHER:
         return read_together(r, indent, scope, out);
+    case NODE_CHIPS:
+        return read_chips(r, (enum chips_scope)o->number, indent, out);
     case NODE_WHILE:
     case NODE_IF:
     case NODE_RARE:
@@ -389,7 +446,7 @@ static enum emu_status read_node(struct graph_reader *r, uint32_t usual, struct 
     if (kind < 0)
         return token_expected(&r->lex,
                               "sequence, execute, copy, repeat, while, if, call, together, "
-                              "stream, begin stream or end stream");
+                              "stream, begin stream, end stream or meet");
     TRY(reader_enter(r));
     TRY(read_operands(r, (enum node_kind)kind, &o));
     TRY(read_scope_end(r, usual, &scope));

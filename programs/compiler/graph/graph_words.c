@@ -11,7 +11,15 @@ const char *const node_words[NODE_WORDS] = {
     [NODE_SEQUENCE] = "sequence", [NODE_EXECUTE] = "execute",    [NODE_COPY] = "copy",
     [NODE_REPEAT] = "repeat",     [NODE_WHILE] = "while",        [NODE_IF] = "if",
     [NODE_RARE] = "rare",         [NODE_CALL] = "call",          [NODE_TOGETHER] = "together",
-    [NODE_STREAM] = "stream",     [NODE_STREAM_BEGIN] = "begin", [NODE_STREAM_END] = "end"
+    [NODE_STREAM] = "stream",     [NODE_STREAM_BEGIN] = "begin", [NODE_STREAM_END] = "end",
+    [NODE_CHIPS] = "meet"
+};
+
+const char *const channel_words[CHANNEL_WORDS] = {
+    [CHANNEL_SEND] = "send", [CHANNEL_RECEIVE] = "receive"
+};
+const char *const chips_words[CHIPS_WORDS] = {
+    [CHIPS_OF_REPLICA] = "replica", [CHIPS_OF_POD] = "pod"
 };
 
 const char *const view_words[VIEW_WORDS] = { [VIEW_CONCAT] = "concat",

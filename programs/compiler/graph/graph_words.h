@@ -10,10 +10,13 @@
 enum { GRAPH_FILE_VERSION = 1 };
 #define GRAPH_FILE_WORD "superstep-graph" /* that a file begins with */
 
-extern const char *const node_words[];  /* by enum node_kind: "sequence" */
-extern const char *const view_words[];  /* by enum view_kind; NULL: a block, which has no word */
-extern const char *const field_words[]; /* by enum field_kind: "in_list" */
-enum { NODE_WORDS = NODE_STREAM_END + 1, VIEW_WORDS = VIEW_BROADCAST + 1 };
+extern const char *const node_words[];    /* by enum node_kind: "sequence" */
+extern const char *const channel_words[]; /* by enum channel_way: "send" */
+extern const char *const chips_words[];   /* by enum chips_scope: "replica" */
+extern const char *const view_words[];    /* by enum view_kind; NULL: a block, which has no word */
+extern const char *const field_words[];   /* by enum field_kind: "in_list" */
+enum { NODE_WORDS = NODE_CHIPS + 1, VIEW_WORDS = VIEW_BROADCAST + 1 };
+enum { CHANNEL_WORDS = CHANNEL_RECEIVE + 1, CHIPS_WORDS = CHIPS_OF_POD + 1 };
 enum { FIELD_WORDS_COUNT = FIELD_APART + 1 };
 const char *codelet_kind_word(enum codelet_kind k); /* "multi" */
 enum elem scalar_elem(enum field_kind k);           /* of FIELD_U32, FIELD_F32, FIELD_F16 */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "programs/compiler/graph/graph_private.h"
 #include "programs/compiler/graph/host_view.h"
 
 enum { EDGE_ALIGN = 16 };
@@ -26,12 +27,19 @@ struct interpreter_stream {
     size_t cap;
 };
 
+/* A node that has begun and is not over. */
+struct open_node {
+    uint32_t node;
+    uint64_t had; /* children that have begun */
+};
+
 struct interpreter {
     struct graph *g; /* borrowed */
     uint8_t **data;  /* owned, of each variable: its elements */
     struct interpreter_stream *stream;
     uint64_t steps, max_steps;
-    struct prog_arena scratch; /* copies of the edges of a vertex, of one copy */
+    VEC(struct open_node) open; /* from the program on */
+    struct prog_arena scratch;  /* copies of the edges of a vertex, of one copy */
 };
 
 /* ---- construction ---- */
@@ -92,6 +100,7 @@ void ss_interpreter_free(struct interpreter *p)
         ss_free(p->stream[i].out);
     }
     prog_arena_free(&p->scratch);
+    VEC_FREE(&p->open);
     ss_free(p->data);
     ss_free(p->stream);
     ss_free(p);
@@ -350,83 +359,286 @@ static enum emu_status read_predicate(struct interpreter *p, uint32_t view, uint
     return gather(p, view, value);
 }
 
-static enum emu_status run_node(struct interpreter *p, uint32_t number);
-
-static enum emu_status run_children(struct interpreter *p, const struct node *n)
+/* A node begins. */
+static enum emu_status enter(struct interpreter *p, uint32_t node)
 {
-    for (size_t i = 0; i < n->child.count; i++)
-        TRY(run_node(p, n->child.at[i]));
-    return EMU_OK;
-}
-
-static enum emu_status run_repeat(struct interpreter *p, const struct node *n)
-{
-    for (uint32_t i = 0; i < n->a; i++)
-        TRY(run_node(p, n->child.at[0]));
-    return EMU_OK;
-}
-
-static enum emu_status run_while(struct interpreter *p, const struct node *n)
-{
-    uint32_t go;
-
-    for (;;) {
-        TRY(run_node(p, n->child.at[0]));
-        TRY(read_predicate(p, n->a, &go));
-        if (!go)
-            return EMU_OK;
-        TRY(run_node(p, n->child.at[1]));
-    }
-}
-
-static enum emu_status run_if(struct interpreter *p, const struct node *n)
-{
-    uint32_t yes;
-
-    TRY(read_predicate(p, n->a, &yes));
-    return run_node(p, n->child.at[yes ? 0 : 1]);
-}
-
-static enum emu_status run_node(struct interpreter *p, uint32_t number)
-{
-    const struct node *n = &p->g->node.at[number];
-
     if (p->steps++ == p->max_steps)
         return FAIL(FAULT, "the program is not over after %" PRIu64 " nodes", p->max_steps);
+    return VEC_PUSH(&p->open, (struct open_node){ node, 0 });
+}
+
+/* A node that has nothing below it. */
+static enum emu_status run_leaf(struct interpreter *p, const struct node *n)
+{
     switch (n->kind) {
-    case NODE_SEQUENCE:
-    case NODE_TOGETHER: /* parts use tiles of their groups only: their order says nothing */
-        return run_children(p, n);
     case NODE_EXECUTE:
         return run_compute_set(p, n->a);
     case NODE_COPY:
         return run_copy(p, n->a, n->b);
-    case NODE_REPEAT:
-        return run_repeat(p, n);
-    case NODE_WHILE:
-        return run_while(p, n);
-    case NODE_IF:
-    case NODE_RARE:
-        return run_if(p, n);
-    case NODE_CALL:
-        return run_node(p, p->g->function.at[n->a].body);
     case NODE_STREAM:
     case NODE_STREAM_BEGIN:
         return run_stream(p, n->a, n->b);
-    case NODE_STREAM_END: /* nothing may access the tensor between the halves */
+    default: /* the end of a stream: nothing may access the tensor between the halves */
         return EMU_OK;
     }
-    EMU_ASSERT(!"a kind of node");
+}
+
+/* The child that comes next of a node that has had so many; GRAPH_NONE: it is over. */
+static enum emu_status next_child(struct interpreter *p, const struct node *n, uint64_t had,
+                                  uint32_t *child)
+{
+    uint32_t yes;
+
+    *child = GRAPH_NONE;
+    switch (n->kind) {
+    case NODE_SEQUENCE:
+    case NODE_TOGETHER: /* parts use tiles of their groups only: their order says nothing */
+        *child = had < n->child.count ? n->child.at[had] : GRAPH_NONE;
+        return EMU_OK;
+    case NODE_REPEAT:
+        *child = had < n->a ? n->child.at[0] : GRAPH_NONE;
+        return EMU_OK;
+    case NODE_WHILE: /* condition, body, condition .. */
+        yes = 1;
+        if (had & 1)
+            TRY(read_predicate(p, n->a, &yes));
+        *child = yes ? n->child.at[had & 1] : GRAPH_NONE;
+        return EMU_OK;
+    case NODE_IF:
+    case NODE_RARE:
+        if (had)
+            return EMU_OK;
+        TRY(read_predicate(p, n->a, &yes));
+        *child = n->child.at[yes ? 0 : 1];
+        return EMU_OK;
+    case NODE_CALL:
+        *child = had ? GRAPH_NONE : p->g->function.at[n->a].body;
+        return EMU_OK;
+    default:
+        return run_leaf(p, n);
+    }
+}
+
+/* Goes on up to an exchange between chips, which is left on top, or to the end. */
+static enum emu_status run_on(struct interpreter *p)
+{
+    while (p->open.count) {
+        struct open_node *top = &p->open.at[p->open.count - 1];
+        const struct node *n = &p->g->node.at[top->node];
+        uint32_t child;
+
+        if (n->kind == NODE_CHIPS)
+            return EMU_OK;
+        TRY(next_child(p, n, top->had, &child));
+        top->had++;
+        if (child == GRAPH_NONE)
+            p->open.count--;
+        else
+            TRY(enter(p, child));
+    }
     return EMU_OK;
+}
+
+static enum emu_status begin(struct interpreter *p, uint64_t max_steps)
+{
+    p->steps = 0;
+    p->max_steps = max_steps;
+    p->open.count = 0;
+    return p->g->program == GRAPH_NONE ? EMU_OK : enter(p, p->g->program);
 }
 
 enum emu_status ss_interpreter_run(struct interpreter *p, uint64_t max_steps)
 {
-    if (!p)
-        return FAIL(BAD_PROGRAM, "there is no interpreter: ss_interpreter_new() has failed");
-    p->steps = 0;
-    p->max_steps = max_steps;
-    return p->g->program == GRAPH_NONE ? EMU_OK : run_node(p, p->g->program);
+    return ss_interpreters_run(&p, 1, 1, max_steps);
+}
+
+/* ---- several chips ---- */
+
+/* p[0 .. chips * replicas). */
+struct meeting {
+    struct interpreter *const *p;
+    unsigned chips, replicas;
+    VEC(struct sent_tensor) sent; /* of the exchange that takes place */
+};
+
+/* What was sent to a channel. */
+struct sent_tensor {
+    const char *channel;
+    unsigned from, to; /* interpreter; the replica that receives it */
+    uint8_t *data;     /* owned */
+    int taken;
+};
+
+/* The exchange that an interpreter waits for; NULL: its program is over. */
+static const struct node *waits_for(const struct interpreter *p)
+{
+    return p->open.count ? &p->g->node.at[p->open.at[p->open.count - 1].node] : NULL;
+}
+
+/* "chip 1 of replica 0" */
+static struct graph_text chip_text(const struct meeting *m, unsigned i)
+{
+    struct graph_text t;
+
+    if (m->replicas > 1)
+        snprintf(t.text, sizeof(t.text), "chip %u of replica %u", i % m->chips, i / m->chips);
+    else
+        snprintf(t.text, sizeof(t.text), "chip %u", i);
+    return t;
+}
+
+static struct graph_text wait_text(const struct meeting *m, unsigned i)
+{
+    const struct interpreter *p = m->p[i];
+    struct graph_text t;
+
+    if (!p->open.count)
+        snprintf(t.text, sizeof(t.text), "%.80s is at its end", chip_text(m, i).text);
+    else
+        snprintf(t.text, sizeof(t.text), "%.80s waits in %.100s for all chips of the %s",
+                 chip_text(m, i).text, node_text(p->g, p->open.at[p->open.count - 1].node).text,
+                 waits_for(p)->chips == CHIPS_OF_POD ? "pod" : "replica");
+    return t;
+}
+
+static enum emu_status send_tensors(struct meeting *m, unsigned i)
+{
+    struct interpreter *p = m->p[i];
+    const struct node *n = waits_for(p);
+
+    for (uint32_t k = n->a; k < n->a + n->b; k++) {
+        const struct channel_use *u = &p->g->use.at[k];
+        const struct channel *c = &p->g->channel.at[u->channel];
+        int64_t to = (int64_t)(i / m->chips) + c->replica;
+        struct sent_tensor x = { .channel = c->name, .from = i };
+
+        if (c->way != CHANNEL_SEND)
+            continue;
+        x.to = (unsigned)((to % m->replicas + m->replicas) % m->replicas);
+        x.data = emu_alloc((size_t)c->elements + 1, ss_elem_bytes(c->elem));
+        if (!x.data)
+            return FAIL(NO_MEMORY, "%" PRIu64 " elements of channel %s", c->elements, c->name);
+        TRY(VEC_PUSH(&m->sent, x));
+        TRY(gather(p, u->t.view, x.data));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status take_tensor(struct meeting *m, unsigned i, const struct channel_use *u)
+{
+    struct interpreter *p = m->p[i];
+    const struct channel *c = &p->g->channel.at[u->channel];
+
+    for (size_t k = 0; k < m->sent.count; k++) {
+        struct sent_tensor *x = &m->sent.at[k];
+
+        if (x->taken || x->to != i / m->chips || strcmp(x->channel, c->name) != 0)
+            continue;
+        x->taken = 1;
+        return scatter(p, u->t.view, x->data);
+    }
+    return FAIL(FAULT, "%s expects words of channel %s, and nobody sends any", chip_text(m, i).text,
+                c->name);
+}
+
+static enum emu_status take_tensors(struct meeting *m, unsigned i)
+{
+    const struct interpreter *p = m->p[i];
+    const struct node *n = waits_for(p);
+
+    for (uint32_t k = n->a; k < n->a + n->b; k++)
+        if (p->g->channel.at[p->g->use.at[k].channel].way == CHANNEL_RECEIVE)
+            TRY(take_tensor(m, i, &p->g->use.at[k]));
+    return EMU_OK;
+}
+
+static enum emu_status exchange_tensors(struct meeting *m, unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end; i++)
+        TRY(send_tensors(m, i));
+    for (unsigned i = first; i < end; i++)
+        TRY(take_tensors(m, i));
+    for (size_t k = 0; k < m->sent.count; k++)
+        if (!m->sent.at[k].taken)
+            return FAIL(FAULT, "%s sends to channel %s, and nobody receives it",
+                        chip_text(m, m->sent.at[k].from).text, m->sent.at[k].channel);
+    return EMU_OK;
+}
+
+/* All of them wait for each other. */
+static enum emu_status exchange_chips(struct meeting *m, unsigned first, unsigned end)
+{
+    enum emu_status s = exchange_tensors(m, first, end);
+
+    for (size_t k = 0; k < m->sent.count; k++)
+        ss_free(m->sent.at[k].data);
+    m->sent.count = 0;
+    for (unsigned i = first; i < end; i++)
+        m->p[i]->open.count--;
+    return s;
+}
+
+/* Whether all of [first, end) wait for an exchange of this scope. */
+static int all_wait(const struct meeting *m, unsigned first, unsigned end, enum chips_scope scope)
+{
+    for (unsigned i = first; i < end; i++) {
+        const struct node *n = waits_for(m->p[i]);
+
+        if (!n || n->chips != scope)
+            return 0;
+    }
+    return 1;
+}
+
+/* *moved: whether any could go on. */
+static enum emu_status meet(struct meeting *m, int *moved)
+{
+    unsigned all = m->chips * m->replicas;
+
+    for (unsigned i = 0; i < all; i++)
+        TRY(run_on(m->p[i]));
+    *moved = all_wait(m, 0, all, CHIPS_OF_POD);
+    if (*moved)
+        return exchange_chips(m, 0, all);
+    for (unsigned i = 0; i < all; i += m->chips) {
+        if (!all_wait(m, i, i + m->chips, CHIPS_OF_REPLICA))
+            continue;
+        *moved = 1;
+        TRY(exchange_chips(m, i, i + m->chips));
+    }
+    return EMU_OK;
+}
+
+/* Nobody could go on: all programs are over, or chips wait for what does not come. */
+static enum emu_status check_over(const struct meeting *m)
+{
+    unsigned waiting = 0, other = 0, all = m->chips * m->replicas;
+
+    while (waiting < all && !waits_for(m->p[waiting]))
+        waiting++;
+    if (waiting == all)
+        return EMU_OK;
+    while (other < all &&
+           (other == waiting || (waits_for(m->p[other]) &&
+                                 waits_for(m->p[other])->chips == waits_for(m->p[waiting])->chips)))
+        other++;
+    return FAIL(FAULT, "%s, %s", wait_text(m, waiting).text, wait_text(m, other % all).text);
+}
+
+enum emu_status ss_interpreters_run(struct interpreter *const *p, unsigned chips, unsigned replicas,
+                                    uint64_t max_steps)
+{
+    struct meeting m = { .p = p, .chips = chips, .replicas = replicas };
+    enum emu_status s = EMU_OK;
+    int moved = 1;
+
+    for (unsigned i = 0; i < chips * replicas && s == EMU_OK; i++)
+        s = p[i] ? begin(p[i], max_steps)
+                 : FAIL(BAD_PROGRAM, "there is no interpreter: ss_interpreter_new() has failed");
+    while (s == EMU_OK && moved)
+        s = meet(&m, &moved);
+    VEC_FREE(&m.sent);
+    return s == EMU_OK ? check_over(&m) : s;
 }
 
 /* ---- the host's side ---- */

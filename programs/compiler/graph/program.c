@@ -215,6 +215,56 @@ struct program ss_program_stream_end(struct graph *g, uint32_t stream, struct te
     return add_stream_node(g, NODE_STREAM_END, stream, t, "ss_program_stream_end");
 }
 
+/* Whether a use of a channel can be one of an exchange among `scope` that has others before it. */
+static void check_use(struct graph *g, enum chips_scope scope, const struct channel_use *use,
+                      unsigned n)
+{
+    const struct channel *c;
+
+    if (use[n].channel >= g->channel.count) {
+        GRAPH_FAIL(g, "ss_program_exchange_chips: there is no channel %u", use[n].channel);
+        return;
+    }
+    c = &g->channel.at[use[n].channel];
+    if (c->elem != ss_tensor_elem(g, use[n].t) || c->elements != ss_tensor_elements(g, use[n].t))
+        GRAPH_FAIL(g,
+                   "ss_program_exchange_chips: %s of type %s, expected %llu elements of type %s as "
+                   "channel %s has",
+                   view_text(g, use[n].t.view).text, ss_elem_name(ss_tensor_elem(g, use[n].t)),
+                   (unsigned long long)c->elements, ss_elem_name(c->elem), c->name);
+    if (c->replica && scope != CHIPS_OF_POD)
+        GRAPH_FAIL(g,
+                   "ss_program_exchange_chips: channel %s goes to another replica, expected an "
+                   "exchange of all chips of the pod",
+                   c->name);
+    for (unsigned i = 0; i < n; i++)
+        if (use[i].channel == use[n].channel)
+            GRAPH_FAIL(g, "ss_program_exchange_chips: channel %s is used twice", c->name);
+}
+
+struct program ss_program_exchange_chips(struct graph *g, enum chips_scope scope,
+                                         const struct channel_use *uses, unsigned n)
+{
+    struct program p;
+    uint32_t first;
+
+    for (unsigned i = 0; i < n && graph_works(g); i++)
+        if (graph_has_view(g, uses[i].t, "ss_program_exchange_chips"))
+            check_use(g, scope, uses, i);
+    if (!graph_works(g))
+        return no_program;
+    if (scope != CHIPS_OF_REPLICA && scope != CHIPS_OF_POD)
+        GRAPH_FAIL(g, "ss_program_exchange_chips: no such scope");
+    first = (uint32_t)g->use.count;
+    for (unsigned i = 0; i < n; i++)
+        if (VEC_PUSH(&g->use, uses[i]) != EMU_OK)
+            graph_fail_memory(g, "a program");
+    p = node_add(g, NODE_CHIPS, first, n);
+    if (graph_works(g))
+        g->node.at[p.node].chips = (uint8_t)scope;
+    return p;
+}
+
 void ss_graph_set_program(struct graph *g, struct program p)
 {
     node_place(g, p, "ss_graph_set_program");

@@ -207,6 +207,18 @@ static enum emu_status check_stream(struct program_check *p, uint32_t node, unsi
     return check_view_group(p, n->b, group, who.text);
 }
 
+static enum emu_status check_chips(struct program_check *p, uint32_t node, unsigned group)
+{
+    struct graph_text who = node_text(p->g, node);
+
+    if (group != NO_GROUP)
+        return FAIL(BAD_PROGRAM,
+                    "%s stands in a part of ss_program_together, of sync group %u: expected where "
+                    "all groups come to it",
+                    who.text, group);
+    return uses_check(p->access, &p->g->node.at[node], who.text);
+}
+
 /* A node and what is below it. group: of the part of ss_program_together() it stands in, or
  * NO_GROUP.
  */
@@ -224,6 +236,8 @@ static enum emu_status check_node(struct program_check *p, uint32_t node, unsign
     case NODE_STREAM_BEGIN:
     case NODE_STREAM_END:
         return check_stream(p, node, group);
+    case NODE_CHIPS:
+        return check_chips(p, node, group);
     case NODE_CALL:
         return check_call(p, n->a, group);
     case NODE_TOGETHER:

@@ -1,6 +1,7 @@
 /* lower.c - from the program tree to steps: which tiles take part, control flow, functions. Begins
  * and ends a lowering.
  */
+#include "emu/arch/arch_numbers.h"
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
@@ -21,13 +22,13 @@ const char *category_name(enum category c)
 
 /* ---- tiles ---- */
 
-/* Marks the tiles of vertices that can run. */
-static void mark_tiles(struct graph_lowering *w, uint32_t node, uint8_t *seen)
+/* Marks the tiles of vertices that can run, and those that words of channels are dealt over. */
+static enum emu_status mark_tiles(struct graph_lowering *w, uint32_t node, uint8_t *seen)
 {
     const struct node *n = &w->g->node.at[node];
 
     if (seen[node])
-        return;
+        return EMU_OK;
     seen[node] = 1;
     if (n->kind == NODE_EXECUTE) {
         const struct compute_set *cs = &w->g->compute_set.at[n->a];
@@ -35,10 +36,24 @@ static void mark_tiles(struct graph_lowering *w, uint32_t node, uint8_t *seen)
         for (size_t i = 0; i < cs->vertex.count; i++)
             w->l->tile_index[w->g->vertex.at[cs->vertex.at[i]].tile] = 0;
     }
+    if (n->kind == NODE_CHIPS)
+        TRY(chip_deals(w, n));
     if (n->kind == NODE_CALL)
-        mark_tiles(w, w->g->function.at[n->a].body, seen);
+        TRY(mark_tiles(w, w->g->function.at[n->a].body, seen));
     for (size_t i = 0; i < n->child.count; i++)
-        mark_tiles(w, n->child.at[i], seen);
+        TRY(mark_tiles(w, n->child.at[i], seen));
+    return EMU_OK;
+}
+
+/* A chip that others wait for comes to their syncs, if only by one tile. */
+static void mark_a_tile(struct graph_lowering *w)
+{
+    uint32_t t = 0;
+
+    while (t < w->g->arch.tiles && w->l->tile_index[t] == LOWERED_NONE)
+        t++;
+    if (t == w->g->arch.tiles && arch_chips(&w->g->arch) > 1)
+        w->l->tile_index[0] = 0;
 }
 
 /* Numbers the tiles that have objects or vertices. */
@@ -47,12 +62,15 @@ static enum emu_status number_tiles(struct graph_lowering *w)
     struct lowered *l = w->l;
     uint8_t *seen = emu_alloc(w->g->node.count + 1, 1);
     uint32_t tiles = w->g->arch.tiles;
+    enum emu_status s = EMU_OK;
 
     if (!seen)
         return FAIL(NO_MEMORY, "%zu nodes", w->g->node.count);
     if (w->g->program != GRAPH_NONE)
-        mark_tiles(w, w->g->program, seen);
+        s = mark_tiles(w, w->g->program, seen);
     ss_free(seen);
+    TRY(s);
+    mark_a_tile(w);
     l->used_tile = prog_alloc(&l->arena, tiles + 1, sizeof(*l->used_tile));
     w->predicate_object = prog_alloc(&l->arena, tiles + 1, sizeof(*w->predicate_object));
     if (!l->used_tile || !w->predicate_object)
@@ -180,6 +198,14 @@ static enum emu_status walk_stream(struct graph_lowering *w, const struct node *
     return action == LOWERED_NONE ? EMU_OK : action_emit(w, action, groups);
 }
 
+static enum emu_status walk_chips(struct graph_lowering *w, const struct node *n, uint64_t groups)
+{
+    uint32_t action;
+
+    TRY(chips_action(w, n, &action));
+    return action_emit(w, action, groups);
+}
+
 static enum emu_status walk(struct graph_lowering *w, uint32_t node, uint64_t groups)
 {
     const struct node *n = &w->g->node.at[node];
@@ -212,6 +238,8 @@ static enum emu_status walk(struct graph_lowering *w, uint32_t node, uint64_t gr
     case NODE_STREAM_BEGIN:
     case NODE_STREAM_END:
         return walk_stream(w, n, groups);
+    case NODE_CHIPS:
+        return walk_chips(w, n, groups);
     case NODE_COPY:
         break;
     }
@@ -270,7 +298,10 @@ static enum emu_status lowering_begin(struct graph_lowering *w)
     w->tile_value = emu_alloc(g->arch.tiles + 1, sizeof(*w->tile_value));
     w->hint = emu_alloc(g->variable.count + 1, sizeof(*w->hint));
     w->set_action = emu_alloc(g->compute_set.count + 1, sizeof(*w->set_action));
-    if (!l->tile_index || !w->tile_mark || !w->tile_value || !w->hint || !w->set_action)
+    w->deal = emu_alloc(g->use.count + 1, sizeof(*w->deal));
+    w->arrival_first = emu_alloc(g->channel.count + 1, sizeof(*w->arrival_first));
+    if (!l->tile_index || !w->tile_mark || !w->tile_value || !w->hint || !w->set_action ||
+        !w->deal || !w->arrival_first)
         return FAIL(NO_MEMORY, "lowering");
     memset(l->tile_index, 0xff, (g->arch.tiles + 1) * sizeof(*l->tile_index));
     memset(w->set_action, 0xff, (g->compute_set.count + 1) * sizeof(*w->set_action));
@@ -291,6 +322,7 @@ static void lowering_end(struct graph_lowering *w)
     VEC_FREE(&w->work_list);
     VEC_FREE(&w->copy);
     VEC_FREE(&w->function);
+    VEC_FREE(&w->arrival);
     index_table_free(&w->fetched_table);
     index_table_free(&w->work_table);
     index_table_free(&w->codelet_numbers);
@@ -299,6 +331,8 @@ static void lowering_end(struct graph_lowering *w)
     ss_free(w->tile_mark);
     ss_free(w->tile_value);
     ss_free(w->set_action);
+    ss_free(w->deal);
+    ss_free(w->arrival_first);
 }
 
 static enum emu_status lower(struct graph_lowering *w)
@@ -355,6 +389,8 @@ void lowered_free(struct lowered *l)
     VEC_FREE(&l->step);
     VEC_FREE(&l->function);
     VEC_FREE(&l->host_request);
+    VEC_FREE(&l->chip_part);
+    VEC_FREE(&l->chip_packet);
     VEC_FREE(&l->storage);
     VEC_FREE(&l->storage_run);
     VEC_FREE(&l->stream_run);

@@ -111,6 +111,12 @@ struct function_copy {
     uint64_t groups;
 };
 
+/* How a use of a channel goes. tiles: over so many its words are dealt out; 0: straight from where
+ * they lie, or to there. */
+struct chip_deal {
+    uint32_t tiles;
+};
+
 struct graph_lowering {
     struct graph *g;
     struct lowered *l;
@@ -135,6 +141,10 @@ struct graph_lowering {
     struct index_table work_table;
     struct index_table codelet_numbers; /* to lowered.codelet */
     struct index_table forms;           /* to lowered.form */
+
+    struct chip_deal *deal;         /* of every use of a channel that the program has */
+    VEC(struct memory_run) arrival; /* buffers of channels that words are dealt out to */
+    size_t *arrival_first;          /* of every channel: 1 + its first one; 0: it has none */
 
     uint32_t *set_action; /* of every compute set; LOWERED_NONE: not made */
     VEC(uint32_t) copy;   /* nodes of copies that wait for others next to them */
@@ -230,6 +240,19 @@ enum emu_status host_action(struct graph_lowering *w, uint32_t stream, uint32_t 
 /* The action that waits for the end of such a transfer. */
 enum emu_status host_await_action(struct graph_lowering *w, uint32_t stream, uint32_t view,
                                   uint32_t *action) EMU_MUST_CHECK;
+
+/* ---- chip_deal.c ---- */
+/* Decides how the uses of channels of a node go, when it is known where variables lie, and marks
+ * the tiles that take part. */
+enum emu_status chip_deals(struct graph_lowering *w, const struct node *n) EMU_MUST_CHECK;
+/* The tile that has share k of words dealt over `tiles`, and where its share begins. */
+uint32_t chip_deal_tile(const struct graph *g, uint32_t k, uint32_t tiles);
+uint64_t chip_deal_begin(uint64_t words, uint32_t k, uint32_t tiles);
+
+/* ---- chip_transfers.c ---- */
+/* The action of an exchange between chips. */
+enum emu_status chips_action(struct graph_lowering *w, const struct node *n,
+                             uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- predicates.c ---- */
 /* An action that brings the predicate of an if or while to all tiles of the groups and ends with

@@ -111,6 +111,23 @@ struct host_request {
     uint32_t object, offset, bytes;
 };
 
+/* What a tile has of a channel in an exchange between chips: whole words, which are bytes
+ * [at, at + bytes) of what goes through it. The way is that of the channel. */
+struct chip_part {
+    uint32_t tile, channel; /* of the graph */
+    uint32_t object, offset, bytes;
+    uint32_t at;
+    uint32_t packet,
+        packets; /* of a sender: in lowered.chip_packet, once chips_match() made them */
+};
+
+/* What goes to one place of another chip at once: the bytes of a part that follow those of the
+ * packets before it. object: of the lowered program of that chip. */
+struct chip_packet {
+    uint32_t chip; /* of the replica */
+    uint32_t object, offset, bytes;
+};
+
 enum step_kind {
     STEP_CALLS,    /* runs call[first ..], which are sorted by tile; no sync */
     STEP_EXCHANGE, /* message[first ..]: sync, exchange, RECV */
@@ -118,6 +135,8 @@ enum step_kind {
                   begins */
     STEP_AWAIT,  /* RECV of the tiles of host_request[first ..]; bytes 0: the object may be dead. No
                   sync */
+    STEP_CHIPS,  /* chip_part[first ..], by tile: sync of all tiles of chips (n: enum chips_scope),
+                    packets, RECV */
     STEP_REPEAT, /* n times up to its STEP_END */
     STEP_LOOP,   /* for ever up to its STEP_END, left by STEP_BREAK */
     STEP_BREAK,  /* leaves the innermost STEP_LOOP when the predicate is 0 */
@@ -134,7 +153,7 @@ enum step_kind {
  * whether it is 0. */
 struct step {
     enum step_kind kind;
-    uint32_t n;     /* repeat, call */
+    uint32_t n;     /* repeat, call, chips */
     uint32_t match; /* repeat, loop, else: its STEP_END; if: its STEP_ELSE; end: what it closes, a
                        repeat, a loop or an else; break: the STEP_END of the loop that it leaves;
                        others: LOWERED_NONE (lowered_match()) */
@@ -197,6 +216,8 @@ struct lowered {
     VEC(struct message) message;
     VEC(struct message_dest) message_dest;
     VEC(struct host_request) host_request;
+    VEC(struct chip_part) chip_part;
+    VEC(struct chip_packet) chip_packet;
     VEC(uint32_t) predicate; /* objects */
     VEC(struct storage) storage;
     VEC(struct storage_run) storage_run;
@@ -230,6 +251,19 @@ enum emu_status lowered_matches(const struct lowered *l, uint32_t *match) EMU_MU
 enum emu_status lowered_match(struct lowered *l) EMU_MUST_CHECK;
 /* The first step after a step; of a construct, the one after its STEP_END. */
 uint32_t lowered_next(const struct lowered *l, uint32_t step);
+
+/* Finds for the programs of the chips of a replica what goes where in exchanges between chips:
+ * lowered.chip_packet of each. EMU_BAD_PROGRAM for channels whose ends do not go together; the
+ * message names channel and chips. */
+enum emu_status chips_match(struct lowered *const *l, unsigned chips) EMU_MUST_CHECK;
+/* The parts of a step that a channel of the graph has on all tiles, in the order of its bytes;
+ * out is emptied first. *count: 0: the step does not use it. The only error is EMU_NO_MEMORY. */
+struct chip_part_list {
+    struct chip_part *at;
+    size_t count, cap;
+};
+enum emu_status chip_parts_of(const struct lowered *l, uint32_t channel,
+                              struct chip_part_list *out) EMU_MUST_CHECK;
 
 /* Adds an object of CATEGORY_STACK to each tile whose workers run codelets that need a stack: for
  * each worker as many bytes below its $mworker_base as the largest needs, and as many above it.

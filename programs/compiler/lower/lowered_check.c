@@ -320,6 +320,28 @@ static enum emu_status check_exchange(struct check *c, const struct step *step)
     return first_time ? check_spans(c) : EMU_OK;
 }
 
+/* Words of chip parts lie on their tiles; tiles ascend. */
+static enum emu_status check_chips(struct check *c, const struct step *step)
+{
+    const struct lowered *l = c->l;
+
+    if (step->first > l->chip_part.count || step->count > l->chip_part.count - step->first ||
+        step->groups != l->groups || step->n > CHIPS_OF_POD)
+        return STEP_FAIL(c, "has %llu parts, of groups 0x%llx", (unsigned long long)step->count,
+                         (unsigned long long)step->groups);
+    for (uint64_t i = step->first; i < step->first + step->count; i++) {
+        const struct chip_part *p = &l->chip_part.at[i];
+
+        if (p->object >= l->object.count)
+            return STEP_FAIL(c, "object %u does not exist", p->object);
+        TRY(check_access(c, p->object, p->offset, p->bytes));
+        if (l->object.at[p->object].tile != p->tile || p->channel >= l->graph->channel.count ||
+            p->at % 4 || (i > step->first && p[-1].tile > p->tile))
+            return STEP_FAIL(c, "part %llu of tile %u", (unsigned long long)i, p->tile);
+    }
+    return EMU_OK;
+}
+
 static enum emu_status check_host(const struct check *c, const struct step *step)
 {
     const struct lowered *l = c->l;
@@ -391,6 +413,8 @@ static enum emu_status check_step(struct check *c, uint32_t p)
     case STEP_HOST:
     case STEP_AWAIT:
         return check_host(c, step);
+    case STEP_CHIPS:
+        return check_chips(c, step);
     case STEP_BREAK:
     case STEP_IF:
         return check_predicate(c, step);

@@ -111,6 +111,25 @@ static void dump_host(const struct lowered *l, const struct step *step, FILE *f)
     fprintf(f, "\n");
 }
 
+static void dump_chips(const struct lowered *l, const struct step *step, FILE *f)
+{
+    for (uint64_t i = step->first; i < step->first + step->count; i++) {
+        const struct chip_part *p = &l->chip_part.at[i];
+        const struct channel *c = &l->graph->channel.at[p->channel];
+
+        fprintf(f, "      tile %" PRIu32 " o%" PRIu32 "+%" PRIu32 " %" PRIu32 " %s %s+%" PRIu32,
+                p->tile, p->object, p->offset, p->bytes, c->way == CHANNEL_SEND ? "to" : "from",
+                c->name, p->at);
+        for (uint32_t k = p->packet; k < p->packet + p->packets; k++) {
+            const struct chip_packet *x = &l->chip_packet.at[k];
+
+            fprintf(f, ", chip %" PRIu32 " o%" PRIu32 "+%" PRIu32 " %" PRIu32, x->chip, x->object,
+                    x->offset, x->bytes);
+        }
+        fprintf(f, "\n");
+    }
+}
+
 static void dump_contents(const struct lowered *l, const struct step *step, FILE *f)
 {
     if (step->kind == STEP_CALLS) {
@@ -122,6 +141,8 @@ static void dump_contents(const struct lowered *l, const struct step *step, FILE
             dump_message(l, &l->message.at[i], f);
     } else if (step->kind == STEP_HOST || step->kind == STEP_AWAIT) {
         dump_host(l, step, f);
+    } else if (step->kind == STEP_CHIPS) {
+        dump_chips(l, step, f);
     } else if (step->kind == STEP_BREAK || step->kind == STEP_IF) {
         fprintf(f, "      predicate");
         for (uint32_t i = 0; i < l->used_tiles; i++) {
@@ -144,12 +165,12 @@ static void dump_step(const struct lowered *l, uint32_t p, FILE *f)
         [STEP_REPEAT] = "repeat", [STEP_LOOP] = "loop",
         [STEP_BREAK] = "break",   [STEP_IF] = "if",
         [STEP_ELSE] = "else",     [STEP_END] = "end",
-        [STEP_CALL] = "call",
+        [STEP_CALL] = "call",     [STEP_CHIPS] = "chips",
     };
     const struct step *step = &l->step.at[p];
 
     fprintf(f, "  %" PRIu32 " %s", p, kind[step->kind]);
-    if (step->kind == STEP_REPEAT || step->kind == STEP_CALL)
+    if (step->kind == STEP_REPEAT || step->kind == STEP_CALL || step->kind == STEP_CHIPS)
         fprintf(f, " %" PRIu32, step->n);
     if (step->begins)
         fprintf(f, " begins");

@@ -47,7 +47,8 @@ struct owner_list {
 static enum emu_status code_of_image(const struct compiled *c, uint32_t tile,
                                      struct owner_list *out)
 {
-    const struct image_tile *it = image_find_tile(c->image, 0, c->lowered->used_tile[tile]);
+    const struct image_tile *it =
+        image_find_tile(compiled_image(c), c->number, c->lowered->used_tile[tile]);
     uint64_t end =
         (uint64_t)ss_arch_loader_base(ss_graph_arch(c->graph)) + c->place.tile[tile].code_bytes;
     uint32_t text[CATEGORY_COUNT];
@@ -56,16 +57,16 @@ static enum emu_status code_of_image(const struct compiled *c, uint32_t tile,
 
     if (!it)
         return FAIL(BAD_PROGRAM, "tile %u is not in the image", c->lowered->used_tile[tile]);
-    find_categories(c->image, text);
-    r = image_map_of(c->image, it->map, &n);
+    find_categories(compiled_image(c), text);
+    r = image_map_of(compiled_image(c), it->map, &n);
     for (size_t i = 0; i < n && r[i].addr < end; i++) {
         enum category category = category_of(text, r[i].category);
 
         if (category == CATEGORY_COUNT)
             return FAIL(BAD_PROGRAM, "tile %u: a category '%s' in the image", it->tile,
-                        image_text(c->image, r[i].category));
-        TRY(VEC_PUSH(&out->owner, (struct owner_bytes){ image_text(c->image, r[i].owner), category,
-                                                        r[i].bytes }));
+                        image_text(compiled_image(c), r[i].category));
+        TRY(VEC_PUSH(&out->owner, (struct owner_bytes){ image_text(compiled_image(c), r[i].owner),
+                                                        category, r[i].bytes }));
     }
     return EMU_OK;
 }
@@ -100,7 +101,7 @@ static enum emu_status code_of_stages(const struct compiled *c, uint32_t tile,
 /* Lists the code of a tile by owner. Code has no gaps. */
 static enum emu_status list_code(const struct compiled *c, uint32_t tile, struct owner_list *out)
 {
-    return c->image ? code_of_image(c, tile, out) : code_of_stages(c, tile, out);
+    return compiled_image(c) ? code_of_image(c, tile, out) : code_of_stages(c, tile, out);
 }
 
 /* ---- objects ---- */
@@ -206,12 +207,12 @@ static enum emu_status compare_image(const struct compiled *c, uint32_t tile,
                                      const struct tile_usage *t)
 {
     uint32_t number = c->lowered->used_tile[tile];
-    const struct image_tile *it = image_find_tile(c->image, 0, number);
+    const struct image_tile *it = image_find_tile(compiled_image(c), c->number, number);
     uint32_t text[CATEGORY_COUNT], bytes[CATEGORY_COUNT + 1] = { 0 }, named = 0, gaps;
     size_t n;
-    const struct image_range *r = image_map_of(c->image, it->map, &n);
+    const struct image_range *r = image_map_of(compiled_image(c), it->map, &n);
 
-    find_categories(c->image, text);
+    find_categories(compiled_image(c), text);
     for (size_t i = 0; i < n; i++) {
         bytes[category_of(text, r[i].category)] += r[i].bytes;
         named += r[i].bytes;
@@ -248,7 +249,7 @@ static enum emu_status prove_tile(const struct compiled *c, uint32_t tile,
                     c->lowered->used_tile[tile], (unsigned long long)t->used,
                     (unsigned long long)t->gap, (unsigned long long)t->free,
                     (unsigned long long)t->total);
-    return c->image ? compare_image(c, tile, t) : EMU_OK;
+    return compiled_image(c) ? compare_image(c, tile, t) : EMU_OK;
 }
 
 static enum emu_status count_tile(const struct memory_report *a, uint32_t tile,
@@ -471,7 +472,7 @@ void describe_step(const struct lowered *l, uint32_t step, char *out, size_t byt
         [STEP_CALLS] = "compute", [STEP_EXCHANGE] = "exchange", [STEP_HOST] = "host stream",
         [STEP_REPEAT] = "repeat", [STEP_LOOP] = "loop",         [STEP_BREAK] = "loop",
         [STEP_IF] = "if",         [STEP_ELSE] = "if",           [STEP_END] = "end",
-        [STEP_CALL] = "call",     [STEP_AWAIT] = "host stream"
+        [STEP_CALL] = "call",     [STEP_AWAIT] = "host stream", [STEP_CHIPS] = "exchange of chips"
     };
 
     if (step >= l->step.count)
@@ -494,4 +495,13 @@ uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[REP
             bin[k < REPORT_BINS ? k : REPORT_BINS - 1]++;
     }
     return width;
+}
+
+struct chip_name report_chip(const struct compiled *c)
+{
+    struct chip_name name = { "" };
+
+    if (c->first || c->chips > 1)
+        snprintf(name.at, sizeof(name.at), "chip %u: ", c->number);
+    return name;
 }

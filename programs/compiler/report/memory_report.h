@@ -68,4 +68,10 @@ int tile_fits(const struct memory_report *a, uint32_t tile);
 /* "step 12 'conv/multiply' (exchange)" */
 void describe_step(const struct lowered *l, uint32_t step, char *out, size_t bytes);
 
+/* "chip 1: " where there are several, else nothing. */
+struct chip_name {
+    char at[24];
+};
+struct chip_name report_chip(const struct compiled *c);
+
 #endif

@@ -26,9 +26,9 @@ static void print_need(const struct memory_report *a, uint32_t worst, FILE *f)
 
     for (uint32_t t = 0; t < a->tiles; t++)
         all += need_of(a, t);
-    fprintf(f, "OUT OF MEMORY: %s of %s tiles of %s do not fit in %s bytes each\n",
-            count_text(a->over).at, count_text(a->tiles).at, ss_arch_title(arch).at,
-            count_text(arch->mem_bytes).at);
+    fprintf(f, "OUT OF MEMORY: %s%s of %s tiles of %s do not fit in %s bytes each\n",
+            report_chip(a->c).at, count_text(a->over).at, count_text(a->tiles).at,
+            ss_arch_title(arch).at, count_text(arch->mem_bytes).at);
     if (need > arch->mem_bytes)
         fprintf(f, "  The fullest, tile %u, needs %s bytes (%.0f %%): %s are missing.\n",
                 a->c->lowered->used_tile[worst], count_text(need).at,
@@ -104,7 +104,7 @@ static enum emu_status print_shortage(const struct memory_report *a, FILE *f)
     return EMU_OK;
 }
 
-void ss_compiled_shortage(const struct compiled *c, FILE *f)
+static void print_chip(const struct compiled *c, FILE *f)
 {
     struct memory_report a;
     enum emu_status s = memory_report_init(c, &a);
@@ -114,4 +114,11 @@ void ss_compiled_shortage(const struct compiled *c, FILE *f)
     if (s != EMU_OK)
         fprintf(f, "report: %s\n", ss_error());
     memory_report_free(&a);
+}
+
+void ss_compiled_shortage(const struct compiled *c, FILE *f)
+{
+    print_chip(c, f);
+    for (uint32_t k = 1; k < c->chips; k++)
+        print_chip(c->chip[k], f);
 }

@@ -202,7 +202,7 @@ static void print_most(const struct memory_report *a, FILE *f)
         fprintf(f,
                 "  Tile %u needs most to fit: %s bytes, used and lost in gaps; its code takes %s "
                 "of them in region 0.\n",
-                a->c->lowered->used_tile[p->fullest], count_text(ss_compiled_need_bytes(a->c)).at,
+                a->c->lowered->used_tile[p->fullest], count_text(p->tile[p->fullest].need_bytes).at,
                 count_text(p->tile[p->fullest].code_need).at);
 }
 
@@ -211,11 +211,11 @@ static enum emu_status print_report(const struct memory_report *a, FILE *f)
     const struct arch *arch = ss_graph_arch(a->c->graph);
 
     /* The preset alone: this text is kept with the program, for what-ifs of other clocks, too. */
-    fprintf(f, "Memory of %s tiles of %s, %s bytes each\n", count_text(a->tiles).at, arch->name,
-            count_text(arch->mem_bytes).at);
+    fprintf(f, "Memory of %s%s tiles of %s, %s bytes each\n", report_chip(a->c).at,
+            count_text(a->tiles).at, arch->name, count_text(arch->mem_bytes).at);
     if (a->over) {
-        fprintf(f, "\nOUT OF MEMORY: %s of %s tiles do not fit\n", count_text(a->over).at,
-                count_text(a->tiles).at);
+        fprintf(f, "\nOUT OF MEMORY: %s%s of %s tiles do not fit\n", report_chip(a->c).at,
+                count_text(a->over).at, count_text(a->tiles).at);
         TRY(shortage_print_tiles(a, f));
         TRY(print_advice(a, f));
     }
@@ -226,7 +226,7 @@ static enum emu_status print_report(const struct memory_report *a, FILE *f)
     return print_fullest(a, f);
 }
 
-void ss_compiled_report(const struct compiled *c, FILE *f)
+static void print_chip(const struct compiled *c, FILE *f)
 {
     struct memory_report a;
     enum emu_status s = memory_report_init(c, &a);
@@ -236,4 +236,13 @@ void ss_compiled_report(const struct compiled *c, FILE *f)
     if (s != EMU_OK)
         fprintf(f, "report: %s\n", ss_error());
     memory_report_free(&a);
+}
+
+void ss_compiled_report(const struct compiled *c, FILE *f)
+{
+    print_chip(c, f);
+    for (uint32_t k = 1; k < c->chips; k++) {
+        fputc('\n', f);
+        print_chip(c->chip[k], f);
+    }
 }

@@ -188,11 +188,36 @@ static json_t *report_json(const struct memory_report *a)
     return NULL;
 }
 
-json_t *ss_compiled_report_json(const struct compiled *c)
+static json_t *chip_json(const struct compiled *c)
 {
     struct memory_report a;
     json_t *o = memory_report_init(c, &a) == EMU_OK ? report_json(&a) : NULL;
 
     memory_report_free(&a);
     return o;
+}
+
+/* Of several chips: what is said of all, and the report of each. */
+static json_t *chips_json(const struct compiled *c)
+{
+    json_t *o = json_object(), *list = json_array();
+    int good = list != NULL;
+
+    for (uint32_t k = 0; good && k < c->chips; k++)
+        good = !json_array_append_new(list, chip_json(c->chip[k]));
+    if (o && good && put(o, "fits", json_boolean(ss_compiled_fits(c))) &&
+        put(o, "need_bytes", integer(ss_compiled_need_bytes(c))) &&
+        put(o, "code_need_bytes", integer(ss_compiled_code_bytes(c))) &&
+        !json_object_set(o, "chips", list)) {
+        json_decref(list);
+        return o;
+    }
+    json_decref(list);
+    json_decref(o);
+    return NULL;
+}
+
+json_t *ss_compiled_report_json(const struct compiled *c)
+{
+    return c->chips > 1 ? chips_json(c) : chip_json(c);
 }

@@ -137,6 +137,7 @@ static enum emu_status trace_one(struct report_tracer *t, uint32_t index)
 
     out.kind = step->kind == STEP_EXCHANGE ? TRACE_EXCHANGE
                : step->kind == STEP_HOST   ? TRACE_HOST
+               : step->kind == STEP_CHIPS  ? TRACE_CHIPS
                                            : TRACE_COMPUTE;
     t->superstep += out.kind != TRACE_COMPUTE;
     out.superstep = t->superstep;
@@ -181,6 +182,7 @@ static enum emu_status trace_range(struct report_tracer *t, uint32_t first, uint
         case STEP_CALLS:
         case STEP_EXCHANGE:
         case STEP_HOST:
+        case STEP_CHIPS:
             TRY(trace_one(t, i));
             break;
         case STEP_AWAIT:
@@ -270,7 +272,7 @@ static uint32_t text_of(const struct compiled *c, const struct merged_steps *m, 
 {
     if (!m->of_name[name])
         return 0;
-    return image_find_string(c->image, strings_text(&c->lowered->strings, name)) + 1;
+    return image_find_string(compiled_image(c), strings_text(&c->lowered->strings, name)) + 1;
 }
 
 static enum emu_status merged_steps_init(const struct compiled *c, struct merged_steps *m)
@@ -281,12 +283,12 @@ static enum emu_status merged_steps_init(const struct compiled *c, struct merged
     if (!m->of_name)
         return FAIL(NO_MEMORY, "the steps of %u names", names);
     find_names(c->lowered, m);
-    for (uint32_t i = 0; c->image && i < names; i++)
+    for (uint32_t i = 0; compiled_image(c) && i < names; i++)
         m->texts = text_of(c, m, i) > m->texts ? text_of(c, m, i) : m->texts;
     m->of_text = emu_alloc(m->texts + 1, sizeof(*m->of_text));
     if (!m->of_text)
         return FAIL(NO_MEMORY, "the steps of %u names", m->texts);
-    for (uint32_t i = 0; c->image && i < names; i++)
+    for (uint32_t i = 0; compiled_image(c) && i < names; i++)
         if (text_of(c, m, i))
             m->of_text[text_of(c, m, i) - 1] = m->of_name[i];
     return EMU_OK;
@@ -326,17 +328,17 @@ static void report_held(const struct holding *h, uint32_t tile, struct held_byte
 static void visit_code(const struct holding *h, uint32_t tile)
 {
     const struct compiled *c = h->c;
-    const struct image_tile *it = image_find_tile(c->image, 0, tile);
+    const struct image_tile *it = image_find_tile(compiled_image(c), c->number, tile);
     uint64_t end = (uint64_t)ss_arch_loader_base(ss_graph_arch(c->graph)) +
                    c->place.tile[c->lowered->tile_index[tile]].code_bytes;
     size_t n = 0;
-    const struct image_range *r = it ? image_map_of(c->image, it->map, &n) : NULL;
+    const struct image_range *r = it ? image_map_of(compiled_image(c), it->map, &n) : NULL;
 
     for (size_t i = 0; i < n && r[i].addr < end; i++)
         report_held(h, tile,
-                    (struct held_bytes){ .owner = image_text(c->image, r[i].owner),
-                                         .category = image_text(c->image, r[i].category),
-                                         .scope = image_scope_of(c->image, r[i].owner),
+                    (struct held_bytes){ .owner = image_text(compiled_image(c), r[i].owner),
+                                         .category = image_text(compiled_image(c), r[i].category),
+                                         .scope = image_scope_of(compiled_image(c), r[i].owner),
                                          .bytes = r[i].bytes },
                     r[i].owner < h->merged.texts ? h->merged.of_text[r[i].owner] : 0);
 }
@@ -367,7 +369,7 @@ enum emu_status ss_compiled_held(const struct compiled *c, held_visit *visit, vo
     if (s == EMU_OK)
         s = merged_steps_init(c, &h.merged);
     for (uint32_t t = 0; s == EMU_OK && t < c->lowered->used_tiles; t++) {
-        if (c->image)
+        if (compiled_image(c))
             visit_code(&h, c->lowered->used_tile[t]);
         visit_objects(&h, &a, t);
     }
