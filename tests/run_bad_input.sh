@@ -459,6 +459,7 @@ cat >"$tmp/pair.bsp.json" <<'END'
   "expect": [ { "tiles": "all", "name": "got", "u32_per_tile": "(chip + chips - 1) % chips + 1" } ] }
 END
 expect 0 "each_chip[1].chip 1" run "$tmp/pair.bsp.json" --digests "$tmp/pair.digests"
+cp "$tmp/out" "$tmp/pair.out"
 expect 0 "each_chip[3].chip 3" run "$tmp/pair.bsp.json" --chips 4 --threads 2
 expect 0 "chip 1" run "$tmp/pair.bsp.json" --tiles=0
 expect 0 "expectations 8" run "$tmp/pair.bsp.json" --check --plain
@@ -471,6 +472,13 @@ expect 0 "status equal" diff "$tmp/pair.digests" "$tmp/image.digests"
 sed 's/^step 1 0 0 /step 1 0 1 /' "$tmp/pair.digests" >"$tmp/other.digests"
 expect 1 "a chip 1 group 0" diff "$tmp/pair.digests" "$tmp/other.digests"
 refuse "--chips does nothing for an image" run "$tmp/pair.img" --chips 2
+refuse "--link-jitter does nothing on one chip" run ring --link-jitter 9
+for late in "--link-jitter 5000" "--set link_latency_ns=0" "--set link_mbytes_per_s=1600" "--set link_mbytes_per_s=160000" "--engine timing"; do
+    expect 0 "status ok" run "$tmp/pair.bsp.json" $late
+    sed -n '/^cycles /p' "$tmp/out" >>"$tmp/late.cycles"
+    grep -q "$(sed -n 's/^each_chip\[1\].digest //p' "$tmp/pair.out")" "$tmp/out" || fail "run pair $late: another digest"
+done
+[ "$(sort -u "$tmp/late.cycles" | wc -l)" -ge 3 ] || fail "run pair: links of another speed change no cycles"
 sed 's/((CHIP + 1) % CHIPS)/CHIP/' "$tmp/pair.S" >"$tmp/own.S"
 sed 's/pair.S/own.S/' "$tmp/pair.bsp.json" >"$tmp/own.bsp.json"
 expect 1 "fault.exchange NO_CHIP" run "$tmp/own.bsp.json"

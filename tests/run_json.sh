@@ -54,6 +54,14 @@ answer manifest run ring --steps
 answer program run softmax -m toy64 --steps
 answer oom run matmul -m toy16 -D m=512 -D n=512 -D k=512
 answer fault run mistake_silent
+cat >"$tmp/pair.bsp.json" <<'END'
+{ "machine": "toy4", "chips": 2, "programs": [ { "tiles": 0, "asm": "main: sync 5\nsync 7" } ],
+  "streams": [ { "id": 1, "chip": 1, "direction": "to_host" } ] }
+END
+answer chips run "$tmp/pair.bsp.json" --steps
+names docs/json.md "$tmp/chips" '.each_chip[]'
+names docs/json.md "$tmp/chips" '.steps[]'
+[ "$(jq -c '[.steps[].chip]' "$tmp/chips")" = "[0,0,1,1]" ] || fail "steps of two chips: $(jq -c '[.steps[].chip]' "$tmp/chips")"
 answer report report "$tmp/a.db"
 answer compare compare "$tmp/a.db" "$tmp/a.db"
 answer kept cache

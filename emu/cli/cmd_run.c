@@ -31,6 +31,7 @@ OPTION_READ(LIST, input)
 OPTION_READ(FLAG, json)
 OPTION_READ(TEXT, digests)
 OPTION_READ(TEXT, chart)
+OPTION_READ(NUMBER, link_jitter)
 
 /* A run of a file, and what those who made the image add to it. */
 struct file_run {
@@ -140,6 +141,17 @@ static enum emu_status answer(const struct file_run *x, const char *status,
     return s;
 }
 
+/* What is for one chip, or for several. */
+static enum emu_status check_chips(const struct request *q, const struct run *r)
+{
+    if (option_chart(q) && r->chips > 1)
+        return FAIL(USAGE, "--chart draws who sends to whom on one chip, this program is for %u",
+                    r->chips);
+    if (request_has(q, OPTION_link_jitter) && r->chips == 1)
+        return FAIL(USAGE, "--link-jitter does nothing on one chip");
+    return EMU_OK;
+}
+
 static enum emu_status execute(struct file_run *x, int *code)
 {
     const struct manifest *m = x->m;
@@ -152,9 +164,7 @@ static enum emu_status execute(struct file_run *x, int *code)
     const char *status;
     enum emu_status s;
 
-    if (option_chart(x->q) && run->chips > 1)
-        return FAIL(USAGE, "--chart draws who sends to whom on one chip, this program is for %u",
-                    run->chips);
+    TRY(check_chips(x->q, run));
     TRY(request_look_check(x->q, run->im));
     TRY(write_inputs(x->q, run));
     if (x->hooks && !x->m)
@@ -197,6 +207,7 @@ static enum emu_status run_it(struct file_run *x, const struct image *im, FILE *
         .plain = option_plain(q),
         .check = option_check(q) || (m && m->expect_check),
         .digests = digests,
+        .link_jitter_ns = (uint32_t)option_link_jitter(q),
         .record_exchanges = request_profiles(q),
         .host = { .keep_transfers = request_profiles(q) },
         .max_cycles = request_has(q, OPTION_max_cycles) ? option_max_cycles(q)

@@ -80,6 +80,7 @@ struct run_options {
     int record_exchanges;  /* keep who sends to whom, too, for profiles */
     uint64_t record_limit; /* supersteps that are kept; 0: all */
     struct host_options host;
+    uint32_t link_jitter_ns; /* packets between chips are late by a random 0 .. link_jitter_ns */
     void (*watch)(void *ctx, const struct machine_superstep *s); /* NULL allowed */
     void *watch_ctx;
 };

@@ -36,7 +36,11 @@ static enum emu_status chip_open(struct run *r, uint32_t number, struct machine_
 
 static enum emu_status make_pod(struct run *r)
 {
-    const struct pod_options po = { .replica_chips = image_chip_count(r->im) };
+    const struct arch *a = ss_image_arch(r->im);
+    const struct pod_options po = {
+        .replica_chips = image_chip_count(r->im),
+        .jitter_cycles = ss_arch_cycles_from_ns(a, r->options.link_jitter_ns),
+    };
     struct machine_options *each = emu_alloc(r->chips, sizeof(*each));
     enum emu_status s = EMU_OK;
 
@@ -45,7 +49,7 @@ static enum emu_status make_pod(struct run *r)
     for (uint32_t i = 0; i < r->chips && s == EMU_OK; i++)
         s = chip_open(r, i, &each[i]);
     if (s == EMU_OK)
-        s = pod_new(ss_image_arch(r->im), each, &po, &r->pod);
+        s = pod_new(a, each, &po, &r->pod);
     ss_free(each);
     return s;
 }

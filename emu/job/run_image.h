@@ -80,7 +80,8 @@ uint64_t run_check_findings(const struct run *r);
  * them did in every superstep.
  */
 void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f);
-/* The same in a report: "steps", and "bsp" (run_bsp_json()), of several chips "steps" in a list.
+/* The same in a report: "steps", and "bsp" (run_bsp_json()), of several chips all "steps" in
+ * one list.
  * Errors: EMU_NO_MEMORY, those of the probe. */
 enum emu_status run_put_steps(const struct run *r, const struct tile_list *tiles,
                               json_t *report) EMU_MUST_CHECK;

@@ -666,19 +666,29 @@ static json_t *steps_json(const struct run *r, const struct tile_list *tiles, ui
                               tiles ? tiles->count : 0);
 }
 
-/* A list with the steps of each chip. */
+/* The steps of all chips in one list, each with its chip. */
 static enum emu_status put_steps_of_chips(const struct run *r, const struct tile_list *tiles,
                                           json_t *report)
 {
-    json_t *list = json_array();
+    json_t *all = json_array(), *step;
+    int ok = all != NULL;
+    size_t i;
 
-    for (uint32_t chip = 0; list && chip < r->chips; chip++) {
-        if (json_array_append_new(list, steps_json(r, tiles, chip)) == 0)
-            continue;
-        json_decref(list);
-        list = NULL;
+    for (uint32_t chip = 0; chip < r->chips && ok; chip++) {
+        json_t *steps = steps_json(r, tiles, chip);
+
+        json_array_foreach(steps, i, step)
+        {
+            ok = ok && put_chip(r, step, "chip", chip);
+        }
+        ok = ok && steps && json_array_extend(all, steps) == 0;
+        json_decref(steps);
     }
-    return json_object_set_new(report, "steps", list) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+    if (!ok) {
+        json_decref(all);
+        return FAIL(NO_MEMORY, "the answer");
+    }
+    return json_object_set_new(report, "steps", all) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
 }
 
 enum emu_status run_put_steps(const struct run *r, const struct tile_list *tiles, json_t *report)
