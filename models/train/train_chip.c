@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/random.h"
+#include "emu/job/run_image.h"
 
 struct train_chip_options train_chip_usual(void)
 {
@@ -121,7 +122,8 @@ static enum emu_status write_states(struct train_chip *t)
 enum emu_status train_chip_begin(struct train_chip *t, const struct session_options *o)
 {
     TRY(system_start(&t->system, o));
-    TRY(write_states(t));
+    if (ss_run_has_values(system_machine(&t->system)))
+        TRY(write_states(t));
     return train_chip_connect(t);
 }
 
