@@ -197,6 +197,9 @@ refuse "either --csv or --json" report "$tmp/bad.db" --csv steps --json
 refuse "--profile does nothing here: it is for superstep run" compile ring -o "$tmp/a" --profile "$tmp/p.db"
 refuse "No such file or directory" run ring --html "$tmp/nosuch/t.html"
 refuse "either --html or --json" report "$tmp/bad.db" --html "$tmp/t.html" --json
+refuse "either --html or --chip" report "$tmp/bad.db" --html "$tmp/t.html" --chip 1
+"$program" run ring -q --profile "$tmp/one.db" >/dev/null
+refuse "one.db: expected a chip below 1, got 1" report "$tmp/one.db" --chip 1
 refuse "No such file or directory" run ring --trace-out "$tmp/nosuch/t.json"
 refuse "--trace-tiles does nothing without --trace-out" run ring --trace-tiles 0
 refuse "expected tiles" run ring --trace-out "$tmp/t.json" --trace-tiles 3-1
@@ -461,6 +464,11 @@ END
 expect 0 "each_chip[1].chip 1" run "$tmp/pair.bsp.json" --digests "$tmp/pair.digests"
 cp "$tmp/out" "$tmp/pair.out"
 expect 0 "each_chip[3].chip 3" run "$tmp/pair.bsp.json" --chips 4 --threads 2
+expect 0 "exchange + link + compute + wait + sync + outer" run "$tmp/pair.bsp.json" --steps
+"$program" run "$tmp/pair.bsp.json" -q --chips 4 --profile "$tmp/pair.db" >/dev/null
+expect 0 "on 4 chips of toy4" report "$tmp/pair.db"
+expect 0 "Links: what they carried" report "$tmp/pair.db"
+refuse "pair.db: expected a chip below 4, got 4" report "$tmp/pair.db" --chip 4
 expect 0 "chip 1" run "$tmp/pair.bsp.json" --tiles=0
 expect 0 "expectations 8" run "$tmp/pair.bsp.json" --check --plain
 refuse "this program needs a machine with at least 2 chips, toy4 has 1" run "$tmp/pair.bsp.json" --chips 1

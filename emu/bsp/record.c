@@ -234,6 +234,11 @@ size_t record_bytes(const struct record *r)
     return r->bytes + r->cap * sizeof(*r->entry);
 }
 
+uint32_t record_stage(const struct record *r)
+{
+    return r->options.stage;
+}
+
 uint64_t record_left_out(const struct record *r)
 {
     return r->left_out;

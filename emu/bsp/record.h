@@ -60,6 +60,7 @@ struct record;
 struct record_options {
     int exchanges;     /* keep who sends to whom; the same of several exchanges is kept once */
     size_t supersteps; /* keep so many, and count the others (record_left_out()); 0: keep all */
+    uint32_t stage;    /* chip of the image whose program is recorded */
 };
 
 /* o: NULL for none of them. */
@@ -80,6 +81,7 @@ struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, ui
 /* Whether a tile took part in superstep i. */
 int record_has_tile(const struct record *r, size_t i, uint32_t tile);
 size_t record_bytes(const struct record *r); /* memory held */
+uint32_t record_stage(const struct record *r);
 
 /* Supersteps that came after the last one that is kept. */
 uint64_t record_left_out(const struct record *r);

@@ -197,15 +197,16 @@ static uint64_t link_to_record(const struct place *p, uint64_t exchange)
     return link < exchange ? link : exchange;
 }
 
-static enum sync_scope scope_of_wait(enum tile_wait wait)
+/* A chip that is alone is all of its system. */
+static enum sync_scope scope_of_wait(const struct machine *m, enum tile_wait wait)
 {
     switch (wait) {
     case WAIT_CHIP:
         return SCOPE_CHIP;
     case WAIT_CHIPS:
-        return SCOPE_REPLICA;
+        return m->options.outer ? SCOPE_REPLICA : SCOPE_CHIP;
     case WAIT_POD:
-        return SCOPE_POD;
+        return m->options.outer ? SCOPE_POD : SCOPE_CHIP;
     case WAIT_HOST:
         return SCOPE_HOST;
     default:
@@ -248,7 +249,7 @@ static int record_group(struct machine *m, struct group *g, unsigned index, uint
                              .release = g->release,
                              .end = end,
                              .tiles = g->tiles,
-                             .scope = scope_of_wait(wait),
+                             .scope = scope_of_wait(m, wait),
                              .tile = g->at_tile,
                              .pc = g->at_pc,
                              .sync_cycles =

@@ -13,6 +13,7 @@ OPTION_READ(TEXT, trace_out)
 OPTION_READ(TEXT, html)
 OPTION_READ(WORD, csv)
 OPTION_READ(NUMBER, tile)
+OPTION_READ(NUMBER, of_chip)
 
 enum { CSV_OF_SWEEP = PROFILE_CSV_TILES + 1 }; /* the words of --csv from here on */
 
@@ -48,9 +49,13 @@ static enum emu_status write_sweep_page(const struct request *q, struct profile 
 
 static enum emu_status print_sweep(const struct request *q, struct profile *p)
 {
-    if (option_trace_out(q) || request_has(q, OPTION_tile))
-        return FAIL(USAGE, "%s is a sweep: --%s is for profiles", profile_path(p),
-                    option_trace_out(q) ? "trace-out" : "tile");
+    const char *wrong = option_trace_out(q)              ? "trace-out"
+                        : request_has(q, OPTION_tile)    ? "tile"
+                        : request_has(q, OPTION_of_chip) ? "chip"
+                                                         : NULL;
+
+    if (wrong)
+        return FAIL(USAGE, "%s is a sweep: --%s is for profiles", profile_path(p), wrong);
     if (option_html(q))
         return write_sweep_page(q, p);
     if (option_json(q))
@@ -71,12 +76,15 @@ static enum emu_status print(const struct request *q, struct profile *p)
                     profile_path(p));
     if (option_trace_out(q) || option_html(q))
         return write_pictures(q, p);
+    if (request_has(q, OPTION_of_chip))
+        TRY(profile_choose_chip(p, (int64_t)option_of_chip(q)));
     if (option_json(q))
         return print_json(p);
     if (request_has(q, OPTION_csv))
         return profile_report_csv(p, (enum profile_csv)option_csv(q), stdout);
     if (request_has(q, OPTION_tile))
-        return profile_report_tile(p, (uint32_t)option_tile(q), stdout);
+        return profile_report_tile(p, (uint32_t)option_of_chip(q), (uint32_t)option_tile(q),
+                                   stdout);
     return profile_report(p, stdout);
 }
 

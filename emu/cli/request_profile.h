@@ -19,7 +19,7 @@ void request_visit_options(const struct request *q, option_visit *visit, void *c
 
 /* What a run knows besides what the machine saw. */
 struct profile_extras {
-    const uint32_t *layer; /* as profile_add_record() has it */
+    const uint32_t *layer; /* as in struct profile_chip */
     size_t layers;
     /* Add rows: first() those whose names have ids already (profile_take()), add() those of layers
      * and the like. NULL: there are none. */

@@ -15,7 +15,8 @@ static enum emu_status chip_open(struct run *r, uint32_t number, struct machine_
 {
     const struct arch *a = ss_image_arch(r->im);
     const struct record_options record = { .exchanges = r->options.record_exchanges,
-                                           .supersteps = r->options.record_limit };
+                                           .supersteps = r->options.record_limit,
+                                           .stage = run_stage(r, number) };
     struct run_chip *c = &r->chip[number];
 
     *mo = (struct machine_options){ .threads = r->options.threads,

@@ -6,7 +6,7 @@
 #include "emu/profile/profile_store.h"
 
 /* Adds everything that a run knows: its end, machine, memory, supersteps, streams, faults. The run
- * was recorded. layer: as profile_add_record() has it. EMU_NO_MEMORY. */
+ * was recorded. layer: as in struct profile_chip. EMU_NO_MEMORY. */
 enum emu_status run_profile(struct profile *p, struct run *r, const uint32_t *layer,
                             size_t layers) EMU_MUST_CHECK;
 

@@ -14,9 +14,22 @@ size_t ss_bill_step_count(const struct record *r)
     return r ? record_count(r) : 0;
 }
 
+/* Whether the sync that ends a superstep joins several chips. */
+static int is_outer(const struct record_step *s)
+{
+    return s->scope == SCOPE_REPLICA || s->scope == SCOPE_POD;
+}
+
+/* What a superstep costs before its last arrival: the work of a tile is its exchange, then what it
+ * waits for words of other chips, then the rest. */
+static uint64_t until_arrival(uint64_t cycles, const struct tile_step *t)
+{
+    return cycles < t->arrival_cycles ? cycles : t->arrival_cycles;
+}
+
 struct bill ss_bill_of_step(const struct record *r, size_t i)
 {
-    uint64_t arrived = 0, computed = 0, mean, tile_exchange;
+    uint64_t arrived = 0, computed = 0, received = 0, mean;
     const struct record_step *s;
     struct bill b = { 0 };
 
@@ -24,13 +37,13 @@ struct bill ss_bill_of_step(const struct record *r, size_t i)
         return b;
     s = record_at(r, i);
     b.host = s->host_cycles;
-    b.sync = s->sync_cycles;
+    *(is_outer(s) ? &b.outer : &b.sync) = s->sync_cycles;
     for (uint32_t k = 0; k < s->tiles; k++) {
         uint32_t tile;
         struct tile_step t = record_tile_at(r, i, k, &tile);
 
-        tile_exchange = t.exchange_cycles < t.arrival_cycles ? t.exchange_cycles : t.arrival_cycles;
-        b.exchange = larger(b.exchange, tile_exchange);
+        b.exchange = larger(b.exchange, until_arrival(t.exchange_cycles, &t));
+        received = larger(received, until_arrival((uint64_t)t.exchange_cycles + t.link_cycles, &t));
         arrived = larger(arrived, t.arrival_cycles);
         computed += t.compute_cycles;
         b.largest_compute = larger(b.largest_compute, t.compute_cycles);
@@ -40,10 +53,11 @@ struct bill ss_bill_of_step(const struct record *r, size_t i)
     }
     mean = computed / (s->tiles ? s->tiles : 1);
     b.mean_compute = mean;
-    b.compute = arrived - b.exchange;
+    b.link = received - b.exchange;
+    b.compute = arrived - received;
     b.imbalance = b.compute > mean ? b.compute - mean : 0;
-    b.wait = s->end - s->release - b.sync - arrived;
-    b.total = b.host + b.exchange + b.compute + b.wait + b.sync;
+    b.wait = s->end - s->release - s->sync_cycles - arrived;
+    b.total = b.host + b.exchange + b.link + b.compute + b.wait + b.sync + b.outer;
     return b;
 }
 
@@ -52,9 +66,11 @@ void ss_bill_add(struct bill *sum, const struct bill *b)
     sum->total += b->total;
     sum->host += b->host;
     sum->exchange += b->exchange;
+    sum->link += b->link;
     sum->compute += b->compute;
     sum->wait += b->wait;
     sum->sync += b->sync;
+    sum->outer += b->outer;
     sum->imbalance += b->imbalance;
     sum->largest_compute += b->largest_compute;
     sum->mean_compute += b->mean_compute;
@@ -74,6 +90,15 @@ struct bill ss_bill_of_group(const struct record *r, unsigned group)
         ss_bill_add(&sum, &b);
     }
     return sum;
+}
+
+int bill_joins_chips(const struct record *r)
+{
+    for (size_t i = 0; i < ss_bill_step_count(r); i++) {
+        if (is_outer(record_at(r, i)))
+            return 1;
+    }
+    return 0;
 }
 
 uint32_t ss_bill_slowest_tile(const struct record *r, size_t i)
@@ -96,7 +121,7 @@ uint32_t ss_bill_slowest_tile(const struct record *r, size_t i)
 struct bill_name ss_bill_name_of_step(const struct record *r, size_t i, const struct image *im)
 {
     const struct record_step *s = im && i < ss_bill_step_count(r) ? record_at(r, i) : NULL;
-    const struct image_tile *t = s ? image_find_tile(im, 0, s->tile) : NULL;
+    const struct image_tile *t = s ? image_find_tile(im, record_stage(r), s->tile) : NULL;
     const struct image_range *range = t ? image_range_at(im, t, s->pc) : NULL;
     uint32_t scope = range ? image_scope_of(im, range->owner) : 0;
 

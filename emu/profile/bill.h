@@ -7,12 +7,15 @@
  *
  *   host      from the end of the superstep before: what the host takes between two runs
  *   exchange  the longest exchange of a tile: release to the end of its RECV, and host data
+ *   link      what waiting for words of other chips adds to it
  *   compute   what computing adds: from there to the last arrival of the group
- *   wait      from there to the last arrival of all groups that the sync joins
+ *   wait      from there to the last arrival of all groups of the chip that the sync joins
  *   sync      from there to the release: what the sync itself costs
+ *   outer     the same where the sync joins several chips: the others come, and what it costs
  *
- * and host + exchange + compute + wait + sync is the whole time, exactly. imbalance is a part of
- * compute: what is above the mean of what the tiles of the group computed meanwhile.
+ * and host + exchange + link + compute + wait + sync + outer is the whole time, exactly. Of a
+ * system of one chip link and outer are 0. imbalance is a part of compute: what is above the mean
+ * of what the tiles of the group computed meanwhile.
  */
 #ifndef EMU_BILL_H
 #define EMU_BILL_H
@@ -31,8 +34,8 @@ struct record;
 
 /* One superstep, or several together. Cycles of the tile clock, words of 4 bytes. */
 struct bill {
-    uint64_t total; /* host + exchange + compute + wait + sync */
-    uint64_t host, exchange, compute, wait, sync;
+    uint64_t total; /* host + exchange + link + compute + wait + sync + outer */
+    uint64_t host, exchange, link, compute, wait, sync, outer;
     uint64_t imbalance;           /* part of compute: what is above mean_compute */
     uint64_t largest_compute;     /* w of the BSP model: the most that one tile computes */
     uint64_t mean_compute;        /* of the tiles of the group */
@@ -59,18 +62,22 @@ struct bill_name ss_bill_name_of_step(const struct record *r, size_t i, const st
 
 /* ---- bill_table.c: for people ---- */
 
-/* A line for every superstep of a run of an image, and a sum for every group. */
+/* A line for every superstep of a run of an image, and a sum for every group. Here and in
+ * bill_json.c, link and outer are only shown of runs that join chips. */
 void ss_bill_print_steps(const struct record *r, const struct image *im, FILE *f);
 /* A line for every superstep and each of these tiles that took part. */
 void ss_bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f);
 
 /* ---- bill_json.c; all return new objects, NULL when out of memory ---- */
 
-struct json_t *ss_bill_json(const struct bill *b);
+struct json_t *ss_bill_json(const struct bill *b); /* link and outer where they are not 0 */
 /* An array of supersteps, each with what these tiles did. */
 struct json_t *ss_bill_steps_json(const struct record *r, const struct image *im,
                                   const uint32_t *tile, size_t tiles);
 
 SUPERSTEP_API_END
+
+/* Whether some sync of the run joined several chips: else link and outer are 0 everywhere. */
+int bill_joins_chips(const struct record *r);
 
 #endif

@@ -6,23 +6,38 @@
 #include "emu/base/json_text.h"
 #include "emu/bsp/record.h"
 
+/* Only of systems of several chips: without them everything reads as it always did. */
+static json_t *with_chips(json_t *o, const struct bill *b)
+{
+    if (!o || (!b->link && !b->outer))
+        return o;
+    if (!json_object_set_new(o, "link_cycles", json_integer((json_int_t)b->link)) &&
+        !json_object_set_new(o, "outer_cycles", json_integer((json_int_t)b->outer)))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 json_t *ss_bill_json(const struct bill *b)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles",
-                     (json_int_t)b->total, "exchange_cycles", (json_int_t)b->exchange,
-                     "compute_cycles", (json_int_t)b->compute, "wait_cycles", (json_int_t)b->wait,
-                     "sync_cycles", (json_int_t)b->sync, "host_cycles", (json_int_t)b->host,
-                     "imbalance_cycles", (json_int_t)b->imbalance, "largest_compute_cycles",
-                     (json_int_t)b->largest_compute, "mean_compute_cycles",
-                     (json_int_t)b->mean_compute, "h_words", (json_int_t)b->h_words);
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles", (json_int_t)b->total,
+        "exchange_cycles", (json_int_t)b->exchange, "compute_cycles", (json_int_t)b->compute,
+        "wait_cycles", (json_int_t)b->wait, "sync_cycles", (json_int_t)b->sync, "host_cycles",
+        (json_int_t)b->host, "imbalance_cycles", (json_int_t)b->imbalance, "largest_compute_cycles",
+        (json_int_t)b->largest_compute, "mean_compute_cycles", (json_int_t)b->mean_compute,
+        "h_words", (json_int_t)b->h_words);
+
+    return with_chips(o, b);
 }
 
 static json_t *tile_json(uint32_t tile, const struct tile_step *t)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "tile", (int)tile, "exchange",
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:o*}", "tile", (int)tile, "exchange",
                      (int)t->exchange_cycles, "compute", (int)t->compute_cycles, "wait",
                      (int)t->wait_cycles, "words_in", (int)t->words_in, "words_out",
-                     (int)t->words_out);
+                     (int)t->words_out, "link",
+                     t->link_cycles ? json_integer((json_int_t)t->link_cycles) : NULL);
 }
 
 /* NULL when out of memory. */

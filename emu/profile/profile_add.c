@@ -7,8 +7,9 @@
 #include "emu/load/image.h"
 #include "emu/profile/bill.h"
 #include "emu/profile/profile_memory.h"
+#include "emu/profile/profile_private.h"
 
-enum { PLANES = PROFILE_PLANES };
+enum { PLANES = PROFILE_PLANES, SIDES = 2 /* of a rung (emu/link/link.h) */ };
 
 /* ---- the machine ---- */
 
@@ -58,6 +59,7 @@ static void planes_of(const struct tile_step *t, const struct record_exchange *x
     out[4] = t->words_out;
     out[5] = x->messages_in ? x->messages_in[tile] : 0;
     out[6] = x->messages_out ? x->messages_out[tile] : 0;
+    out[7] = t->link_cycles;
 }
 
 static struct record_exchange exchange_of(const struct record *r, size_t i)
@@ -84,34 +86,36 @@ static void add_up(const struct record *r, uint64_t *sum)
     }
 }
 
-void profile_add_tile(struct profile *p, const struct arch *a, uint32_t tile, uint32_t group,
-                      uint64_t used, const uint64_t *v)
+void profile_add_tile(struct profile *p, const struct arch *a, const struct profile_tile *t)
 {
     static const uint64_t nothing[PLANES];
-    struct profile_place at = profile_place_of(a, tile);
+    struct profile_place at = profile_place_of(a, t->tile);
+    const uint64_t *v = t->sum ? t->sum : nothing;
 
-    v = v ? v : nothing;
-    PROFILE_ROW(p, "tiles", PROFILE_I(tile), PROFILE_I(group), PROFILE_I(at.row),
-                PROFILE_I(at.column), PROFILE_I(used), PROFILE_I(v[0]), PROFILE_I(v[1]),
-                PROFILE_I(v[2]), PROFILE_I(v[3]), PROFILE_I(v[4]), PROFILE_I(v[5]),
-                PROFILE_I(v[6]));
+    PROFILE_ROW(p, "tiles", PROFILE_I(t->chip), PROFILE_I(t->tile), PROFILE_I(t->group),
+                PROFILE_I(at.row), PROFILE_I(at.column), PROFILE_I(t->used_bytes), PROFILE_I(v[0]),
+                PROFILE_I(v[1]), PROFILE_I(v[2]), PROFILE_I(v[3]), PROFILE_I(v[4]), PROFILE_I(v[5]),
+                PROFILE_I(v[6]), PROFILE_I(v[7]));
 }
 
-static enum emu_status add_tiles(struct profile *p, const struct image *im, const uint64_t *sum)
+static enum emu_status add_tiles(struct profile *p, const struct image *im,
+                                 const struct profile_chip *c, const uint64_t *sum)
 {
     struct profile_memory m;
-    enum emu_status s = profile_memory_init(p, im, &m);
+    enum emu_status s = profile_memory_init(p, im, c->chip, &m);
 
     for (size_t i = 0; i < image_tile_count(im) && s == EMU_OK; i++) {
         const struct image_tile *t = image_tile_at(im, i);
-        uint64_t used;
+        struct profile_tile row = { .chip = c->chip,
+                                    .tile = t->tile,
+                                    .group = t->group,
+                                    .sum = sum + (size_t)t->tile * PLANES };
 
-        if (t->chip)
+        if (t->chip != record_stage(c->record))
             continue;
-        s = profile_memory_tile(&m, t, &used);
+        s = profile_memory_tile(&m, t, &row.used_bytes);
         if (s == EMU_OK)
-            profile_add_tile(p, ss_image_arch(im), t->tile, t->group, used,
-                             sum + (size_t)t->tile * PLANES);
+            profile_add_tile(p, ss_image_arch(im), &row);
     }
     if (s == EMU_OK)
         profile_memory_owners(&m);
@@ -119,8 +123,9 @@ static enum emu_status add_tiles(struct profile *p, const struct image *im, cons
     return s;
 }
 
-static void add_scopes(struct profile *p, const struct image *im)
+void profile_add_program(struct profile *p, const struct image *im)
 {
+    profile_add_machine(p, ss_image_arch(im));
     for (uint32_t i = 0; i < image_scope_count(im); i++) {
         const struct image_scope *s = i ? image_scope_at(im, i) : NULL;
 
@@ -129,18 +134,16 @@ static void add_scopes(struct profile *p, const struct image *im)
     }
 }
 
-enum emu_status profile_add_image(struct profile *p, const struct image *im, const struct record *r)
+static enum emu_status add_tiles_of_run(struct profile *p, const struct image *im,
+                                        const struct profile_chip *c)
 {
-    const struct arch *arch = ss_image_arch(im);
-    uint64_t *sum = emu_alloc((size_t)arch->tiles * PLANES, sizeof(*sum));
+    uint64_t *sum = emu_alloc((size_t)ss_image_arch(im)->tiles * PLANES, sizeof(*sum));
     enum emu_status s;
 
     if (!sum)
         return FAIL(NO_MEMORY, "tiles of a profile");
-    add_up(r, sum);
-    profile_add_machine(p, arch);
-    add_scopes(p, im);
-    s = add_tiles(p, im, sum);
+    add_up(c->record, sum);
+    s = add_tiles(p, im, c, sum);
     ss_free(sum);
     return s;
 }
@@ -167,21 +170,24 @@ static struct message_counts messages_of(const struct record *r, size_t i)
     return sum;
 }
 
-static void add_step(struct profile *p, const struct record *r, size_t i, const struct image *im,
-                     struct profile_value layer)
+static void add_step(struct profile *p, const struct profile_chip *c, size_t i,
+                     const struct image *im, struct profile_value layer)
 {
+    const struct record *r = c->record;
     const struct record_step *s = record_at(r, i);
     const struct bill b = ss_bill_of_step(r, i);
     const struct bill_name name = ss_bill_name_of_step(r, i, im);
     const struct message_counts messages = messages_of(r, i);
 
-    PROFILE_ROW(p, "supersteps", PROFILE_I(i), PROFILE_I(s->group), PROFILE_I(s->index),
-                PROFILE_I(s->release), PROFILE_I(s->end), PROFILE_I(s->tiles), PROFILE_I(b.host),
-                PROFILE_I(b.exchange), PROFILE_I(b.compute), PROFILE_I(b.wait), PROFILE_I(b.sync),
-                PROFILE_I(b.imbalance), PROFILE_I(b.largest_compute), PROFILE_I(b.mean_compute),
-                PROFILE_I(b.h_words), PROFILE_I(b.words_in), PROFILE_I(b.words_out),
-                PROFILE_I(messages.in), PROFILE_I(messages.out),
-                s->exchange ? PROFILE_I(s->exchange) : PROFILE_N,
+    PROFILE_ROW(p, "supersteps", PROFILE_I(p->supersteps + i), PROFILE_I(c->chip),
+                PROFILE_I(s->group), PROFILE_I(s->index), PROFILE_I(s->release), PROFILE_I(s->end),
+                PROFILE_I(s->tiles), PROFILE_T(sync_scope_name(s->scope)), PROFILE_I(b.host),
+                PROFILE_I(b.exchange), PROFILE_I(b.link), PROFILE_I(b.compute), PROFILE_I(b.wait),
+                PROFILE_I(b.sync), PROFILE_I(b.outer), PROFILE_I(b.imbalance),
+                PROFILE_I(b.largest_compute), PROFILE_I(b.mean_compute), PROFILE_I(b.h_words),
+                PROFILE_I(b.words_in), PROFILE_I(b.words_out), PROFILE_I(messages.in),
+                PROFILE_I(messages.out),
+                s->exchange ? PROFILE_I(p->exchanges + s->exchange) : PROFILE_N,
                 PROFILE_I(ss_bill_slowest_tile(r, i)), PROFILE_I(profile_name(p, name.operation)),
                 PROFILE_T(name.scope), layer);
 }
@@ -200,8 +206,9 @@ static enum emu_status add_step_tiles(struct profile *p, const struct record *r,
         for (unsigned j = 0; j < PLANES; j++)
             plane[(size_t)j * tiles + k] = v[j];
     }
-    return profile_put_numbers(p, "superstep_tiles", (const struct profile_value[]){ PROFILE_I(i) },
-                               1, plane, (size_t)PLANES * tiles);
+    return profile_put_numbers(p, "superstep_tiles",
+                               (const struct profile_value[]){ PROFILE_I(p->supersteps + i) }, 1,
+                               plane, (size_t)PLANES * tiles);
 }
 
 /* ---- exchanges ---- */
@@ -235,26 +242,46 @@ static enum emu_status add_exchanges(struct profile *p, const struct record *r, 
         for (uint32_t i = 0; i < tiles; i++)
             messages += x.messages_in[i];
         TRY(add_list(p,
-                     (const struct profile_value[]){ PROFILE_I(id), PROFILE_I(x.pairs),
-                                                     PROFILE_I(x.words), PROFILE_I(messages) },
+                     (const struct profile_value[]){ PROFILE_I(p->exchanges + id),
+                                                     PROFILE_I(x.pairs), PROFILE_I(x.words),
+                                                     PROFILE_I(messages) },
                      &x));
     }
     return EMU_OK;
 }
 
-enum emu_status profile_add_record(struct profile *p, const struct record *r,
-                                   const struct image *im, const uint32_t *layer, size_t layers)
+static enum emu_status add_record(struct profile *p, const struct image *im,
+                                  const struct profile_chip *c)
 {
+    const struct record *r = c->record;
     uint32_t *plane = emu_alloc((size_t)ss_image_arch(im)->tiles * PLANES, sizeof(*plane));
     enum emu_status s = plane ? EMU_OK : FAIL(NO_MEMORY, "cycles of a profile");
 
     for (size_t i = 0; i < record_count(r) && s == EMU_OK; i++) {
         const struct record_step *t = record_at(r, i);
-        int known = !t->group && t->index < layers && layer[t->index] != UINT32_MAX;
+        int known = !t->group && t->index < c->layers && c->layer[t->index] != UINT32_MAX;
 
-        add_step(p, r, i, im, known ? PROFILE_I(layer[t->index]) : PROFILE_N);
+        add_step(p, c, i, im, known ? PROFILE_I(c->layer[t->index]) : PROFILE_N);
         s = add_step_tiles(p, r, i, plane);
     }
     ss_free(plane);
-    return s == EMU_OK ? add_exchanges(p, r, ss_image_arch(im)->tiles) : s;
+    TRY(s);
+    TRY(add_exchanges(p, r, ss_image_arch(im)->tiles));
+    p->supersteps += record_count(r);
+    p->exchanges += record_exchange_count(r);
+    return EMU_OK;
+}
+
+/* ---- a chip ---- */
+
+enum emu_status profile_add_chip(struct profile *p, const struct image *im,
+                                 const struct profile_chip *c)
+{
+    uint32_t stage = record_stage(c->record);
+
+    PROFILE_ROW(p, "chips", PROFILE_I(c->chip), PROFILE_I(stage), PROFILE_I(stage),
+                PROFILE_I(c->chip / image_chip_count(im)), PROFILE_I(c->chip / SIDES),
+                PROFILE_I(c->chip % SIDES));
+    TRY(add_tiles_of_run(p, im, c));
+    return add_record(p, im, c);
 }

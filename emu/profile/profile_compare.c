@@ -18,10 +18,12 @@
 #define TOTALS                                                                                     \
     TOTAL("cycles", "sum(ends - starts)")                                                          \
     TOTAL("exchange", "sum(exchange)")                                                             \
+    TOTAL("link", "sum(link)")                                                                     \
     TOTAL("compute", "sum(compute)")                                                               \
     TOTAL("imbalance", "sum(imbalance)")                                                           \
     TOTAL("wait", "sum(wait)")                                                                     \
     TOTAL("sync", "sum(sync)")                                                                     \
+    TOTAL("outer", "sum(\"outer\")")                                                               \
     TOTAL("supersteps", "count(*)")                                                                \
     TOTAL("words sent", "sum(words_out)")                                                          \
     BYTES("bytes on all tiles", "sum(used_bytes)")                                                 \
@@ -75,7 +77,9 @@ static const struct profile_section sections[] = {
       "USING (field) WHERE a.value IS NOT b.value",
       NULL },
     { "totals", "Time of the run, cycles of sync group 0, supersteps, words, bytes",
-      TIME "SELECT what, a, b, " DIFFERENCE " FROM (" TOTALS ")", NULL },
+      TIME "SELECT what, a, b, " DIFFERENCE " FROM (" TOTALS ") "
+           "WHERE what NOT IN ('link', 'outer') OR a OR b",
+      NULL },
     { "memory", "Bytes by category, on all tiles",
       "SELECT category, a, b, " DIFFERENCE " FROM (SELECT category, sum(bytes) AS a FROM "
       "main.tile_bytes GROUP BY category) FULL JOIN (SELECT category, sum(bytes) AS b FROM "

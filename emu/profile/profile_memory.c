@@ -17,10 +17,10 @@ struct owner_sum {
     uint32_t next; /* entry that followed it last */
 };
 
-enum emu_status profile_memory_init(struct profile *p, const struct image *im,
+enum emu_status profile_memory_init(struct profile *p, const struct image *im, uint32_t chip,
                                     struct profile_memory *out)
 {
-    *out = (struct profile_memory){ .p = p, .im = im, .owner_cap = OWNERS_FIRST };
+    *out = (struct profile_memory){ .p = p, .im = im, .chip = chip, .owner_cap = OWNERS_FIRST };
     out->owner = emu_alloc(out->owner_cap, sizeof(*out->owner));
     return out->owner ? EMU_OK : FAIL(NO_MEMORY, "owners of a profile");
 }
@@ -135,9 +135,10 @@ void profile_memory_owners(struct profile_memory *m)
         const struct owner_sum *o = &m->owner[i];
 
         if (o->owner_id)
-            PROFILE_ROW(m->p, "owners", PROFILE_I(o->owner_id), PROFILE_I(o->category_id),
-                        PROFILE_I(image_scope_of(m->im, o->owner)), PROFILE_I(o->tiles),
-                        PROFILE_I(o->bytes), PROFILE_I(o->most_bytes), PROFILE_I(o->most_tile));
+            PROFILE_ROW(m->p, "owners", PROFILE_I(m->chip), PROFILE_I(o->owner_id),
+                        PROFILE_I(o->category_id), PROFILE_I(image_scope_of(m->im, o->owner)),
+                        PROFILE_I(o->tiles), PROFILE_I(o->bytes), PROFILE_I(o->most_bytes),
+                        PROFILE_I(o->most_tile));
     }
 }
 
@@ -184,12 +185,13 @@ enum emu_status profile_memory_tile(struct profile_memory *m, const struct image
         struct profile_kind_bytes *k = &m->kind[i];
 
         if (k->bytes)
-            PROFILE_ROW(m->p, "tile_bytes", PROFILE_I(t->tile),
+            PROFILE_ROW(m->p, "tile_bytes", PROFILE_I(m->chip), PROFILE_I(t->tile),
                         PROFILE_T(image_text(m->im, k->category)), PROFILE_I(k->bytes));
         *used += k->bytes;
         k->bytes = 0;
     }
-    return profile_put_numbers(m->p, "tile_maps",
-                               (const struct profile_value[]){ PROFILE_I(t->tile), PROFILE_I(n) },
-                               2, m->plane, MAP_PLANES * n);
+    return profile_put_numbers(
+        m->p, "tile_maps",
+        (const struct profile_value[]){ PROFILE_I(m->chip), PROFILE_I(t->tile), PROFILE_I(n) }, 3,
+        m->plane, MAP_PLANES * n);
 }

@@ -13,6 +13,7 @@ enum { PROFILE_KINDS = 64 };
 struct profile_memory {
     struct profile *p; /* borrowed */
     const struct image *im;
+    uint32_t chip;            /* of the system */
     struct owner_sum *owner;  /* owned; a hash table */
     size_t owners, owner_cap; /* owner_cap: a power of two */
     uint32_t last;            /* entry of the last range */
@@ -26,7 +27,7 @@ struct profile_memory {
 };
 
 /* p and im are borrowed. EMU_NO_MEMORY. Free with profile_memory_free, also on failure. */
-enum emu_status profile_memory_init(struct profile *p, const struct image *im,
+enum emu_status profile_memory_init(struct profile *p, const struct image *im, uint32_t chip,
                                     struct profile_memory *out) EMU_MUST_CHECK;
 void profile_memory_free(struct profile_memory *m);
 /* Adds the rows of a tile, and its bytes to those of their owners. *used: all of them.

@@ -64,6 +64,8 @@ struct profile {
     size_t buckets;   /* a power of two */
     int lock;         /* owned: descriptor of a sweep that is locked; 0: none */
     struct profile_packer packer;
+    uint32_t chips;                 /* counted by profile_chips(); 0: not yet */
+    uint64_t supersteps, exchanges; /* rows of chips before */
 };
 
 /* An error of SQLite as a status with a message. */
@@ -76,6 +78,7 @@ enum emu_status store_check_tables(struct profile *p) EMU_MUST_CHECK;
 /* profile_pack.c: adds the rows that wait (profile_put_numbers()). Errors: those of rows. */
 enum emu_status profile_pack(struct profile *p) EMU_MUST_CHECK;
 void profile_pack_free(struct profile_packer *k);
+struct profile *profile_of_cursor(const struct profile_cursor *c); /* borrowed */
 /* A database in memory. *out is to be freed in any case. */
 enum emu_status store_new(const struct store_kind *kind, struct profile **out) EMU_MUST_CHECK;
 

@@ -14,7 +14,8 @@ enum emu_status profile_report_json(struct profile *p, json_t **out) EMU_MUST_CH
 
 /* What every byte of a tile is for, by address. EMU_USAGE for a tile that the program does not use.
  */
-enum emu_status profile_report_tile(struct profile *p, uint32_t tile, FILE *f) EMU_MUST_CHECK;
+enum emu_status profile_report_tile(struct profile *p, uint32_t chip, uint32_t tile,
+                                    FILE *f) EMU_MUST_CHECK;
 
 /* What can be had as CSV, as --csv names it: of a run, then of a sweep (sweep_report.h). */
 #define PROFILE_TABLES "layers|steps|tiles|points|bytes"

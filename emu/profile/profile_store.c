@@ -535,6 +535,11 @@ uint64_t profile_integer(const struct profile_cursor *c, unsigned column)
     return (uint64_t)sqlite3_column_int64(c->row, (int)column);
 }
 
+struct profile *profile_of_cursor(const struct profile_cursor *c)
+{
+    return c->p;
+}
+
 double profile_real(const struct profile_cursor *c, unsigned column)
 {
     return sqlite3_column_double(c->row, (int)column);

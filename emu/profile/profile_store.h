@@ -5,6 +5,7 @@
  *   profile_store.c    rows in, a file out; a file in, queries
  *   profile_pack.c     lists of numbers as blobs
  *   profile_add.c      what the machine knows: image and record; profile_memory.c
+ *   profile_chips.c    chips of a system: their rows alone, and what joins them
  *
  * Who writes calls profile_new, profile_row and profile_write; rows keep the first error, which
  * profile_write() returns, so that nobody needs a test after every line. Who reads calls
@@ -23,7 +24,7 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 3, SWEEP_VERSION = 2, SWEEP_APPLICATION = 0x73777031 };
+enum { PROFILE_VERSION = 4, SWEEP_VERSION = 2, SWEEP_APPLICATION = 0x73777031 };
 
 /* ---- writing ---- */
 
@@ -63,8 +64,8 @@ enum emu_status profile_put_numbers(struct profile *p, const char *table,
 uint32_t profile_name(struct profile *p, const char *text);
 
 /* Numbers of a tile in a superstep: exchange, compute, wait, words in, words out, messages in,
- * messages out. */
-enum { PROFILE_PLANES = 7 };
+ * messages out, link. */
+enum { PROFILE_PLANES = 8 };
 /* Numbers of a pair of tiles in an exchange: receiver, sender, words, messages. */
 enum { PROFILE_PAIR_PLANES = 4 };
 
@@ -77,16 +78,28 @@ struct profile_place {
 struct profile_place profile_place_of(const struct arch *a, uint32_t tile);
 
 /* A tile with sums of the run [PROFILE_PLANES]; NULL: there was none. */
-void profile_add_tile(struct profile *p, const struct arch *a, uint32_t tile, uint32_t group,
-                      uint64_t used_bytes, const uint64_t *sum);
-/* Machine, tiles with their sums of the run, their memory, scopes. EMU_NO_MEMORY. */
-enum emu_status profile_add_image(struct profile *p, const struct image *im,
-                                  const struct record *r) EMU_MUST_CHECK;
-/* Supersteps. layer[layers]: by number of the superstep in sync group 0, UINT32_MAX: none.
- * EMU_NO_MEMORY. */
-enum emu_status profile_add_record(struct profile *p, const struct record *r,
-                                   const struct image *im, const uint32_t *layer,
-                                   size_t layers) EMU_MUST_CHECK;
+struct profile_tile {
+    uint32_t chip, tile, group;
+    uint64_t used_bytes;
+    const uint64_t *sum;
+};
+void profile_add_tile(struct profile *p, const struct arch *a, const struct profile_tile *t);
+/* Machine and scopes. */
+void profile_add_program(struct profile *p, const struct image *im);
+/* A chip of the system and what it did: its tiles with their sums of the run and their memory, its
+ * supersteps. Chips in order. EMU_NO_MEMORY. */
+struct profile_chip {
+    uint32_t chip;
+    const struct record *record; /* its stage is the chip of the image that it runs */
+    const uint32_t *layer; /* [layers]: by number of the superstep in sync group 0, UINT32_MAX: none
+                            */
+    size_t layers;
+};
+enum emu_status profile_add_chip(struct profile *p, const struct image *im,
+                                 const struct profile_chip *c) EMU_MUST_CHECK;
+/* Syncs that joined chips, and what went over their links. */
+struct pod;
+void profile_add_pod(struct profile *p, const struct pod *pod);
 
 /* Adds the rows of another profile to these tables, which are empty; its names come first, so that
  * ids stay good: before any name is given. tables: NULL at the end. other: read. EMU_BAD_FILE,
@@ -137,6 +150,13 @@ uint64_t profile_query_integer(struct profile *p, const char *sql);
 enum { PROFILE_META_TEXT = 256 };
 void profile_meta(struct profile *p, const char *key, char out[PROFILE_META_TEXT]);
 int profile_is_sweep(const struct profile *p);
+uint32_t profile_chips(struct profile *p); /* rows of chips; at least 1 */
+/* Queries after it see the rows of one chip alone, of those tables that have chips, until another
+ * one is chosen; PROFILE_ALL_CHIPS: of all. EMU_USAGE where the profile has no such chip. */
+enum { PROFILE_ALL_CHIPS = -1 };
+enum emu_status profile_choose_chip(struct profile *p, int64_t chip) EMU_MUST_CHECK;
+/* Whether a column means something in this profile: those of chips do not where there is one. */
+int profile_is_shown(const struct profile_cursor *c, unsigned column);
 const char *profile_path(const struct profile *p); /* borrowed */
 
 #endif

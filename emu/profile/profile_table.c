@@ -28,18 +28,27 @@ static enum emu_status add_cell(struct text_table *t, const char *text, int numb
     return t->cell[t->cells++].text ? EMU_OK : FAIL(NO_MEMORY, "a table");
 }
 
+static enum emu_status add_names(struct text_table *t, const struct profile_cursor *c)
+{
+    for (unsigned i = 0; i < profile_columns(c); i++) {
+        if (profile_is_shown(c, i))
+            TRY(add_cell(t, profile_column(c, i), 0));
+    }
+    t->columns = (unsigned)t->cells;
+    return EMU_OK;
+}
+
 static enum emu_status add_row(void *ctx, const struct profile_cursor *c)
 {
     struct text_table *t = ctx;
 
-    if (!t->columns) {
-        t->columns = profile_columns(c);
-        for (unsigned i = 0; i < t->columns; i++)
-            TRY(add_cell(t, profile_column(c, i), 0));
-    }
-    for (unsigned i = 0; i < t->columns; i++) {
+    if (!t->columns)
+        TRY(add_names(t, c));
+    for (unsigned i = 0; i < profile_columns(c); i++) {
         enum profile_kind kind = profile_kind_of(c, i);
 
+        if (!profile_is_shown(c, i))
+            continue;
         TRY(add_cell(t, kind == PROFILE_NONE ? "-" : profile_text(c, i),
                      kind == PROFILE_INTEGER || kind == PROFILE_REAL));
     }
@@ -95,10 +104,11 @@ struct csv {
     int began;
 };
 
-static void print_field(const char *text, int last, FILE *f)
+static void print_field(const char *text, int first, FILE *f)
 {
     int quoted = strpbrk(text, ",\"\r\n") != NULL;
 
+    fputs(first ? "" : ",", f);
     if (quoted)
         fputc('"', f);
     for (; *text; text++) {
@@ -107,19 +117,31 @@ static void print_field(const char *text, int last, FILE *f)
         fputc(*text, f);
     }
     fputs(quoted ? "\"" : "", f);
-    fputc(last ? '\n' : ',', f);
+}
+
+/* The shown columns, by text(). */
+static void print_line(const struct profile_cursor *c,
+                       const char *(*text)(const struct profile_cursor *, unsigned), FILE *f)
+{
+    int first = 1;
+
+    for (unsigned i = 0; i < profile_columns(c); i++) {
+        if (!profile_is_shown(c, i))
+            continue;
+        print_field(text(c, i), first, f);
+        first = 0;
+    }
+    fputc('\n', f);
 }
 
 static enum emu_status print_csv_row(void *ctx, const struct profile_cursor *c)
 {
     struct csv *x = ctx;
-    unsigned n = profile_columns(c);
 
-    for (unsigned i = 0; i < n && !x->began; i++)
-        print_field(profile_column(c, i), i + 1 == n, x->f);
+    if (!x->began)
+        print_line(c, profile_column, x->f);
     x->began = 1;
-    for (unsigned i = 0; i < n; i++)
-        print_field(profile_text(c, i), i + 1 == n, x->f);
+    print_line(c, profile_text, x->f);
     return EMU_OK;
 }
 
@@ -155,7 +177,8 @@ static enum emu_status add_object(void *ctx, const struct profile_cursor *c)
     json_t *o = json_object();
 
     for (unsigned i = 0; i < profile_columns(c); i++) {
-        if (json_object_set_new(o, profile_column(c, i), profile_cell_json(c, i))) {
+        if (profile_is_shown(c, i) &&
+            json_object_set_new(o, profile_column(c, i), profile_cell_json(c, i))) {
             json_decref(o);
             return FAIL(NO_MEMORY, "the answer");
         }

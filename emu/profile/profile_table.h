@@ -1,5 +1,5 @@
 /* profile_table.h - the rows of a query of a profile, for people, as JSON, and as CSV. Columns are
- * called as the query calls them. */
+ * called as the query calls them; those that say nothing are left out (profile_is_shown()). */
 #ifndef EMU_PROFILE_TABLE_H
 #define EMU_PROFILE_TABLE_H
 

@@ -18,6 +18,8 @@ static enum emu_status take_map(void *ctx, const struct profile_cursor *c)
 
     m->ranges = profile_integer(c, 0);
     m->found = 1;
+    ss_free(m->plane);
+    m->plane = NULL;
     if (m->ranges > RANGES_MAX)
         return FAIL(BAD_FILE, "a damaged profile: %zu ranges", m->ranges);
     m->plane = emu_alloc(m->ranges * MAP_PLANES + 1, sizeof(*m->plane));
@@ -61,18 +63,23 @@ static enum emu_status print_ranges(struct profile *p, const struct tile_map *m,
     return EMU_OK;
 }
 
-enum emu_status profile_report_tile(struct profile *p, uint32_t tile, FILE *f)
+enum emu_status profile_report_tile(struct profile *p, uint32_t chip, uint32_t tile, FILE *f)
 {
     struct tile_map m = { .plane = NULL };
     enum emu_status s;
-    char sql[80];
+    char sql[120];
 
-    snprintf(sql, sizeof(sql), "SELECT ranges, map FROM tile_maps WHERE tile = %" PRIu32, tile);
+    snprintf(sql, sizeof(sql),
+             "SELECT ranges, map FROM tile_maps WHERE chip = %" PRIu32 " AND tile = %" PRIu32, chip,
+             tile);
     s = profile_query(p, sql, take_map, &m);
     if (s == EMU_OK)
         s = m.found ? print_ranges(p, &m, f)
-                    : FAIL(USAGE, "%.200s: the program does not use tile %" PRIu32, profile_path(p),
-                           tile);
+            : profile_chips(p) > 1
+                ? FAIL(USAGE, "%.200s: the program does not use tile %" PRIu32 " of chip %" PRIu32,
+                       profile_path(p), tile, chip)
+                : FAIL(USAGE, "%.200s: the program does not use tile %" PRIu32, profile_path(p),
+                       tile);
     ss_free(m.plane);
     return s;
 }

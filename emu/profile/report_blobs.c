@@ -9,7 +9,7 @@
 #include "emu/base/alloc.h"
 
 enum { TILES_PER_BLOB = 64, LEVEL = 6 /* of zlib */, NUMBERS_MAX = 1 << 28, TILES_MAX = 1 << 14 };
-enum { MAP_PLANES = 4, OBJECT_PLANES = 5, PLANES_MAX = 8 };
+enum { MAP_PLANES = 4, OBJECT_PLANES = 5, PLANES_MAX = 8, LINK_PLANE = PROFILE_PLANES - 1 };
 
 /* ---- elements ---- */
 
@@ -33,8 +33,8 @@ static void print_base64(const uint8_t *data, size_t bytes, FILE *f)
     }
 }
 
-static enum emu_status print_blob(char letter, const char *name, const uint32_t *number, size_t n,
-                                  FILE *f)
+static enum emu_status print_blob(const char *letter, const char *name, const uint32_t *number,
+                                  size_t n, FILE *f)
 {
     uLong bytes = n * sizeof(*number);
     uLongf packed = compressBound(bytes);
@@ -46,7 +46,7 @@ static enum emu_status print_blob(char letter, const char *name, const uint32_t 
         ss_free(data);
         return FAIL(NO_MEMORY, "a page");
     }
-    fprintf(f, "<script type=\"application/octet-stream\" id=\"blob-%c-%s\">", letter, name);
+    fprintf(f, "<script type=\"application/octet-stream\" id=\"blob-%s-%s\">", letter, name);
     print_base64(data, packed, f);
     fputs("</script>\n", f);
     ss_free(data);
@@ -90,7 +90,8 @@ static enum emu_status reserve(struct columns *c, size_t n)
 }
 
 /* All columns, one after the other, as one element; empties them. */
-static enum emu_status print_columns(char letter, const char *name, struct columns *c, FILE *f)
+static enum emu_status print_columns(const char *letter, const char *name, struct columns *c,
+                                     FILE *f)
 {
     uint32_t *all = emu_alloc(c->count * c->planes + 1, sizeof(*all));
     enum emu_status s;
@@ -110,7 +111,7 @@ static enum emu_status print_columns(char letter, const char *name, struct colum
 struct blobs {
     struct profile *p; /* borrowed, like f and lists */
     FILE *f;
-    char letter;
+    const char *letter; /* borrowed */
     json_t *lists;
     struct columns c;
     uint32_t *number; /* owned: a list as the profile has it */
@@ -154,9 +155,9 @@ static enum emu_status add_superstep(void *ctx, const struct profile_cursor *c)
 
 static enum emu_status print_supersteps(struct blobs *b)
 {
-    static const char *const name[PROFILE_PLANES] = { "exchange",    "compute",   NULL,
-                                                      "words_in",    "words_out", "messages_in",
-                                                      "messages_out" };
+    static const char *const name[PROFILE_PLANES] = { "exchange",     "compute",   NULL,
+                                                      "words_in",     "words_out", "messages_in",
+                                                      "messages_out", "link" };
 
     b->c = (struct columns){ .planes = PROFILE_PLANES };
     TRY(profile_query(b->p,
@@ -164,7 +165,7 @@ static enum emu_status print_supersteps(struct blobs *b)
                       "ORDER BY id",
                       add_superstep, b));
     for (unsigned k = 0; k < PROFILE_PLANES; k++) {
-        if (name[k])
+        if (name[k] && (k < LINK_PLANE || profile_chips(b->p) > 1))
             TRY(print_blob(b->letter, name[k], b->c.at[k], b->c.count, b->f));
     }
     return EMU_OK;
@@ -267,7 +268,9 @@ static enum emu_status add_exchange(void *ctx, const struct profile_cursor *c)
 
 static enum emu_status print_exchanges(struct blobs *b)
 {
-    return profile_query(b->p, "SELECT exchange, pairs, list FROM exchanges ORDER BY exchange",
+    return profile_query(b->p,
+                         "SELECT exchange, pairs, list FROM exchanges WHERE exchange IN (SELECT "
+                         "exchange_id FROM supersteps) ORDER BY exchange",
                          add_exchange, b);
 }
 
@@ -287,7 +290,7 @@ static enum emu_status print_all(struct blobs *b)
     return print_exchanges(b);
 }
 
-enum emu_status report_blobs_write(struct profile *p, char letter, json_t **lists, FILE *f)
+enum emu_status report_blobs_write(struct profile *p, const char *letter, json_t **lists, FILE *f)
 {
     struct blobs b = { .p = p, .f = f, .letter = letter };
     enum emu_status s;

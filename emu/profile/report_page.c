@@ -82,7 +82,10 @@ static enum emu_status put_tiles(struct profile *p, json_t *o)
     TRY(profile_query(p,
                       "SELECT category FROM tile_bytes GROUP BY category ORDER BY sum(bytes) DESC",
                       add_category, t.categories));
-    TRY(put_table(p, o, "tiles", "SELECT * FROM tiles ORDER BY tile"));
+    TRY(put_table(p, o, "tiles",
+                  "SELECT tile, sync_group, \"row\", \"column\", used_bytes, exchange, link, "
+                  "compute, wait, words_in, words_out, messages_in, messages_out FROM tiles "
+                  "ORDER BY tile"));
     tiles = json_object_get(o, "tiles");
     t.rows = json_object_get(tiles, "rows");
     t.column = json_array_size(json_object_get(tiles, "columns"));
@@ -124,8 +127,8 @@ static const struct {
 } tables[] = {
     { "options", "SELECT name, value FROM options" },
     { "supersteps",
-      "SELECT supersteps.id, sync_group, number, starts, ends, tiles, host, exchange, compute, "
-      "wait, sync, "
+      "SELECT supersteps.id, sync_group, number, starts, ends, tiles, joins, host, exchange, "
+      "link, compute, wait, sync, \"outer\", "
       "imbalance, largest_compute, mean_compute, h_words, words_in, words_out, messages_in, "
       "messages_out, exchange_id, slowest_tile, text AS operation, scope, layer FROM supersteps "
       "JOIN names ON names.id = operation ORDER BY supersteps.id" },
@@ -163,7 +166,31 @@ static enum emu_status put_run(struct profile *p, json_t *o)
     return EMU_OK;
 }
 
+/* What joins the chips of a system. */
+static const struct {
+    const char *key, *sql;
+} system_tables[] = {
+    { "chips", "SELECT * FROM chips ORDER BY chip" },
+    { "outer_syncs", "SELECT * FROM outer_syncs ORDER BY outer_sync" },
+    { "links",
+      "SELECT kind, chip, sum(bytes) AS bytes, sum(busy_cycles) AS busy_cycles FROM link_loads "
+      "GROUP BY kind, chip ORDER BY busy_cycles DESC, kind, chip" },
+};
+
+static enum emu_status put_system(struct profile *p, json_t *o)
+{
+    json_t *system = json_object();
+
+    if (json_object_set_new(o, "system", system))
+        return FAIL(NO_MEMORY, "a page");
+    for (size_t i = 0; i < EMU_COUNT_OF(system_tables); i++)
+        TRY(put_table(p, system, system_tables[i].key, system_tables[i].sql));
+    return EMU_OK;
+}
+
 /* ---- the page ---- */
+
+enum { PAGE_CHIPS = 16 /* of a system, the first of which have views */ };
 
 /* A page being written. */
 struct page {
@@ -200,37 +227,59 @@ static enum emu_status print_colours(struct page *x)
 static enum emu_status print_script(struct page *x)
 {
 #define PAGE(name) "emu/profile/page/" name ".js"
-    static const char *const file[] = { PAGE("data"),
-                                        PAGE("draw"),
-                                        PAGE("summary"),
-                                        PAGE("oom"),
-                                        PAGE("compare"),
-                                        PAGE("floor"),
-                                        PAGE("tile"),
-                                        PAGE("memory"),
-                                        PAGE("time"),
-                                        PAGE("layers"),
-                                        PAGE("traffic"),
-                                        PAGE("main"),
-                                        NULL };
+    static const char *const file[] = { PAGE("data"),    PAGE("draw"),
+                                        PAGE("summary"), PAGE("system"),
+                                        PAGE("oom"),     PAGE("compare"),
+                                        PAGE("floor"),   PAGE("tile"),
+                                        PAGE("memory"),  PAGE("time"),
+                                        PAGE("layers"),  PAGE("traffic"),
+                                        PAGE("main"),    NULL };
 #undef PAGE
 
     print_embedded(file, x->f);
     return EMU_OK;
 }
 
+/* The rows of a run, or of the chosen chip of it, under the name of its blobs. */
+static enum emu_status print_run(struct page *x, struct profile *p, const char *letter, json_t **o)
+{
+    json_t *lists;
+    enum emu_status s = report_blobs_write(p, letter, &lists, x->f);
+
+    *o = json_pack("{s:s}", "letter", letter);
+    if (json_object_set_new(*o, "lists", lists) && s == EMU_OK)
+        s = FAIL(NO_MEMORY, "a page");
+    if (json_array_append_new(x->data, *o) && s == EMU_OK)
+        s = FAIL(NO_MEMORY, "a page");
+    TRY(s);
+    return put_run(p, *o);
+}
+
+/* A system: each chip as if it was alone, and, with the first, what joins them. */
+static enum emu_status print_system(struct page *x, struct profile *p, char letter, uint32_t chips)
+{
+    for (uint32_t chip = 0; chip < chips && chip < PAGE_CHIPS; chip++) {
+        char name[16];
+        json_t *o;
+
+        snprintf(name, sizeof(name), "%c%u", letter, chip);
+        TRY(profile_choose_chip(p, chip));
+        TRY(print_run(x, p, name, &o));
+        if (!chip)
+            TRY(put_system(p, o));
+    }
+    return profile_choose_chip(p, PROFILE_ALL_CHIPS);
+}
+
 static enum emu_status print_blobs(struct page *x)
 {
     for (int i = 0; i < 2 && x->run[i]; i++) {
-        json_t *o = json_object(), *lists;
-        enum emu_status s = report_blobs_write(x->run[i], (char)('A' + i), &lists, x->f);
+        uint32_t chips = profile_chips(x->run[i]);
+        char letter[2] = { (char)('A' + i) };
+        json_t *o;
 
-        if (json_object_set_new(o, "lists", lists) && s == EMU_OK)
-            s = FAIL(NO_MEMORY, "a page");
-        if (json_array_append_new(x->data, o) && s == EMU_OK)
-            s = FAIL(NO_MEMORY, "a page");
-        TRY(s);
-        TRY(put_run(x->run[i], o));
+        TRY(chips > 1 ? print_system(x, x->run[i], letter[0], chips)
+                      : print_run(x, x->run[i], letter, &o));
     }
     return EMU_OK;
 }

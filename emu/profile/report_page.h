@@ -24,7 +24,7 @@ enum emu_status report_page_write(struct profile *a, struct profile *b, FILE *f)
  *   objects-K    gap before (which may be negative), bytes, category, owner, lifetime
  *   pairs-K      of exchange K: receiver less the one before, sender less the one before (0 at the
  *                first), words, messages */
-enum emu_status report_blobs_write(struct profile *p, char letter, json_t **lists,
+enum emu_status report_blobs_write(struct profile *p, const char *letter, json_t **lists,
                                    FILE *f) EMU_MUST_CHECK;
 
 /* JSON for a script element of a page. EMU_NO_MEMORY. */

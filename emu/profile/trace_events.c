@@ -1,7 +1,9 @@
 /* trace_events.c - slices of sync groups, layers and tiles, counters, transfers of the host.
  *
- * Processes are 1 the sync groups, 2 tiles, 3 host streams. Slices of a row are nested or follow
- * each other, and come in order. Transfers of a stream overlap: they are asynchronous events.
+ * Processes are 1 the sync groups, 2 tiles, 3 host streams; of a system of several chips each chip
+ * is a process, which has all these rows, and the last process has the outer syncs and a row for
+ * each link. Slices of a row are nested or follow each other, and come in order. Transfers of a
+ * stream overlap: they are asynchronous events.
  */
 #include "emu/profile/trace_events.h"
 
@@ -11,13 +13,21 @@
 
 #include "emu/base/alloc.h"
 
-enum { GROUPS = 1, TILES = 2, STREAMS = 3 }; /* processes */
-enum { LAYER_ROW = 1000, WAITING_POINTS = 16, TILES_MAX = 1 << 20 };
+enum { GROUPS = 1, TILES = 2, STREAMS = 3 }; /* processes, or parts of a chip's rows */
+enum { ROWS = 1 << 20, LINK_ROWS = 1 << 16 /* behind the rows of outer syncs */ };
+enum {
+    LINK_PLANE = PROFILE_PLANES - 1,
+    LAYER_ROW = 1000,
+    WAITING_POINTS = 16,
+    TILES_MAX = 1 << 20
+};
 
 struct tracer {
     struct profile *p; /* borrowed, like f */
     FILE *f;
     int began;         /* an event has been written */
+    uint32_t chips;    /* of the system */
+    uint32_t chip;     /* whose rows are written; chips: those of links */
     uint32_t *number;  /* owned: what the tiles of a superstep did */
     uint64_t *arrival; /* owned: when they arrived at its end */
     uint32_t tiles;    /* of the largest superstep */
@@ -27,6 +37,8 @@ struct tracer {
     /* the layer whose slice is open */
     char *layer; /* owned; NULL: none */
     uint64_t layer_starts, layer_ends;
+    uint64_t link;      /* row of a link that is being written, */
+    char link_name[64]; /* and what it is called */
 };
 
 /* ---- JSON ---- */
@@ -53,6 +65,10 @@ static void print_text(struct tracer *t, const char *text)
 static void begin_event(struct tracer *t, const char *phase, unsigned pid, uint64_t tid,
                         const char *name)
 {
+    if (t->chips > 1) {
+        tid += (uint64_t)(pid - 1) * ROWS;
+        pid = t->chip + 1;
+    }
     fprintf(t->f,
             "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%" PRIu64 ",\"name\":", t->began ? "," : "",
             phase, pid, tid);
@@ -83,6 +99,18 @@ static void print_name(struct tracer *t, const char *what, unsigned pid, uint64_
     fputs("}}", t->f);
 }
 
+/* A chip of several is one process. */
+static void name_process(struct tracer *t, unsigned pid, const char *name)
+{
+    char chip[40];
+
+    snprintf(chip, sizeof(chip), "chip %" PRIu32, t->chip);
+    if (t->chips == 1)
+        print_name(t, "process_name", pid, 0, name);
+    else if (pid == GROUPS)
+        print_name(t, "process_name", pid, 0, t->chip < t->chips ? chip : name);
+}
+
 /* ---- sync groups ---- */
 
 /* Phases of a superstep, which fill it in this order. */
@@ -99,17 +127,18 @@ static void print_phases(struct tracer *t, unsigned pid, uint64_t tid, uint64_t 
 #define STEP_SQL                                                                                   \
     "SELECT sync_group, number, starts, ends, host, supersteps.exchange, supersteps.compute, "     \
     "wait, supersteps.sync, h_words, words_in, slowest_tile, supersteps.imbalance, "               \
-    "ifnull(layers.name, ''), text FROM supersteps JOIN names ON names.id = "                      \
+    "ifnull(layers.name, ''), text, link, \"outer\" FROM supersteps JOIN names ON names.id = "     \
     "supersteps.operation LEFT JOIN layers USING (layer) ORDER BY sync_group, supersteps.id"
 
 static enum emu_status print_superstep(void *ctx, const struct profile_cursor *c)
 {
-    static const char *const phase[] = { "exchange", "compute", "wait", "sync" };
+    static const char *const phase[] = { "exchange", "link", "compute", "wait", "sync", "outer" };
     struct tracer *t = ctx;
     uint64_t group = profile_integer(c, 0), starts = profile_integer(c, 2),
              ends = profile_integer(c, 3), host = profile_integer(c, 4);
-    const uint64_t cycles[] = { profile_integer(c, 5), profile_integer(c, 6), profile_integer(c, 7),
-                                profile_integer(c, 8) };
+    const uint64_t cycles[] = { profile_integer(c, 5), profile_integer(c, 15),
+                                profile_integer(c, 6), profile_integer(c, 7),
+                                profile_integer(c, 8), profile_integer(c, 16) };
 
     if (host)
         print_slice(t, GROUPS, group + 1, "host", starts - host, host);
@@ -164,7 +193,7 @@ static enum emu_status follow_layer(void *ctx, const struct profile_cursor *c)
 
 static enum emu_status print_groups(struct tracer *t)
 {
-    print_name(t, "process_name", GROUPS, 0, "sync groups");
+    name_process(t, GROUPS, "sync groups");
     TRY(profile_query(t->p, "SELECT sync_group, max(tiles) FROM supersteps GROUP BY sync_group",
                       name_group, t));
     TRY(profile_query(t->p, STEP_SQL, print_superstep, t));
@@ -217,7 +246,8 @@ static enum emu_status count_waiting(void *ctx, const struct profile_cursor *c)
                     profile_path(t->p));
     TRY(profile_numbers(c, 2, t->number, (size_t)PROFILE_PLANES * n));
     for (uint32_t k = 0; k < n; k++)
-        t->arrival[k] = starts + t->number[k] + t->number[n + k];
+        t->arrival[k] =
+            starts + t->number[k] + t->number[n + k] + t->number[(size_t)LINK_PLANE * n + k];
     qsort(t->arrival, n, sizeof(*t->arrival), by_size);
     print_counter(t, "tiles waiting", starts, 0);
     for (uint32_t i = 1; i <= WAITING_POINTS && n; i++) {
@@ -250,23 +280,25 @@ static enum emu_status print_counters(struct tracer *t)
 
 static enum emu_status print_tile_step(void *ctx, const struct profile_cursor *c)
 {
-    static const char *const phase[] = { "exchange", "compute", "wait" };
+    static const char *const phase[] = { "exchange", "link", "compute", "wait" };
+    static const unsigned plane[] = { 0, LINK_PLANE, 1, 2 };
     struct tracer *t = ctx;
     uint32_t n = (uint32_t)profile_integer(c, 1);
-    uint64_t cycles[EMU_COUNT_OF(phase)];
+    uint64_t cycles[EMU_COUNT_OF(phase)], all = 0;
 
     if (n > t->tiles || t->place >= n)
         return FAIL(BAD_FILE, "%.200s: a damaged profile: tiles of a superstep",
                     profile_path(t->p));
     TRY(profile_numbers(c, 2, t->number, (size_t)PROFILE_PLANES * n));
-    for (size_t i = 0; i < EMU_COUNT_OF(phase); i++)
-        cycles[i] = t->number[i * n + t->place];
+    for (size_t i = 0; i < EMU_COUNT_OF(phase); i++) {
+        cycles[i] = t->number[(size_t)plane[i] * n + t->place];
+        all += cycles[i];
+    }
     begin_event(t, "X", TILES, t->tile + 1, profile_text(c, 3));
     fprintf(t->f,
             ",\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"words_in\":%" PRIu32
             ",\"words_out\":%" PRIu32 "}}",
-            profile_integer(c, 0), cycles[0] + cycles[1] + cycles[2], t->number[3 * n + t->place],
-            t->number[4 * n + t->place]);
+            profile_integer(c, 0), all, t->number[3 * n + t->place], t->number[4 * n + t->place]);
     print_phases(t, TILES, t->tile + 1, profile_integer(c, 0), phase, cycles, EMU_COUNT_OF(phase));
     return EMU_OK;
 }
@@ -313,7 +345,7 @@ static enum emu_status print_io_tile(void *ctx, const struct profile_cursor *c)
 /* IO tiles, which are in groups of their own, always have rows. */
 static enum emu_status print_tiles(struct tracer *t, const uint32_t *tile, size_t tiles)
 {
-    print_name(t, "process_name", TILES, 0, "tiles");
+    name_process(t, TILES, "tiles");
     for (size_t i = 0; i < tiles; i++)
         TRY(print_tile(t, tile[i]));
     if (tiles)
@@ -358,7 +390,7 @@ static enum emu_status print_streams(struct tracer *t)
 {
     if (!profile_query_integer(t->p, "SELECT count(*) FROM streams"))
         return EMU_OK;
-    print_name(t, "process_name", STREAMS, 0, "host");
+    name_process(t, STREAMS, "host");
     TRY(profile_query(t->p, "SELECT stream, name, direction FROM streams", name_stream, t));
     return profile_query(t->p,
                          "SELECT rowid, stream, tile, bytes, issued, arrived FROM transfers "
@@ -366,7 +398,88 @@ static enum emu_status print_streams(struct tracer *t)
                          print_transfer, t);
 }
 
+/* ---- what joins chips ---- */
+
+/* From the arrival of the first chip to the release. */
+static enum emu_status print_outer(void *ctx, const struct profile_cursor *c)
+{
+    struct tracer *t = ctx;
+    uint64_t first = profile_integer(c, 3);
+
+    begin_event(t, "X", GROUPS, profile_integer(c, 0) + 1, profile_text(c, 1));
+    fprintf(t->f,
+            ",\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"last_chip\":%" PRIu64
+            ",\"last_arrival\":%" PRIu64 ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 "}}",
+            first, profile_integer(c, 2) - first, profile_integer(c, 5), profile_integer(c, 4),
+            profile_integer(c, 6), profile_integer(c, 7));
+    return EMU_OK;
+}
+
+static enum emu_status name_outers(void *ctx, const struct profile_cursor *c)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "outer syncs from chip %" PRIu64, profile_integer(c, 0));
+    print_name(ctx, "thread_name", GROUPS, profile_integer(c, 0) + 1, name);
+    return EMU_OK;
+}
+
+/* As long as its bytes take at the full rate, from the release on. */
+static enum emu_status print_load(void *ctx, const struct profile_cursor *c)
+{
+    struct tracer *t = ctx;
+    char name[sizeof(t->link_name)];
+
+    snprintf(name, sizeof(name), "%.20s of chip %" PRIu64, profile_text(c, 0),
+             profile_integer(c, 1));
+    if (strcmp(name, t->link_name) != 0) {
+        memcpy(t->link_name, name, sizeof(name));
+        print_name(t, "thread_name", GROUPS, ++t->link, name);
+    }
+    begin_event(t, "X", GROUPS, t->link, profile_text(c, 0));
+    fprintf(t->f, ",\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"bytes\":%" PRIu64 "}}",
+            profile_integer(c, 2), profile_integer(c, 3), profile_integer(c, 4));
+    return EMU_OK;
+}
+
+static enum emu_status print_links(struct tracer *t)
+{
+    t->chip = t->chips;
+    t->link = LINK_ROWS;
+    name_process(t, GROUPS, "links");
+    TRY(profile_query(t->p, "SELECT DISTINCT first_chip FROM outer_syncs", name_outers, t));
+    TRY(profile_query(t->p,
+                      "SELECT first_chip, scope, \"release\", first_arrival, last_arrival, "
+                      "last_chip, packets, bytes FROM outer_syncs ORDER BY first_chip, outer_sync",
+                      print_outer, t));
+    return profile_query(t->p,
+                         "SELECT kind, chip, \"release\", busy_cycles, link_loads.bytes FROM "
+                         "link_loads JOIN outer_syncs USING (outer_sync) ORDER BY kind, chip, "
+                         "\"release\"",
+                         print_load, t);
+}
+
 /* ---- all of it ---- */
+
+static enum emu_status print_chip(struct tracer *t, const uint32_t *tile, size_t tiles)
+{
+    TRY(print_groups(t));
+    TRY(print_counters(t));
+    TRY(print_tiles(t, tile, tiles));
+    return print_streams(t);
+}
+
+static enum emu_status print_chips(struct tracer *t, const uint32_t *tile, size_t tiles)
+{
+    if (t->chips == 1)
+        return print_chip(t, tile, tiles);
+    for (t->chip = 0; t->chip < t->chips; t->chip++) {
+        TRY(profile_choose_chip(t->p, t->chip));
+        TRY(print_chip(t, tile, tiles));
+    }
+    TRY(profile_choose_chip(t->p, PROFILE_ALL_CHIPS));
+    return print_links(t);
+}
 
 static enum emu_status print_all(struct tracer *t, const uint32_t *tile, size_t tiles)
 {
@@ -379,17 +492,14 @@ static enum emu_status print_all(struct tracer *t, const uint32_t *tile, size_t 
         t->f);
     print_text(t, command);
     fputs("},\"traceEvents\":[", t->f);
-    TRY(print_groups(t));
-    TRY(print_counters(t));
-    TRY(print_tiles(t, tile, tiles));
-    TRY(print_streams(t));
+    TRY(print_chips(t, tile, tiles));
     fputs("\n]}\n", t->f);
     return EMU_OK;
 }
 
 enum emu_status trace_events_write(struct profile *p, const uint32_t *tile, size_t tiles, FILE *f)
 {
-    struct tracer t = { .p = p, .f = f };
+    struct tracer t = { .p = p, .f = f, .chips = profile_chips(p) };
     uint64_t most = profile_query_integer(p, "SELECT max(tiles) FROM supersteps");
     enum emu_status s;
 

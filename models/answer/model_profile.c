@@ -33,7 +33,7 @@ static void add_overflow(struct profile *p, const struct session *s)
         return;
     snprintf(text, sizeof(text), "results beyond the range of their type on %u tiles, first here",
              o.tiles);
-    PROFILE_ROW(p, "faults", PROFILE_T("overflow"), PROFILE_T(text), PROFILE_N,
+    PROFILE_ROW(p, "faults", PROFILE_T("overflow"), PROFILE_T(text), PROFILE_N, PROFILE_N,
                 PROFILE_I(o.superstep), PROFILE_N);
 }
 

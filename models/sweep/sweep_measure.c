@@ -288,12 +288,12 @@ static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
 static enum emu_status put_cycles(const struct image_at_work *w, const struct record *r, json_t *o)
 {
     struct bill b = ss_bill_of_group(r, 0);
-    json_t *parts =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cycles", (json_int_t)b.total,
-                  "exchange", (json_int_t)b.exchange, "compute", (json_int_t)b.compute, "imbalance",
-                  (json_int_t)b.imbalance, "wait", (json_int_t)(b.wait + b.host), "sync",
-                  (json_int_t)b.sync, "supersteps", (json_int_t)ss_bill_step_count(r), "words",
-                  (json_int_t)b.words_in, "macs", (json_int_t)w->macs);
+    json_t *parts = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cycles", (json_int_t)b.total, "exchange",
+        (json_int_t)(b.exchange + b.link), "compute", (json_int_t)b.compute, "imbalance",
+        (json_int_t)b.imbalance, "wait", (json_int_t)(b.wait + b.host), "sync",
+        (json_int_t)(b.sync + b.outer), "supersteps", (json_int_t)ss_bill_step_count(r), "words",
+        (json_int_t)b.words_in, "macs", (json_int_t)w->macs);
     int bad = !parts || json_object_update(o, parts);
 
     json_decref(parts);

@@ -176,9 +176,9 @@ static void draw_matrix(FILE *f, const struct matrix *m)
 
 static void add_step(struct bar *bar, const struct bill *b, uint64_t index)
 {
-    const double cycles[PARTS] = { (double)b->exchange, (double)(b->compute - b->imbalance),
-                                   (double)b->imbalance, (double)(b->wait + b->host),
-                                   (double)b->sync };
+    const double cycles[PARTS] = { (double)(b->exchange + b->link),
+                                   (double)(b->compute - b->imbalance), (double)b->imbalance,
+                                   (double)(b->wait + b->host), (double)(b->sync + b->outer) };
 
     for (int k = 0; k < PARTS; k++)
         bar->cycles[k] += cycles[k];

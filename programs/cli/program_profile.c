@@ -8,6 +8,9 @@
 #include "programs/compiler/compiled.h"
 #include "programs/compiler/report/memory_advice.h"
 
+/* A compiled program is one of one chip. */
+enum { CHIP = 0 };
+
 /* ---- steps ---- */
 
 static void add_step(struct profile *p, size_t position, const struct trace_step *t)
@@ -17,9 +20,10 @@ static void add_step(struct profile *p, size_t position, const struct trace_step
                                         [TRACE_HOST] = "host",
                                         [TRACE_CHIPS] = "chips" };
 
-    PROFILE_ROW(p, "program", PROFILE_I(position), PROFILE_I(t->step), PROFILE_I(t->superstep),
-                PROFILE_T(kind[t->kind]), PROFILE_I(profile_name(p, t->name)), PROFILE_I(t->scope),
-                PROFILE_I(t->max_tile), PROFILE_I(t->max_tile_bytes));
+    PROFILE_ROW(p, "program", PROFILE_I(CHIP), PROFILE_I(position), PROFILE_I(t->step),
+                PROFILE_I(t->superstep), PROFILE_T(kind[t->kind]),
+                PROFILE_I(profile_name(p, t->name)), PROFILE_I(t->scope), PROFILE_I(t->max_tile),
+                PROFILE_I(t->max_tile_bytes));
 }
 
 static enum emu_status add_steps(struct profile *p, const struct compiled *c)
@@ -43,7 +47,8 @@ static void add_lifetimes(struct profile *p, const struct lowered *l)
         const struct live_set *set = &l->live_set.at[i];
 
         for (uint32_t k = set->first; k < set->first + set->count; k++)
-            PROFILE_ROW(p, "lifetimes", PROFILE_I(i), PROFILE_I(l->live_range.at[k].begin),
+            PROFILE_ROW(p, "lifetimes", PROFILE_I(CHIP), PROFILE_I(i),
+                        PROFILE_I(l->live_range.at[k].begin),
                         PROFILE_I(l->live_range.at[k].end - 1));
     }
 }
@@ -113,9 +118,10 @@ static enum emu_status add_tile(struct profile *p, const struct lowered *l, stru
     }
     if (!n)
         return EMU_OK;
-    return profile_put_numbers(p, "tile_variables",
-                               (const struct profile_value[]){ PROFILE_I(tile), PROFILE_I(n) }, 2,
-                               r->plane, (size_t)OBJECT_PLANES * n);
+    return profile_put_numbers(
+        p, "tile_variables",
+        (const struct profile_value[]){ PROFILE_I(CHIP), PROFILE_I(tile), PROFILE_I(n) }, 3,
+        r->plane, (size_t)OBJECT_PLANES * n);
 }
 
 static enum emu_status add_objects(struct profile *p, const struct compiled *c)
@@ -140,7 +146,7 @@ static void add_needs(struct profile *p, const struct memory_report *a)
     for (uint32_t t = 0; t < a->tiles; t++) {
         const struct tile_place *n = &a->c->place.tile[t];
 
-        PROFILE_ROW(p, "tile_needs", PROFILE_I(a->c->lowered->used_tile[t]),
+        PROFILE_ROW(p, "tile_needs", PROFILE_I(CHIP), PROFILE_I(a->c->lowered->used_tile[t]),
                     PROFILE_I(n->need_bytes), PROFILE_I(n->code_need), PROFILE_I(n->peak_step),
                     PROFILE_I(n->peak_bytes));
     }
@@ -153,7 +159,7 @@ static enum emu_status add_peak(struct profile *p, const struct memory_report *a
 
     TRY(memory_report_owners(a, tile, &o, &n));
     for (size_t i = 0; i < n; i++)
-        PROFILE_ROW(p, "peak_owners", PROFILE_I(a->c->lowered->used_tile[tile]),
+        PROFILE_ROW(p, "peak_owners", PROFILE_I(CHIP), PROFILE_I(a->c->lowered->used_tile[tile]),
                     PROFILE_I(profile_name(p, o[i].owner)),
                     PROFILE_I(profile_name(p, category_name(o[i].category))),
                     PROFILE_I(o[i].bytes));
@@ -251,10 +257,12 @@ static void add_unfit_tile(struct profile *p, const struct memory_report *a, uin
     uint32_t number = a->c->lowered->used_tile[tile];
     const uint64_t *bytes = a->tile[tile].category;
 
-    profile_add_tile(p, ss_graph_arch(a->c->graph), number, 0, a->tile[tile].used, NULL);
+    profile_add_tile(
+        p, ss_graph_arch(a->c->graph),
+        &(struct profile_tile){ .chip = CHIP, .tile = number, .used_bytes = a->tile[tile].used });
     for (int i = 0; i < CATEGORY_COUNT; i++) {
         if (bytes[i])
-            PROFILE_ROW(p, "tile_bytes", PROFILE_I(number),
+            PROFILE_ROW(p, "tile_bytes", PROFILE_I(CHIP), PROFILE_I(number),
                         PROFILE_T(category_name((enum category)i)), PROFILE_I(bytes[i]));
     }
 }
@@ -322,8 +330,9 @@ enum emu_status program_profile_overflows(struct profile *p, const struct sessio
         int known = i < layers && layer[i] != UINT32_MAX;
 
         if (tiles[i] || r.saturated)
-            PROFILE_ROW(p, "saturations", PROFILE_I(i), known ? PROFILE_I(layer[i]) : PROFILE_N,
-                        PROFILE_I(tiles[i]), ranges ? PROFILE_I(r.numbers) : PROFILE_N,
+            PROFILE_ROW(p, "saturations", PROFILE_I(CHIP), PROFILE_I(i),
+                        known ? PROFILE_I(layer[i]) : PROFILE_N, PROFILE_I(tiles[i]),
+                        ranges ? PROFILE_I(r.numbers) : PROFILE_N,
                         ranges ? PROFILE_I(r.saturated) : PROFILE_N);
     }
     return EMU_OK;

@@ -41,7 +41,7 @@ enum emu_status program_profile_pack(const struct compiled *c, void **data,
                                      size_t *bytes) EMU_MUST_CHECK;
 enum emu_status program_profile_unpack(struct profile *p, const void *data,
                                        size_t bytes) EMU_MUST_CHECK;
-/* What overflowed in a run, superstep by superstep. layer: as profile_add_record() has it. */
+/* What overflowed in a run, superstep by superstep. layer: as in struct profile_chip. */
 enum emu_status program_profile_overflows(struct profile *p, const struct session *s,
                                           const uint32_t *layer, size_t layers) EMU_MUST_CHECK;
 /* Writes the profile of a named program's run: request_profile(). */

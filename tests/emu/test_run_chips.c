@@ -14,6 +14,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/job/run_image.h"
+#include "emu/job/run_profile.h"
 
 #define OK(expr) assert_int_equal((expr), EMU_OK)
 
@@ -190,6 +191,26 @@ static void test_digests_name_chips(void **state)
 }
 
 /* A chip sees itself, its sources and values, and its own stream. */
+/* Rows of a profile say of which chip they are. */
+static void check_profile(const struct done *d)
+{
+    struct profile *p;
+
+    OK(profile_new(1, &p));
+    OK(run_profile(p, d->run, NULL, 0));
+    assert_int_equal(profile_chips(p), d->run->chips);
+    for (uint32_t chip = 0; chip < d->run->chips; chip++) {
+        OK(profile_choose_chip(p, chip));
+        assert_int_equal(profile_query_integer(p, "SELECT count(*) FROM tiles"), 1);
+        assert_int_equal(
+            profile_query_integer(p, "SELECT stage FROM chips JOIN tiles USING (chip)"), chip);
+        assert_int_equal(profile_query_integer(p, "SELECT max(ends) FROM supersteps"),
+                         machine_cycles(machine_of_chip(d->run, chip)));
+        assert_int_equal(profile_query_integer(p, "SELECT count(*) FROM streams"), chip == 1);
+    }
+    profile_free(p);
+}
+
 static void test_each_chip_is_itself(void **state)
 {
     struct done d;
@@ -218,6 +239,8 @@ static void test_each_chip_is_itself(void **state)
     expect_unmet(&d, 0, NULL);
     assert_null(d.run->chip[0].host);
     assert_non_null(d.run->chip[1].host);
+    OK(pod_finish(d.run->pod));
+    check_profile(&d);
     end(&d);
 }
 

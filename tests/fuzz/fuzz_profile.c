@@ -39,11 +39,14 @@ static void look_at_profile(struct profile *p, FILE *f)
     EMU_ASSERT((s == EMU_OK) == (o != NULL));
     json_decref(o);
     expect_readable(profile_report(p, f));
-    expect_readable(profile_report_tile(p, 0, f));
+    expect_readable(profile_report_tile(p, 0, 0, f));
     for (enum profile_csv k = PROFILE_CSV_LAYERS; k <= PROFILE_CSV_TILES; k++)
         expect_readable(profile_report_csv(p, k, f));
     expect_readable(report_page_write(p, NULL, f));
     expect_readable(trace_events_write(p, tile, EMU_COUNT_OF(tile), f));
+    if (profile_choose_chip(p, 1) == EMU_OK)
+        expect_readable(profile_report(p, f));
+    expect_readable(profile_choose_chip(p, PROFILE_ALL_CHIPS));
 }
 
 static void compare_with_itself(struct profile *p, const uint8_t *data, size_t size, FILE *f)

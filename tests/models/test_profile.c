@@ -132,8 +132,8 @@ static enum emu_status unpack_step(void *ctx, const struct profile_cursor *c)
 
 static void tiles_add_up(void **state)
 {
-    static const char *const column[] = { "exchange",  "compute",     "wait",        "words_in",
-                                          "words_out", "messages_in", "messages_out" };
+    static const char *const column[] = { "exchange",  "compute",     "wait",         "words_in",
+                                          "words_out", "messages_in", "messages_out", "link" };
     struct unpacked u = { .p = read_it() };
 
     (void)state;
@@ -267,8 +267,8 @@ static void reports(void **state)
     (void)state;
     must(profile_report(p, f));
     must(profile_report_csv(p, PROFILE_CSV_TILES, f));
-    must(profile_report_tile(p, 3, f));
-    assert_int_equal(profile_report_tile(p, TILES, f), EMU_USAGE);
+    must(profile_report_tile(p, 0, 3, f));
+    assert_int_equal(profile_report_tile(p, 0, TILES, f), EMU_USAGE);
     fclose(f);
     assert_non_null(strstr(text, "efficientnet-b0 --set tiles=128"));
     assert_non_null(strstr(text, "\ntile,sync_group,used_bytes,"));
@@ -552,7 +552,7 @@ static void page(void **state)
     o = json_array_get(list, 0);
     rows = json_object_get(json_object_get(o, "tiles"), "rows");
     assert_int_equal(json_array_size(rows), profile_query_integer(p, "SELECT count(*) FROM tiles"));
-    rows = json_array_get(json_array_get(rows, 7), 12); /* bytes by category of tile 7 */
+    rows = json_array_get(json_array_get(rows, 7), 13); /* bytes by category of tile 7 */
     assert_int_equal(json_array_size(rows), json_array_size(json_object_get(o, "categories")));
     snprintf(sql, sizeof(sql), "SELECT bytes FROM tile_bytes WHERE tile = 7 AND category = '%s'",
              json_string_value(json_array_get(json_object_get(o, "categories"), 0)));
@@ -622,7 +622,7 @@ static void foreign_files(void **state)
     refuse(file, 100, "");
     refuse(file, file_bytes / 2, "damaged");
     refuse_after(0, "CREATE TABLE t(x)", "no profile");
-    refuse_after(file_bytes, "PRAGMA user_version = 4", "version 4");
+    refuse_after(file_bytes, "PRAGMA user_version = 3", "version 3");
     refuse_after(file_bytes, "CREATE TRIGGER t AFTER INSERT ON meta BEGIN SELECT 1; END",
                  "no profile");
     refuse_after(file_bytes,

@@ -15,7 +15,9 @@ const sumOf = (list, f) => list.reduce((a, x) => a + f(x), 0);
 // Parts of the cycles of a superstep: field, words, colour.
 const PARTS = [["work", "compute that all tiles share", "--compute"], ["imbalance", "waiting for the slowest tile (imbalance)", "--imbalance"],
     ["exchange", "exchange", "--exchange"], ["sync", "sync", "--sync"], ["others", "waiting for other groups and the host", "--wait"]];
-const partsOf = s => ({ work: s.compute - s.imbalance, imbalance: s.imbalance, exchange: s.exchange, sync: s.sync, others: s.wait + s.host });
+// A system of several chips has two more.
+const CHIP_PARTS = [["link", "waiting for words of other chips", "--link"], ["outer", "waiting for other chips to come to a sync, and that sync", "--outer"]];
+const partsOf = s => ({ link: s.link, outer: s.outer, work: s.compute - s.imbalance, imbalance: s.imbalance, exchange: s.exchange, sync: s.sync, others: s.wait + s.host });
 
 // Categories of memory: always the same colours, none of which means a part of cycles.
 const categoryVariable = (name, i) => css("--memory-" + name.replaceAll(" ", "_")) ? "--memory-" + name.replaceAll(" ", "_") : "--spare-" + Math.max(i, 0) % +css("--spares");
@@ -25,8 +27,8 @@ const categoryColour = (name, i) => css(categoryVariable(name, i));
 const rowsOf = t => t ? t.rows.map(r => Object.fromEntries(t.columns.map((c, i) => [c, r[i]]))) : [];
 
 // A run of the page, from what report_page.c wrote.
-function makeRun(d, letter) {
-    const r = { letter, meta: d.meta, machine: d.machine, names: [""].concat(d.names), categories: d.categories, lists: d.lists };
+function makeRun(d) {
+    const r = { letter: d.letter, chip: +d.letter.slice(1), system: d.system && makeSystem(d.system), meta: d.meta, machine: d.machine, names: [""].concat(d.names), categories: d.categories, lists: d.lists };
     for (const key of ["tiles", "supersteps", "layers", "operations", "faults", "saturations", "streams", "transfers", "program", "needs", "peaks", "advice", "options"])
         r[key] = rowsOf(d[key]);
     r.lifetimes = {};

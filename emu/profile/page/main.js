@@ -1,6 +1,10 @@
-// main.js - which run, tile and superstep the views show; the address may name them: #view=floor&tile=5&step=3&run=B.
+// main.js - which run, tile and superstep the views show; the address may name them: #view=floor&tile=5&step=3&run=B&chip=1.
 
-const runs = JSON.parse($("data").textContent).map((d, i) => makeRun(d, "AB"[i]));
+const parsed = JSON.parse($("data").textContent);
+if (parsed.some(d => d.system)) PARTS.push(...CHIP_PARTS);
+const entries = parsed.map(makeRun); // a run of several chips has one for each
+const runs = entries.filter(r => !r.chip);
+const chipsOf = run => entries.filter(r => r.letter[0] == run.letter[0]);
 const state = { run: runs[0], tile: 0, step: -1 };
 
 function chooseTile(tile) {
@@ -16,7 +20,8 @@ async function showRun(run, want) {
     state.run = run;
     state.tile = run.tileAt.has(+want.tile) && want.tile !== undefined ? +want.tile : run.unfit && run.needs.length ? run.needs[0].tile : fullest.tile;
     state.step = want.step === undefined ? longest : all.findIndex(s => !s.sync_group && s.number == want.step);
-    drawSummary(run); drawOom(run); resetFloor(run); resetMemory(run); resetTime(run); resetTraffic(run, want.by);
+    drawChipChoice(run);
+    drawSummary(run); drawSystem(run); drawOom(run); resetFloor(run); resetMemory(run); resetTime(run); resetTraffic(run, want.by);
     drawLayers(run); drawFloor(run); drawMemory(run);
     if (want.zoom && state.step >= 0) Object.assign(timeView, { from: all[state.step].starts, to: all[state.step].ends });
     if (all.length) drawTime(run);
@@ -28,7 +33,7 @@ async function showRun(run, want) {
 // Everything that depends on the width.
 function drawAgain() {
     const run = state.run;
-    drawSummary(run); drawOom(run); drawFloor(run); drawMemory(run);
+    drawSummary(run); drawSystem(run); drawOom(run); drawFloor(run); drawMemory(run);
     if (run.supersteps.length) { drawTime(run); drawStep(run); }
     if (tileView.map.length) drawTile(run);
     drawTileTime(run);
@@ -51,10 +56,11 @@ async function begin() {
     drawCompare(runs[0], runs[1]);
     if (runs[1]) {
         $("runs").hidden = false;
-        choice("runs", runs.map(r => "show " + r.letter + ": " + titleOf(r)), want.run == "B" ? 1 : 0, i => showRun(runs[i], {}).then(navigation));
+        choice("runs", runs.map(r => "show " + r.letter[0] + ": " + titleOf(r)), want.run == "B" ? 1 : 0, i => showRun(runs[i], {}).then(navigation));
     }
     if (want.view) document.querySelectorAll("section").forEach(s => s.style.display = s.id == want.view ? "" : "none");
-    await showRun(runs[want.run == "B" && runs[1] ? 1 : 0], want);
+    const wanted = runs[want.run == "B" && runs[1] ? 1 : 0];
+    await showRun(chipsOf(wanted)[+want.chip || 0] || wanted, want);
     if (want.view && (!$(want.view) || $(want.view).hidden)) { // this run has no such view
         document.querySelectorAll("section").forEach(s => s.style.display = "");
         drawAgain();

@@ -3,7 +3,7 @@
 function secondsText(s) {
     return s < 1e-3 ? (1e6 * s).toFixed(1) + " µs" : s < 1 ? (1e3 * s).toFixed(3) + " ms" : s.toFixed(3) + " s";
 }
-const titleOf = run => run.meta.what + " on " + (run.meta.machine_title || run.machine.name);
+const titleOf = run => run.meta.what + " on " + (run.letter.length > 1 ? plural(chipsOf(run)[0].system.chips.length, "chip") + " of " : "") + (run.meta.machine_title || run.machine.name);
 
 // The sentence that says what bounds a run.
 function boundText(run) {
@@ -13,8 +13,9 @@ function boundText(run) {
         compute: "Computing bounds it: " + percent(compute, run.all) + " of the cycles, " + share("imbalance") + " of all being spent waiting for the slowest tile; exchange takes " + share("exchange") + ", sync " + share("sync"),
         exchange: "Exchange bounds it: " + share("exchange") + " of the cycles move data, " + percent(compute, run.all) + " compute, sync takes " + share("sync"),
         sync: "Sync bounds it: " + share("sync") + " of the cycles join " + plural(run.steps.length, "superstep") + ", which are short; " + percent(compute, run.all) + " compute, " + share("exchange") + " exchange",
+        chips: "Other chips bound it: " + percent(run.sum.link + run.sum.outer, run.all) + " of the cycles wait for them or their words; " + percent(compute, run.all) + " compute, " + share("exchange") + " exchange",
         others: "Waiting for the host or other sync groups bounds it: " + share("others") + " of the cycles; " + percent(compute, run.all) + " compute, " + share("exchange") + " exchange" };
-    const sizes = { compute, exchange: run.sum.exchange, sync: run.sum.sync, others: run.sum.others };
+    const sizes = { compute, exchange: run.sum.exchange, sync: run.sum.sync, chips: (run.sum.link || 0) + (run.sum.outer || 0), others: run.sum.others };
     const largest = Object.keys(sizes).reduce((a, b) => sizes[a] >= sizes[b] ? a : b);
     return run.all ? about[largest] + (slow ? ". The slowest layer is " + slow.name + ", " + percent(slow.cycles, run.meta.cycles) : "") + "." : "";
 }

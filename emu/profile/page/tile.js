@@ -79,17 +79,18 @@ async function drawTileTime(run) {
     const tile = run.tiles[run.tileAt.get(state.tile)], steps = tile ? run.supersteps.filter(s => s.sync_group == tile.sync_group) : [];
     $("tile-time-part").hidden = !steps.length;
     if (!steps.length) return;
-    const exchange = await numbers(run, "exchange"), compute = await numbers(run, "compute"), k = run.place.get(tile.tile);
+    const exchange = await numbers(run, "exchange"), compute = await numbers(run, "compute"), link = await numbers(run, "link"), k = run.place.get(tile.tile);
     if (tile.tile != state.tile || run != state.run) return;
     const [g, w, h] = canvas("tile-time", 76), view = timeView, scale = w / (view.to - view.from), base = h - 22;
     let busy = 0, all = 0;
     for (const s of steps) {
-        const x0 = (s.starts - view.from) * scale, x1 = (s.ends - view.from) * scale, e = exchange[s.at + k], c = compute[s.at + k];
+        const x0 = (s.starts - view.from) * scale, x1 = (s.ends - view.from) * scale, e = exchange[s.at + k], l = link[s.at + k] || 0, c = compute[s.at + k];
         busy += e + c; all += s.ends - s.starts;
         if (x1 < 0 || x0 > w) continue;
         g.fillStyle = css("--wait"); g.fillRect(x0, 8, Math.max(x1 - x0, 0.3), base - 8);
         g.fillStyle = css("--exchange"); g.fillRect(x0, 8, e * scale, base - 8);
-        g.fillStyle = css("--compute"); g.fillRect(x0 + e * scale, 8, c * scale, base - 8);
+        g.fillStyle = css("--link"); g.fillRect(x0 + e * scale, 8, l * scale, base - 8);
+        g.fillStyle = css("--compute"); g.fillRect(x0 + (e + l) * scale, 8, c * scale, base - 8);
     }
     timeAxis(g, w, h, 0, view.from, view.to);
     legend("tile-time-key", [["exchanges", "--exchange"], ["computes", "--compute"], ["waits, sync included", "--wait"]]);

@@ -39,7 +39,7 @@ function drawLanes(run) {
         for (const s of run.supersteps) {
             if (s.sync_group != lane.n) continue;
             let x = (s.starts - v.from) * scale;
-            for (const [key, colour] of [["exchange", "--exchange"], ["compute", "--compute"], ["wait", "--wait"], ["sync", "--sync"]]) {
+            for (const [key, colour] of [["exchange", "--exchange"], ["link", "--link"], ["compute", "--compute"], ["wait", "--wait"], ["sync", "--sync"], ["outer", "--outer"]]) {
                 g.fillStyle = css(colour); g.fillRect(x, y + 14, Math.max(s[key] * scale, s[key] ? 0.5 : 0), 11); x += s[key] * scale;
             }
         }
@@ -62,7 +62,8 @@ function stepText(run, s) {
     return "Superstep " + s.number + (s.layer_name ? ", layer " + s.layer_name : s.scope ? ", " + s.scope : "") + (s.operation ? ", " + s.operation : "") + ": " + group(s.ends - s.starts) +
         " cycles. w " + group(s.largest_compute) + ", mean w " + group(s.mean_compute) + ", h " + plural(s.h_words, "word") + ", " +
         (run.meta.bsp_g === undefined ? "" : "predicted w + g h + l " + group(s.largest_compute + run.meta.bsp_g * s.h_words + (s.number > 0 ? +run.meta.bsp_l : 0)) + "; ") +
-        "exchange " + group(s.exchange) + ", compute " + group(s.compute) + ", imbalance " + group(s.imbalance) + ", wait " + group(s.wait) + ", sync " + group(s.sync) +
+        "exchange " + group(s.exchange) + (s.link ? ", link " + group(s.link) : "") + ", compute " + group(s.compute) + ", imbalance " + group(s.imbalance) + ", wait " + group(s.wait) +
+        (s.outer ? ", other chips " + group(s.outer) : ", sync " + group(s.sync)) +
         ". " + plural(s.words_out, "word") + " in " + plural(s.messages_out, "message") + ". Slowest: tile " + s.slowest_tile + ".";
 }
 
@@ -72,7 +73,7 @@ async function drawStep(run) {
     $("step-tiles").hidden = $("step-key").hidden = !s;
     if (!s) return;
     $("time-says").textContent = stepText(run, s);
-    const exchange = await numbers(run, "exchange"), compute = await numbers(run, "compute");
+    const exchange = await numbers(run, "exchange"), compute = await numbers(run, "compute"), link = await numbers(run, "link");
     if (s != run.supersteps[state.step] || run != state.run) return;
     const [g, w, h] = canvas("step-tiles", 150), tiles = run.groups[s.sync_group], left = 78, base = h - 20, n = s.ends - s.starts || 1, bar = (w - left) / tiles.length;
     const y = c => base - (base - 6) * c / n;
@@ -80,13 +81,14 @@ async function drawStep(run) {
     for (const c of ticks(n, 3)) g.fillText(group(c), left - 6, y(c) + 4);
     g.textAlign = "left";
     for (let k = 0; k < s.tiles; k++) {
-        const e = exchange[s.at + k], c = compute[s.at + k], x = left + k * bar, wide = Math.max(bar - (bar > 4 ? 1 : 0), 0.9);
+        const e = exchange[s.at + k], l = e + (link[s.at + k] || 0), c = compute[s.at + k], x = left + k * bar, wide = Math.max(bar - (bar > 4 ? 1 : 0), 0.9);
         g.fillStyle = css("--exchange"); g.fillRect(x, y(e), wide, base - y(e));
-        g.fillStyle = css("--compute"); g.fillRect(x, y(e + c), wide, y(e) - y(e + c));
+        g.fillStyle = css("--link"); g.fillRect(x, y(l), wide, y(e) - y(l));
+        g.fillStyle = css("--compute"); g.fillRect(x, y(l + c), wide, y(l) - y(l + c));
         if (tiles[k] == s.slowest_tile || tiles[k] == state.tile) { g.fillStyle = tiles[k] == state.tile ? css("--chosen") : css("--ink"); g.fillRect(x - 1, base, Math.max(bar, 3), 5); }
     }
     g.fillStyle = css("--soft"); g.fillText("tile " + tiles[0], left, h - 2); g.textAlign = "right"; g.fillText("tile " + tiles[tiles.length - 1], w, h - 2); g.textAlign = "left";
-    legend("step-key", [["exchanges", "--exchange"], ["computes, from the end of its own exchange (cycles)", "--compute"], ["mark: slowest tile", "--ink"], ["mark: chosen tile", "--chosen"]]);
+    legend("step-key", [["exchanges", "--exchange"], ...(run.letter.length > 1 ? [["waits for words of other chips", "--link"]] : []), ["computes, from the end of its own exchange (cycles)", "--compute"], ["mark: slowest tile", "--ink"], ["mark: chosen tile", "--chosen"]]);
     const k = run.place.get(s.slowest_tile);
     $("step-says").textContent = "Every tile in this superstep. Tile " + s.slowest_tile + ", the slowest, exchanges " + group(exchange[s.at + k]) + " and computes " + group(compute[s.at + k]) +
         " cycles; the mean tile computes " + group(s.mean_compute) + ".";
