@@ -93,7 +93,7 @@ check "and of the page" grep -q '"kind":"fixed"' "$tmp/q.html"
 refuse "nearest: 240K or 256K" efficientnet-b0 --vary sram=256K,250K
 refuse "nearest: tiles 734 or 736" efficientnet-b0 --vary tiles=735
 refuse "the instruction set fixes it" efficientnet-b0 --vary exchange_bytes=4,8
-refuse "no run reads it" efficientnet-b0 --vary links_up=1,2
+refuse "only runs of several chips read it" efficientnet-b0 --vary links_up=1,2
 refuse "only streams between host and chip read it" matmul --vary host_latency_ns=1,2
 refuse "one chip is emulated" matmul --vary chips=1,2
 refuse "did you mean 'tiles'" matmul --vary tils=4,8

@@ -532,6 +532,7 @@ static const char *limit_of(const struct arch_field *f)
         return "; fixed by the instruction set";
     return f->stage == ARCH_STAGE_N   ? "; no run reads it"
            : f->stage == ARCH_STAGE_H ? "; cycles hang on it only where the host takes part"
+           : f->stage == ARCH_STAGE_L ? "; cycles hang on it only where there are several chips"
                                       : "";
 }
 

@@ -69,8 +69,8 @@ enum arch_type {
 };
 
 /* Who reads a field: compiling, or only the run of an image, or only a run in which the host takes
- * part, or nothing that runs (arch_fields.def). */
-enum arch_stage { ARCH_STAGE_C, ARCH_STAGE_R, ARCH_STAGE_H, ARCH_STAGE_N };
+ * part, or only one of several chips, or nothing that runs (arch_fields.def). */
+enum arch_stage { ARCH_STAGE_C, ARCH_STAGE_R, ARCH_STAGE_H, ARCH_STAGE_L, ARCH_STAGE_N };
 
 /* One row of arch_fields.def, which explains the members. Valid forever. */
 struct arch_field {

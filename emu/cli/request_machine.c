@@ -31,7 +31,7 @@ enum emu_status request_check_arch(const struct arch *a)
 }
 
 /* A what-if that changes nothing is told. */
-static void warn_of_unread(const struct request *q)
+static void warn_of_unread(const struct request *q, const struct arch *a)
 {
     for (size_t i = 0; i < option_set(q)->count; i++) {
         const char *text = option_set(q)->item[i];
@@ -41,8 +41,14 @@ static void warn_of_unread(const struct request *q)
 
         snprintf(name, sizeof(name), "%.*s", (int)n, text);
         f = ss_arch_field_find(name);
-        if (f && f->stage == ARCH_STAGE_N && f->type != ARCH_TYPE_text)
+        if (!f || f->type == ARCH_TYPE_text)
+            continue;
+        if (f->stage == ARCH_STAGE_N)
             fprintf(request_notes(q), "superstep %s: warning: --set %s: no run reads it (%s)\n",
+                    q->command->name, name, f->doc);
+        else if (f->stage == ARCH_STAGE_L && arch_chips(a) == 1)
+            fprintf(request_notes(q),
+                    "superstep %s: warning: --set %s: a run of one chip does not read it (%s)\n",
                     q->command->name, name, f->doc);
     }
 }
@@ -52,7 +58,7 @@ enum emu_status request_arch_from(const struct request *q, struct arch *a)
     if (option_machine(q))
         TRY(ss_arch_from_name_or_file(option_machine(q), a));
     TRY(set_fields(q, a));
-    warn_of_unread(q);
+    warn_of_unread(q, a);
     return request_check_arch(a);
 }
 

@@ -66,6 +66,9 @@ static enum emu_status check_field(const struct arch_field *f)
                     (unsigned long long)f->min, f->unit);
     if (f->stage == ARCH_STAGE_N || f->type == ARCH_TYPE_text)
         return FAIL(USAGE, "%s cannot be varied: no run reads it (%s)", f->name, f->doc);
+    if (f->stage == ARCH_STAGE_L)
+        return FAIL(USAGE, "%s cannot be varied: only runs of several chips read it (%s)", f->name,
+                    f->doc);
     if (f->offset == ss_arch_field_find("chips")->offset)
         return FAIL(USAGE, "chips cannot be varied: one chip is emulated");
     if (f->stage == ARCH_STAGE_H && strcmp(f->name, "clock_mhz"))
