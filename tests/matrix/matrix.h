@@ -49,7 +49,7 @@ struct group {
     enum source source;
     char folder[PATH_BYTES], network[PATH_BYTES];
     uint32_t combination;                 /* the next number */
-    uint64_t stream_cycles, train_cycles; /* 0: not known yet */
+    uint64_t stream_cycles, train_cycles; /* of all batches, of a first step; 0: not known yet */
     struct {
         int known, failed;
         uint64_t cycles, fullest; /* bytes of the fullest tile */
@@ -113,6 +113,9 @@ int check_ended(const struct group *g, const struct words *w, const struct ended
 const char *check_file(const struct group *g, const char *name);
 /* An integer of a JSON object in text, key or "key.key"; UINT64_MAX: there is none. */
 uint64_t json_number(const char *text, const char *key);
+/* The sum of key of all objects of a list of a JSON object in text; UINT64_MAX: there are none, or
+ * one without it. */
+uint64_t json_sum(const char *text, const char *list, const char *key);
 /* The first value of a query on a database of the group's folder; UINT64_MAX: there is none. */
 uint64_t db_number(const struct group *g, const char *name, const char *sql);
 /* Reads FOLDER/name.npy; 0: it cannot be read. */

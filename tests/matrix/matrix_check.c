@@ -133,6 +133,23 @@ uint64_t json_number(const char *text, const char *key)
     return n;
 }
 
+uint64_t json_sum(const char *text, const char *list, const char *key)
+{
+    json_t *o = json_loads(text, 0, NULL), *rows = json_object_get(o, list), *row;
+    uint64_t sum = json_array_size(rows) ? 0 : UINT64_MAX;
+    size_t k;
+
+    json_array_foreach(rows, k, row)
+    {
+        const json_t *v = json_object_get(row, key);
+
+        if (sum != UINT64_MAX)
+            sum = json_is_number(v) ? sum + (uint64_t)json_number_value(v) : UINT64_MAX;
+    }
+    json_decref(o);
+    return sum;
+}
+
 uint64_t db_number(const struct group *g, const char *name, const char *sql)
 {
     char path[PATH_BYTES + 64];

@@ -63,6 +63,16 @@ static void runs_without_files(void **state)
     }
 }
 
+/* --image is for one input of one or three channels, whatever its form. */
+static void pictures_of_any_form(void **state)
+{
+    (void)state;
+    for (const struct small_input *in = small_inputs; in->name; in++)
+        assert_int_equal(
+            SUPERSTEP("run", network(in->name, "scores"), "--image", "models/pictures/cat.jpg"),
+            in->pictures ? 0 : 2);
+}
+
 /* [4][16] in numpy's format. */
 static const char *four_vectors(const char *name)
 {
@@ -233,10 +243,11 @@ static void kept_for_its_dimensions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_without_files),      cmocka_unit_test(batch_of_one_file),
-        cmocka_unit_test(names_of_inputs),         cmocka_unit_test(names_of_any_bytes),
-        cmocka_unit_test(other_files_are_written), cmocka_unit_test(absent_first_results),
-        cmocka_unit_test(sweep_after_run),         cmocka_unit_test(kept_for_its_dimensions),
+        cmocka_unit_test(runs_without_files),      cmocka_unit_test(pictures_of_any_form),
+        cmocka_unit_test(batch_of_one_file),       cmocka_unit_test(names_of_inputs),
+        cmocka_unit_test(names_of_any_bytes),      cmocka_unit_test(other_files_are_written),
+        cmocka_unit_test(absent_first_results),    cmocka_unit_test(sweep_after_run),
+        cmocka_unit_test(kept_for_its_dimensions),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

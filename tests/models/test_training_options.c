@@ -2,6 +2,7 @@
  * besides parameters, what is looked for on the way, what is refused.
  */
 #include <glob.h>
+#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "emu/arch/arch.h"
+#include "emu/arch/arch_numbers.h"
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
 #include "models/weights/safetensors.h"
@@ -263,6 +266,41 @@ static void squares_beyond_f16(void **state)
     assert_false(training_has("answer", "\"f32_nodes\": 0"));
 }
 
+/* Of the JSON answer: the mean of the steps, and what the passes of the first add up to. */
+static void read_cycles(double *mean, double *first)
+{
+    json_t *o = json_load_file(training_file("answer"), 0, NULL), *row;
+    size_t k;
+
+    *mean = json_number_value(json_object_get(o, "cycles_per_step"));
+    *first = 0;
+    json_array_foreach(json_object_get(o, "passes"), k, row)
+    {
+        *first += json_number_value(json_object_get(row, "cycles"));
+    }
+    json_decref(o);
+    assert_true(*mean > 0 && *first > 0);
+}
+
+/* A first step has the same cycles with both engines; each of the two others begins with a sync
+ * with the host. */
+static void later_steps_wait_for_the_host(void **state)
+{
+    double timed, mean, first, one, sync = arch_sync_host_cycles(ss_arch_preset("toy16"));
+
+    (void)state;
+    assert_int_equal(TRAIN("--engine", "timing", "--json"), EXIT_RAN);
+    read_cycles(&timed, &first);
+    assert_true(timed == first);
+    assert_int_equal(TRAIN("--limit", "1", "--json"), EXIT_RAN);
+    read_cycles(&one, &first);
+    assert_true(one == timed && first == timed);
+    assert_int_equal(TRAIN("--limit", "3", "--json"), EXIT_RAN);
+    read_cycles(&mean, &first);
+    assert_true(first == timed);
+    assert_true(mean > timed && 3 * mean < 3 * timed + 2 * sync);
+}
+
 static void every_method_runs(void **state)
 {
     static const char *const method[] = { "sgd", "rmsprop", "lars", "adamw" };
@@ -308,6 +346,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranges_are_of_all_pictures, training_begin, training_end),
         cmocka_unit_test_setup_teardown(cycles_end_a_training, training_begin, training_end),
         cmocka_unit_test_setup_teardown(squares_beyond_f16, training_begin, training_end),
+        cmocka_unit_test_setup_teardown(later_steps_wait_for_the_host, training_begin,
+                                        training_end),
         cmocka_unit_test_setup_teardown(every_method_runs, training_begin, training_end),
         cmocka_unit_test_setup_teardown(what_goes_wrong, training_begin, training_end),
     };
