@@ -299,7 +299,7 @@ for option in json check plain "exchange memory" allow-oom; do
     refuse "either --dump or --${option%% *}, not both" run softmax --dump --$option
 done
 refuse "--seed does nothing without --output" models efficientnet-b0 --seed 3
-refuse "chips 2: one chip is emulated" $net --set chips=2
+refuse "chips 2: expected 1" $net --set chips=2
 refuse "chips 2: expected a program for several chips" run ring --set chips=2
 refuse "chips 2: expected a program for several chips" run ring --chips 2
 refuse "chips 2: expected a program for several chips" tile tests/cases/sum_worker.json --set chips=2

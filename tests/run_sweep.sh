@@ -95,7 +95,7 @@ refuse "nearest: tiles 734 or 736" efficientnet-b0 --vary tiles=735
 refuse "the instruction set fixes it" efficientnet-b0 --vary exchange_bytes=4,8
 refuse "only runs of several chips read it" efficientnet-b0 --vary links_up=1,2
 refuse "only streams between host and chip read it" matmul --vary host_latency_ns=1,2
-refuse "one chip is emulated" matmul --vary chips=1,2
+refuse "what is swept runs on one chip" matmul --vary chips=1,2
 refuse "did you mean 'tiles'" matmul --vary tils=4,8
 refuse "given twice" matmul --vary tiles=4,4
 refuse "varied twice" matmul --vary tiles=4,8 --vary tiles=4,8

@@ -4,7 +4,7 @@
  * Words for other chips pass no mux and are not part of the phase that the fabric of a chip
  * resolves. They are only gathered here; the system delivers them (emu/pod).
  */
-#include "emu/arch/arch_numbers.h"
+#include "emu/arch/arch_chips.h"
 #include "emu/exchange/exchange_private.h"
 
 #include "emu/base/alloc.h"
@@ -37,7 +37,7 @@ static enum exchange_fault_kind header_error(const struct exchange_log *log, con
 
     if (!log->to_chips)
         return EXCHANGE_FAULT_OUTSIDE_OUTER;
-    if (h->chip >= arch_chips(x->arch) || h->chip == x->options.chip)
+    if (h->chip >= arch_chip_count(x->arch) || h->chip == x->options.chip)
         return EXCHANGE_FAULT_NO_CHIP;
     if (h->tile >= x->tiles)
         return EXCHANGE_FAULT_NO_TILE;
@@ -60,7 +60,7 @@ enum fault exchange_send_header(struct exchange_log *log, struct tile *t, uint32
     wrong = header_error(log, t, &s.to);
     if (wrong != EXCHANGE_FAULT_NONE)
         return raise_far(log, t, wrong, event, &s,
-                         wrong == EXCHANGE_FAULT_NO_CHIP ? arch_chips(log->fabric->arch)
+                         wrong == EXCHANGE_FAULT_NO_CHIP ? arch_chip_count(log->fabric->arch)
                                                          : s.to.words);
     log->header = s;
     log->header_end = t->cycle + LINK_HEADER_WORDS;
@@ -97,9 +97,8 @@ static enum emu_status keep_payload(struct exchange_log *log, const struct tile 
 enum fault exchange_send_payload(struct exchange_log *log, struct tile *t, uint32_t addr,
                                  uint32_t words)
 {
-    const struct arch *a = log->fabric->arch;
     struct exchange_transfer s = log->header;
-    uint32_t least = arch_host_send_min_events(a), event;
+    uint32_t least = exchange_least_events(log->fabric), event;
     enum fault f;
 
     if (words != s.to.words || t->cycle != log->header_end)

@@ -30,6 +30,11 @@ static enum fault raise_at(struct exchange_log *log, struct tile *t, enum exchan
     return exchange_raise(log, t, &f);
 }
 
+uint32_t exchange_least_events(const struct exchange *x)
+{
+    return arch_host_send_min_events(x->arch);
+}
+
 /* Event of the instruction being issued; a clock beyond the limit gives the limit. */
 static uint32_t event_of(const struct exchange_log *log, const struct tile *t)
 {

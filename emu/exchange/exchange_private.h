@@ -119,6 +119,9 @@ enum fault exchange_enter(struct exchange_log *log, struct tile *t, uint32_t eve
                           uint32_t *event);
 int exchange_in_memory(const struct tile *t, uint32_t addr, uint32_t bytes);
 
+/* Events that a send beyond the chip lasts at least. */
+uint32_t exchange_least_events(const struct exchange *x);
+
 /* exchange_chips.c: a wide send of `words` words from addr is the header of a transfer, which was
  * read into word; or its payload. exchange_payload_missing() faults where a payload was due, and
  * something else comes. */

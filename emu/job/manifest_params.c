@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_numbers.h"
+#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/base/name_text.h"
 #include "emu/job/manifest_internal.h"
@@ -25,7 +25,7 @@ struct known_params {
 static struct known_params known_of(const struct manifest *m)
 {
     struct known_params k = {
-        .at = { { "tiles", m->arch.tiles }, { "chips", arch_chips(&m->arch) } }, .count = 2
+        .at = { { "tiles", m->arch.tiles }, { "chips", arch_chip_count(&m->arch) } }, .count = 2
     };
 
     for (size_t i = 0; i < m->parameters; i++)

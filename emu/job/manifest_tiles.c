@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_numbers.h"
+#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/job/manifest.h"
 
@@ -147,7 +147,7 @@ enum emu_status chip_list_read(const struct json_reader *r, const struct json_pa
                                const json_t *v, const struct arch *arch, struct tile_list *out)
 {
     struct adder a = {
-        .r = r, .kind = "chip", .of = "the system", .all = arch_chips(arch), .out = out
+        .r = r, .kind = "chip", .of = "the system", .all = arch_chip_count(arch), .out = out
     };
 
     return read_set(&a, at, v);

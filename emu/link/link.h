@@ -81,7 +81,7 @@ uint64_t link_busy_cycles(const struct link_numbers *n, enum link_kind kind, uin
 
 /* What a sync of so many chips costs after the last arrival, in cycles: sync_chips_cycles up to
  * sync_chips_near of them, then the way there and back over each further rung, of which a ring
- * needs half [ASSUMED]. link_sync.c */
+ * needs half [ASSUMED]. */
 uint64_t link_sync_cycles(const struct arch *a, uint32_t chips);
 
 /* One packet. Cycles count from the release of the outer sync that opens the phase. */

@@ -92,7 +92,7 @@ struct bill ss_bill_of_group(const struct record *r, unsigned group)
     return sum;
 }
 
-int bill_joins_chips(const struct record *r)
+int ss_bill_joins_chips(const struct record *r)
 {
     for (size_t i = 0; i < ss_bill_step_count(r); i++) {
         if (is_outer(record_at(r, i)))

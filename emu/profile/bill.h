@@ -60,6 +60,9 @@ struct bill_name {
 };
 struct bill_name ss_bill_name_of_step(const struct record *r, size_t i, const struct image *im);
 
+/* Whether some sync of the run joined several chips: else link and outer are 0 everywhere. */
+int ss_bill_joins_chips(const struct record *r);
+
 /* ---- bill_table.c: for people ---- */
 
 /* A line for every superstep of a run of an image, and a sum for every group. Here and in
@@ -76,8 +79,5 @@ struct json_t *ss_bill_steps_json(const struct record *r, const struct image *im
                                   const uint32_t *tile, size_t tiles);
 
 SUPERSTEP_API_END
-
-/* Whether some sync of the run joined several chips: else link and outer are 0 everywhere. */
-int bill_joins_chips(const struct record *r);
 
 #endif

@@ -68,7 +68,7 @@ static void print_headings(int chips, FILE *f)
 
 void ss_bill_print_steps(const struct record *r, const struct image *im, FILE *f)
 {
-    int chips = bill_joins_chips(r);
+    int chips = ss_bill_joins_chips(r);
 
     fprintf(f,
             "cycles of every superstep: exchange + %scompute + wait + sync%s; imbalance is a part "
@@ -95,7 +95,7 @@ static void print_tile(const struct record_step *s, uint32_t tile, const struct 
 
 void ss_bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f)
 {
-    int chips = bill_joins_chips(r);
+    int chips = ss_bill_joins_chips(r);
 
     fprintf(f, "cycles and words of every tile; a superstep lasts exchange + %scompute + wait\n",
             chips ? "link + " : "");

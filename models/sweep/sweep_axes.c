@@ -70,7 +70,7 @@ static enum emu_status check_field(const struct arch_field *f)
         return FAIL(USAGE, "%s cannot be varied: only runs of several chips read it (%s)", f->name,
                     f->doc);
     if (f->offset == ss_arch_field_find("chips")->offset)
-        return FAIL(USAGE, "chips cannot be varied: one chip is emulated");
+        return FAIL(USAGE, "chips cannot be varied: what is swept runs on one chip");
     if (f->stage == ARCH_STAGE_H && strcmp(f->name, "clock_mhz"))
         return FAIL(USAGE,
                     "%s cannot be varied: only streams between host and chip read it, and what is "

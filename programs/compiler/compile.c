@@ -10,7 +10,7 @@
  */
 #include "programs/compiler/compiled.h"
 
-#include "emu/arch/arch_numbers.h"
+#include "emu/arch/arch_chips.h"
 
 #include "programs/compiler/compile_store.h"
 #include "programs/compiler/base/parallel.h"
@@ -318,7 +318,7 @@ static enum emu_status check_graphs(struct graph *const *g, unsigned n)
         return FAIL(USAGE, "ss_graphs_compile: no graph");
     for (unsigned k = 0; k < n; k++)
         TRY(ss_graph_status(g[k]));
-    chips = arch_chips(ss_graph_arch(g[0]));
+    chips = arch_chip_count(ss_graph_arch(g[0]));
     if (n == 1)
         return EMU_OK;
     for (unsigned k = 1; k < n; k++)

@@ -660,7 +660,8 @@ static void test_print(void **state)
     assert_non_null(strstr(text, "(mk2: 1472)\n"));
     assert_non_null(strstr(text, "0x4c000"));
     assert_non_null(strstr(text, "AMP units of one set; fixed by the instruction set [vendor"));
-    assert_non_null(strstr(text, "one link, each way; cycles hang on it only where there are several chips [PopLibs cost model]"));
+    assert_non_null(strstr(text, "one link, each way; cycles hang on it only where there are "
+                                 "several chips [PopLibs cost model]"));
     assert_non_null(strstr(text, "320000000000       bytes/s, all links, both ways"));
     free(text);
 }

@@ -63,7 +63,7 @@ static void bill_of_chip(const struct chips *c, uint32_t chip)
     assert_int_equal(sum.total, sum.host + sum.exchange + sum.link + sum.compute + sum.wait +
                                     sum.sync + sum.outer);
     assert_int_equal(link > 0, c->count > 1);
-    assert_int_equal(bill_joins_chips(r), c->count > 1);
+    assert_int_equal(ss_bill_joins_chips(r), c->count > 1);
 }
 
 static void parts_add_up(void **state)

@@ -161,7 +161,7 @@ static void test_refused(void **state)
         { "matmul", "title=x", "title cannot be varied: no run reads it" },
         { "matmul", "amp_units=16",
           "amp_units cannot be varied: the instruction set fixes it at 8" },
-        { "matmul", "chips=2", "chips cannot be varied: one chip is emulated" },
+        { "matmul", "chips=2", "chips cannot be varied: what is swept runs on one chip" },
         { "matmul", "host_packet_bytes=8", "host_packet_bytes cannot be varied: only streams" },
         { "matmul", "tiles=4,three", "tiles=three: --set tiles: expected an integer" },
         { "matmul", "workers=8", "workers=8: machine mk2: workers: 8, but the machine runs six" },

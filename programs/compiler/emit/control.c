@@ -542,7 +542,7 @@ static void emit_main(struct walk *w, int has_stack)
     walk_range(w, f->first, f->first + f->count);
     writer_settle(&w->out);
     use_control(w, f->name);
-    writer_sync(&w->out, (int)arch_sync_host_zone(w->p->arch));
+    writer_sync(&w->out, (int)control_host_zone(w->p->arch));
     writer_branch(&w->out, INSN_bri, 0, start);
     code_unmark(w->out.b, mark);
 }
@@ -703,4 +703,9 @@ enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum con
     VEC_FREE(&w.stack_owner);
     transfer_code_free(&w.transfer);
     return out->status;
+}
+
+uint32_t control_host_zone(const struct arch *a)
+{
+    return arch_sync_host_zone(a);
 }

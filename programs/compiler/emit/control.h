@@ -16,4 +16,7 @@ enum control_mode { CONTROL_MEASURE, CONTROL_FINAL };
 enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum control_mode mode,
                              struct code_buffer *out) EMU_MUST_CHECK;
 
+/* The zone of the sync by which programs end. */
+uint32_t control_host_zone(const struct arch *a);
+
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "emu/arch/arch_numbers.h"
+#include "programs/compiler/emit/control.h"
 #include "programs/compiler/emit/emit_index.h"
 
 struct channel_image {
@@ -67,7 +67,7 @@ static enum emu_status add_channels(struct channel_image *x, const struct lowere
 
 static enum emu_status set_zones(const struct arch *a, struct image *im)
 {
-    uint32_t host = arch_sync_host_zone(a);
+    uint32_t host = control_host_zone(a);
 
     if (host == SYNC_REPLICA || host == SYNC_POD)
         return FAIL(BAD_MACHINE,

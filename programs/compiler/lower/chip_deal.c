@@ -37,7 +37,7 @@ static uint64_t divide_up(uint64_t n, uint64_t by)
     return (n + by - 1) / by;
 }
 
-static uint32_t packet_words(const struct arch *a)
+uint32_t chip_packet_words(const struct arch *a)
 {
     return arch_link_packet_words(a);
 }
@@ -45,7 +45,7 @@ static uint32_t packet_words(const struct arch *a)
 /* How long a tile sends so many words that follow each other. */
 static uint64_t send_events(const struct arch *a, uint64_t words)
 {
-    uint64_t most = packet_words(a), least = arch_host_send_min_events(a), header = 2;
+    uint64_t most = chip_packet_words(a), least = arch_host_send_min_events(a), header = 2;
     uint64_t last = words % most, all = words / most * (header + most);
 
     if (words / most && header + most < least)
@@ -67,7 +67,8 @@ static uint64_t link_cycles(const struct arch *a, uint64_t words)
 
 static uint64_t bundle_cycles(const struct arch *a, uint64_t words)
 {
-    return divide_up(words * (packet_words(a) + arch_link_header_words(a)), packet_words(a));
+    return divide_up(words * (chip_packet_words(a) + arch_link_header_words(a)),
+                     chip_packet_words(a));
 }
 
 static uint64_t largest(uint64_t a, uint64_t b, uint64_t c)

@@ -5,7 +5,7 @@
 #include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/lower/lowered.h"
 
-#include "emu/arch/arch_numbers.h"
+#include "emu/arch/arch_chips.h"
 
 #include <string.h>
 
@@ -132,7 +132,7 @@ static enum emu_status check_ends(const struct matching *m, const struct channel
                                   const struct channel_end *to)
 {
     const struct channel *a = from->channel, *b = to->channel;
-    int64_t replicas = arch_chips(&m->l[0]->graph->arch) / m->chips;
+    int64_t replicas = arch_chip_count(&m->l[0]->graph->arch) / m->chips;
 
     if (a->elem != b->elem || a->elements != b->elements)
         return FAIL(BAD_PROGRAM,
@@ -199,7 +199,7 @@ static enum emu_status cut_parts(const struct matching *m, const struct channel_
                                  const struct channel_end *to)
 {
     struct lowered *l = m->l[from->chip];
-    uint32_t most = 4 * arch_link_packet_words(&l->graph->arch);
+    uint32_t most = 4 * chip_packet_words(&l->graph->arch);
 
     for (size_t i = 0; i < l->chip_part.count; i++)
         if (l->chip_part.at[i].channel == from->number)

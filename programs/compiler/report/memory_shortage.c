@@ -119,6 +119,6 @@ static void print_chip(const struct compiled *c, FILE *f)
 void ss_compiled_shortage(const struct compiled *c, FILE *f)
 {
     print_chip(c, f);
-    for (uint32_t k = 1; k < c->chips; k++)
+    for (uint32_t k = 1; c && k < c->chips; k++)
         print_chip(c->chip[k], f);
 }

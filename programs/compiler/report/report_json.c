@@ -219,5 +219,5 @@ static json_t *chips_json(const struct compiled *c)
 
 json_t *ss_compiled_report_json(const struct compiled *c)
 {
-    return c->chips > 1 ? chips_json(c) : chip_json(c);
+    return c && c->chips > 1 ? chips_json(c) : chip_json(c);
 }
