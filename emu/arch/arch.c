@@ -1,6 +1,5 @@
 /* arch.c - the built-in machines and the fields by name: lookup, reading from text, printing,
  * derived figures. */
-#include "emu/arch/arch_chips.h"
 #include "emu/arch/arch_private.h"
 
 #include <inttypes.h>
@@ -636,14 +635,4 @@ uint64_t ss_arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t
     whole = bytes / mbytes_per_s;
     rest = bytes % mbytes_per_s;
     return whole * a->clock_mhz + (rest * a->clock_mhz + mbytes_per_s - 1) / mbytes_per_s;
-}
-
-uint32_t arch_chip_count(const struct arch *a)
-{
-    return arch_chips(a);
-}
-
-void arch_set_chip_count(struct arch *a, uint32_t chips)
-{
-    a->number[ARCH_NUMBER_chips] = chips;
 }

@@ -54,7 +54,7 @@ struct arch {
     char name[ARCH_TEXT_MAX], title[ARCH_TEXT_MAX];
     uint32_t tiles, clock_mhz;
     uint32_t mem_base, mem_bytes, region0_bytes, element_bytes;
-    uint32_t workers, null_source, sync_chip_cycles;
+    uint32_t workers, null_source, sync_chip_cycles, chips;
     uint64_t number[ARCH_NUMBERS_MAX]; /* the others: arch_numbers.h */
 };
 

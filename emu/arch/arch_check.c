@@ -163,8 +163,8 @@ static int find_exchange(const struct arch *a, struct arch_problem *p)
 
 static int find_system(const struct arch *a, struct arch_problem *p)
 {
-    if (arch_chips(a) > arch_chips_max(a))
-        REFUSE(chips, chips_max, "%u, but the largest pod has chips_max %u", arch_chips(a),
+    if (a->chips > arch_chips_max(a))
+        REFUSE(chips, chips_max, "%u, but the largest pod has chips_max %u", a->chips,
                arch_chips_max(a));
     if (arch_chips_per_machine(a) > arch_chips_max(a))
         REFUSE(chips_per_machine, chips_max, "%u is more than chips_max %u",
@@ -172,9 +172,9 @@ static int find_system(const struct arch *a, struct arch_problem *p)
     if (arch_host_packet_bytes(a) % 4)
         REFUSE(host_packet_bytes, host_packet_bytes, "%u is not a multiple of 4",
                arch_host_packet_bytes(a));
-    if (arch_chips(a) > 1 && !(arch_links_pair(a) + arch_links_up(a) + arch_links_down(a)))
-        REFUSE(links_pair, chips, "0, but %u chips need links", arch_chips(a));
-    if (arch_chips_per_machine(a) % 2 && arch_chips(a) > arch_chips_per_machine(a))
+    if (a->chips > 1 && !(arch_links_pair(a) + arch_links_up(a) + arch_links_down(a)))
+        REFUSE(links_pair, chips, "0, but %u chips need links", a->chips);
+    if (arch_chips_per_machine(a) % 2 && a->chips > arch_chips_per_machine(a))
         REFUSE(chips_per_machine, chips, "%u, but a machine is made of rungs of two chips",
                arch_chips_per_machine(a));
     return 0;

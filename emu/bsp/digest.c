@@ -1,7 +1,6 @@
 /* digest.c - page, tile and group hashes (see digest.h). */
 #include "emu/bsp/digest.h"
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/tile/tile_range.h"
 
@@ -62,7 +61,7 @@ enum emu_status digests_new_chip(const struct arch *arch, uint32_t chip, FILE *f
     if (!d)
         return FAIL(NO_MEMORY, "digests");
     d->chip = chip;
-    d->chips = arch_chip_count(arch);
+    d->chips = arch->chips;
     d->tiles = arch->tiles;
     d->tile_bytes = arch->mem_bytes;
     d->pages = tile_pages(arch->mem_bytes, DIRTY_PAGE_BITS);

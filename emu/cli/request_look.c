@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 #include "emu/job/case_run.h"
@@ -140,7 +139,7 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
             out->tile = (uint32_t)n;
             has_tile = 1;
         } else if (!strncmp(w, "chip=", 5) &&
-                   request_number(w + 5, 0, arch_chip_count(ss_image_arch(im)) - 1, &n)) {
+                   request_number(w + 5, 0, ss_image_arch(im)->chips - 1, &n)) {
             out->chip = (uint32_t)n;
         } else if (!strncmp(w, "superstep=", 10) &&
                    request_number(w + 10, 0, UINT64_MAX, &out->superstep)) {
@@ -149,7 +148,7 @@ static enum emu_status read_trace(const struct request *q, const struct image *i
             return FAIL(USAGE,
                         "--trace: '%.60s' is not tile=N, with N below %u, chip=N, with N below %u, "
                         "or superstep=N",
-                        w, ss_image_arch(im)->tiles, arch_chip_count(ss_image_arch(im)));
+                        w, ss_image_arch(im)->tiles, ss_image_arch(im)->chips);
         }
     }
     if (!has_tile)

@@ -1,5 +1,4 @@
 /* request_machine.c - the machine that --machine and --set ask for. */
-#include "emu/arch/arch_chips.h"
 #include "emu/cli/request.h"
 
 #include <stdio.h>
@@ -26,9 +25,8 @@ enum emu_status request_machine(const struct request *q, const char *fallback, s
 
 enum emu_status request_check_arch(const struct arch *a)
 {
-    return arch_chip_count(a) > 1
-               ? FAIL(USAGE, "chips %u: expected 1: the program runs on one chip",
-                      arch_chip_count(a))
+    return a->chips > 1
+               ? FAIL(USAGE, "chips %u: expected 1: the program runs on one chip", a->chips)
                : EMU_OK;
 }
 
@@ -48,7 +46,7 @@ static void warn_of_unread(const struct request *q, const struct arch *a)
         if (f->stage == ARCH_STAGE_N)
             fprintf(request_notes(q), "superstep %s: warning: --set %s: no run reads it (%s)\n",
                     q->command->name, name, f->doc);
-        else if (f->stage == ARCH_STAGE_L && arch_chip_count(a) == 1)
+        else if (f->stage == ARCH_STAGE_L && a->chips == 1)
             fprintf(request_notes(q),
                     "superstep %s: warning: --set %s: a run of one chip does not read it (%s)\n",
                     q->command->name, name, f->doc);

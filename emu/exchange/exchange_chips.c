@@ -4,7 +4,6 @@
  * Words for other chips pass no mux and are not part of the phase that the fabric of a chip
  * resolves. They are only gathered here; the system delivers them (emu/pod).
  */
-#include "emu/arch/arch_chips.h"
 #include "emu/exchange/exchange_private.h"
 
 #include "emu/base/alloc.h"
@@ -37,7 +36,7 @@ static enum exchange_fault_kind header_error(const struct exchange_log *log, con
 
     if (!log->to_chips)
         return EXCHANGE_FAULT_OUTSIDE_OUTER;
-    if (h->chip >= arch_chip_count(x->arch) || h->chip == x->options.chip)
+    if (h->chip >= x->arch->chips || h->chip == x->options.chip)
         return EXCHANGE_FAULT_NO_CHIP;
     if (h->tile >= x->tiles)
         return EXCHANGE_FAULT_NO_TILE;
@@ -60,8 +59,7 @@ enum fault exchange_send_header(struct exchange_log *log, struct tile *t, uint32
     wrong = header_error(log, t, &s.to);
     if (wrong != EXCHANGE_FAULT_NONE)
         return raise_far(log, t, wrong, event, &s,
-                         wrong == EXCHANGE_FAULT_NO_CHIP ? arch_chip_count(log->fabric->arch)
-                                                         : s.to.words);
+                         wrong == EXCHANGE_FAULT_NO_CHIP ? log->fabric->arch->chips : s.to.words);
     log->header = s;
     log->header_end = t->cycle + LINK_HEADER_WORDS;
     log->port.lasts = LINK_HEADER_WORDS;

@@ -85,7 +85,7 @@ static void write_between_chips(const struct arch *a, FILE *f)
     fprintf(f,
             "{ \"chips\": %u, \"programs\": [ { \"tiles\": \"all\", \"asm\": \""
             "    .supervisor\\nmain:\\n",
-            arch_chips(a));
+            a->chips);
     for (size_t i = 0; i < EMU_COUNT_OF(words); i++)
         print_outer_superstep(f, words[i]);
     fprintf(f, "    sync 5\\n    sync 7\\n");
@@ -194,7 +194,7 @@ static struct arch probed_of(const struct arch *a, uint32_t chips)
     struct arch copy = *a;
 
     copy.number[ARCH_NUMBER_exchange_clash] = ARCH_CLASH_IGNORE;
-    copy.number[ARCH_NUMBER_chips] = chips;
+    copy.chips = chips;
     return copy;
 }
 
@@ -226,9 +226,9 @@ enum emu_status bsp_probe(const struct arch *a, unsigned threads, struct bsp_cos
 
 enum emu_status bsp_probe_chips(const struct arch *a, unsigned threads, struct bsp_cost *out)
 {
-    const struct arch probed = probed_of(a, arch_chips(a));
+    const struct arch probed = probed_of(a, a->chips);
 
-    EMU_ASSERT(arch_chips(a) > 1);
+    EMU_ASSERT(a->chips > 1);
     return probe(&probed, write_between_chips, threads, a->tiles, out);
 }
 
@@ -295,7 +295,7 @@ static enum emu_status cost_of(const struct arch *a, int is_between, unsigned th
         return EMU_OK;
     TRY((is_between ? bsp_probe_chips : bsp_probe)(a, threads, out));
     if (is_between)
-        snprintf(label, sizeof(label), "g and l between %u chips %s, %u tiles each", arch_chips(a),
+        snprintf(label, sizeof(label), "g and l between %u chips %s, %u tiles each", a->chips,
                  a->name, a->tiles);
     else
         snprintf(label, sizeof(label), "g and l of %s, %u tiles", a->name, a->tiles);
@@ -315,7 +315,7 @@ enum emu_status bsp_cost_of(const struct arch *a, unsigned threads, const char *
 enum emu_status bsp_cost_of_chips(const struct arch *a, unsigned threads, const char *cache,
                                   struct bsp_cost *out)
 {
-    const struct arch probed = probed_of(a, arch_chips(a));
+    const struct arch probed = probed_of(a, a->chips);
 
     return cost_of(&probed, 1, threads, cache, out);
 }

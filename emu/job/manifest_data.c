@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 #include "emu/isa/insn_ops.h"
@@ -94,7 +93,7 @@ static enum emu_status evaluate(const char *expr, const struct data_place *p, ui
         { "count", p->count },
         { "tiles", p->arch ? p->arch->tiles : 0 },
         { "chip", p->chip },
-        { "chips", p->arch ? arch_chip_count(p->arch) : 0 },
+        { "chips", p->arch ? p->arch->chips : 0 },
     };
 
     return expr_evaluate(expr, v, EXPR_VARIABLES, out, why) ? EMU_OK : EMU_BAD_FILE;

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/base/name_text.h"
 #include "emu/job/manifest_internal.h"
@@ -24,9 +23,8 @@ struct known_params {
 
 static struct known_params known_of(const struct manifest *m)
 {
-    struct known_params k = {
-        .at = { { "tiles", m->arch.tiles }, { "chips", arch_chip_count(&m->arch) } }, .count = 2
-    };
+    struct known_params k = { .at = { { "tiles", m->arch.tiles }, { "chips", m->arch.chips } },
+                              .count = 2 };
 
     for (size_t i = 0; i < m->parameters; i++)
         k.at[k.count++] = (struct expr_variable){ m->parameter[i].name, m->parameter[i].value };

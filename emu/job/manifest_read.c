@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/base/json_line.h"
 #include "emu/bsp/machine.h"
@@ -75,7 +74,7 @@ static enum emu_status check_tiles_free(const struct json_reader *r, const struc
     for (const struct manifest_program *q = manifest_of(r)->program; q < p; q++) {
         size_t chip = 0, tile = 0;
 
-        TRY(first_common(&p->chips, &q->chips, arch_chip_count(a), &chip));
+        TRY(first_common(&p->chips, &q->chips, a->chips, &chip));
         if (chip == p->chips.count)
             continue;
         TRY(first_common(&p->tiles, &q->tiles, a->tiles, &tile));
@@ -204,7 +203,7 @@ static enum emu_status read_stream(const struct json_reader *r, const struct jso
     if (!json_object_get(v, "id"))
         return json_wrong(r, &id_at, NULL, "expected a number: the stream in transfer headers");
     TRY(json_optional_u32(r, at, v, "id", 0, HOST_HEADER_STREAMS - 1, &s->id));
-    TRY(json_optional_u32(r, at, v, "chip", 0, arch_chip_count(&m->arch) - 1, &s->chip));
+    TRY(json_optional_u32(r, at, v, "chip", 0, m->arch.chips - 1, &s->chip));
     for (const struct manifest_stream *q = m->stream; q < s; q++) {
         if (q->id == s->id && q->chip == s->chip)
             return json_wrong(r, &id_at, NULL, "expected a number not used before, got %u", s->id);
@@ -409,19 +408,19 @@ static enum emu_status set_chips(const struct json_reader *r, const json_t *root
     m->of_chips = json_object_get(root, "chips") != NULL;
     if (m->of_chips) {
         TRY(json_read_integer(r, &at, json_object_get(root, "chips"), 1, CHIPS_MAX, &chips));
-        arch_set_chip_count(&m->arch, (uint32_t)chips);
+        m->arch.chips = (uint32_t)chips;
     }
     for (size_t i = 0; i < options_of(r)->sets; i++)
         TRY(ss_arch_set(&m->arch, options_of(r)->set[i]));
     if (options_of(r)->chips)
-        arch_set_chip_count(&m->arch, options_of(r)->chips);
+        m->arch.chips = options_of(r)->chips;
     TRY(ss_arch_check(&m->arch));
-    if (!m->of_chips && arch_chip_count(&m->arch) > 1)
+    if (!m->of_chips && m->arch.chips > 1)
         return FAIL(
             BAD_FILE,
             "%s: chips %u: expected a program for several chips, a manifest with \"chips\"; "
             "this one is for one",
-            r->file, arch_chip_count(&m->arch));
+            r->file, m->arch.chips);
     return EMU_OK;
 }
 
@@ -485,7 +484,7 @@ static enum emu_status check_needs(const struct json_reader *r, const json_t *ro
     const struct arch *a = &manifest_of(r)->arch;
 
     TRY(check_need(r, root, "needs_tiles", "tiles", a->tiles));
-    return check_need(r, root, "needs_chips", "chips", arch_chip_count(a));
+    return check_need(r, root, "needs_chips", "chips", a->chips);
 }
 
 /* ---- the whole ---- */
@@ -560,7 +559,7 @@ static enum emu_status refuse_unknown(const struct json_reader *r, const json_t 
 static enum emu_status check_chips(const struct json_reader *r, const struct json_path *at)
 {
     const struct manifest *m = manifest_of(r);
-    uint32_t chips = arch_chip_count(&m->arch);
+    uint32_t chips = m->arch.chips;
     uint8_t *used = emu_alloc(chips, 1);
     enum emu_status s = used ? EMU_OK : FAIL(NO_MEMORY, "a set of chips");
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "emu/arch/arch_geometry.h"
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/job/manifest_internal.h"
 
@@ -142,7 +141,7 @@ static char *make_symbols(const struct program_text *t, uint32_t chip, size_t in
         uint32_t value;
     } symbols[] = {
         { "CHIP", chip },
-        { "CHIPS", arch_chip_count(a) },
+        { "CHIPS", a->chips },
         { "TILE", tile },
         { "PHYSICAL", arch_tile_physical(a, tile) },
         { "INDEX", (uint32_t)index },

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/job/manifest.h"
 
@@ -146,9 +145,7 @@ enum emu_status tile_list_read(const struct json_reader *r, const struct json_pa
 enum emu_status chip_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch, struct tile_list *out)
 {
-    struct adder a = {
-        .r = r, .kind = "chip", .of = "the system", .all = arch_chip_count(arch), .out = out
-    };
+    struct adder a = { .r = r, .kind = "chip", .of = "the system", .all = arch->chips, .out = out };
 
     return read_set(&a, at, v);
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 #include "emu/base/json_read.h"
 #include "emu/job/run_check.h"
@@ -83,7 +82,7 @@ static enum emu_status open_hosts(struct run *r)
 /* An image of no part of the chips that it is for; they must be whole replicas. */
 static enum emu_status check_chips(const struct image *im)
 {
-    uint32_t stages = image_chip_count(im), chips = arch_chip_count(ss_image_arch(im));
+    uint32_t stages = image_chip_count(im), chips = ss_image_arch(im)->chips;
 
     return chips % stages == 0 ? EMU_OK
                                : FAIL(BAD_IMAGE,
@@ -95,10 +94,10 @@ static enum emu_status check_chips(const struct image *im)
 static enum emu_status run_open(struct run *r)
 {
     TRY(check_chips(r->im));
-    r->chip = emu_alloc(arch_chip_count(ss_image_arch(r->im)), sizeof(*r->chip));
+    r->chip = emu_alloc(ss_image_arch(r->im)->chips, sizeof(*r->chip));
     if (!r->chip)
         return FAIL(NO_MEMORY, "a run");
-    r->chips = arch_chip_count(ss_image_arch(r->im));
+    r->chips = ss_image_arch(r->im)->chips;
     TRY(make_pod(r));
     for (uint32_t i = 0; i < r->chips; i++)
         TRY(image_load_chip(r->im, run_stage(r, i), i - run_stage(r, i), machine_of_chip(r, i)));

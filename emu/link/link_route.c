@@ -19,7 +19,7 @@ static link_rate rate_of(const struct arch *a, uint32_t links, uint32_t mbytes_p
 struct link_numbers link_numbers_of(const struct arch *a)
 {
     uint32_t mbytes = arch_link_mbytes_per_s(a), words = arch_link_packet_words(a);
-    struct link_numbers n = { .chips = arch_chips(a),
+    struct link_numbers n = { .chips = a->chips,
                               .rack_chips = arch_gateway_machines(a) * arch_chips_per_machine(a),
                               .machine_chips = arch_chips_per_machine(a),
                               .is_torus = arch_rail(a) == ARCH_RAIL_TORUS,

@@ -1,7 +1,6 @@
 /* image.c - builds and reads the structure of a program: every rule for images is checked here, so
  * that images made by hand, by a program and by the reader of files obey the same rules.
  */
-#include "emu/arch/arch_chips.h"
 #include "emu/load/image_internal.h"
 
 #include <stdlib.h>
@@ -325,9 +324,9 @@ static enum emu_status check_tile(const struct image *im, const struct image_til
 {
     const struct arch *a = &im->arch;
 
-    if (t->tile >= a->tiles || t->chip >= arch_chip_count(a))
+    if (t->tile >= a->tiles || t->chip >= a->chips)
         return FAIL(BAD_IMAGE, "tile %u of chip %u: expected a tile below %u of a chip below %u",
-                    t->tile, t->chip, a->tiles, arch_chip_count(a));
+                    t->tile, t->chip, a->tiles, a->chips);
     if (image_find_tile(im, t->chip, t->tile))
         return FAIL(BAD_IMAGE, "tile %u of chip %u: expected every tile once", t->tile, t->chip);
     if (t->group >= MACHINE_MAX_GROUPS)
@@ -513,9 +512,9 @@ enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
     if (s->direction > STREAM_TO_HOST || s->depth > IMAGE_STREAM_DEPTH_MAX)
         return FAIL(BAD_IMAGE, "stream %u: direction %u, depth %u: expected at most %d and %d",
                     s->id, s->direction, s->depth, STREAM_TO_HOST, IMAGE_STREAM_DEPTH_MAX);
-    if (s->chip >= arch_chip_count(&im->arch))
+    if (s->chip >= im->arch.chips)
         return FAIL(BAD_IMAGE, "stream %u: chip %u, expected one below %u", s->id, s->chip,
-                    arch_chip_count(&im->arch));
+                    im->arch.chips);
     TRY(check_transfer(im, s));
     while ((i = index_next(&im->stream_index, hash, &cursor)) != INDEX_NONE) {
         if (im->stream[i].id == s->id && im->stream[i].chip == s->chip)

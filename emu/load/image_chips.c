@@ -1,7 +1,6 @@
 /* image_chips.c - what a program of several chips says about how they meet: whom its syncs join,
  * what goes through its channels, and which words are headers that the loader completes.
  */
-#include "emu/arch/arch_chips.h"
 #include "emu/load/image_internal.h"
 
 #include <stdlib.h>
@@ -177,7 +176,7 @@ static int link_ascends(const struct image *im, const struct image_link *l)
 
 enum emu_status image_add_link(struct image *im, const struct image_link *l)
 {
-    int32_t chips = (int32_t)arch_chip_count(&im->arch);
+    int32_t chips = (int32_t)im->arch.chips;
 
     if (!image_find_tile(im, l->chip, l->tile))
         return FAIL(BAD_IMAGE, "link %zu: tile %u of chip %u takes no part", im->links, l->tile,

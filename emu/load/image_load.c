@@ -3,7 +3,6 @@
  * Memory of a new machine is zero and costs nothing until it is touched, so pages of zeros are left
  * alone.
  */
-#include "emu/arch/arch_chips.h"
 #include "emu/load/image_internal.h"
 
 #include <string.h>
@@ -160,7 +159,7 @@ static void set_zones(const struct image *im, struct machine *m)
 
 static enum emu_status check_replica(const struct image *im, uint32_t chip, uint32_t first)
 {
-    uint32_t chips = im->chips, all = arch_chip_count(&im->arch);
+    uint32_t chips = im->chips, all = im->arch.chips;
 
     if (all % chips)
         return FAIL(BAD_IMAGE,
@@ -181,7 +180,7 @@ static enum emu_status check_replica(const struct image *im, uint32_t chip, uint
 /* The first chip of the replica so many further round the ring of them. */
 static uint32_t replica_first(const struct image *im, uint32_t first, int32_t further)
 {
-    int64_t all = arch_chip_count(&im->arch), at = (first + (int64_t)further * im->chips) % all;
+    int64_t all = im->arch.chips, at = (first + (int64_t)further * im->chips) % all;
 
     return (uint32_t)(at < 0 ? at + all : at);
 }

@@ -83,8 +83,8 @@ static enum emu_status read_text(struct image_reader *r)
 /* ---- records ---- */
 
 /* Reads a section of equal records. */
-static enum emu_status read_records(struct image_reader *r, uint32_t type, size_t record_bytes,
-                                    struct image_section *s, size_t *n)
+enum emu_status image_read_records(struct image_reader *r, uint32_t type, size_t record_bytes,
+                                   struct image_section *s, size_t *n)
 {
     TRY(section_read(&r->src, type, IMAGE_SECTION_BYTES_MAX, s));
     if (s->bytes % record_bytes)
@@ -108,7 +108,7 @@ static enum emu_status read_streams(struct image_reader *r)
     struct image_stream stream = { 0 };
     size_t n = 0, bytes = stream_record_bytes(r);
 
-    TRY(read_records(r, IMAGE_STRM, bytes, s, &n));
+    TRY(image_read_records(r, IMAGE_STRM, bytes, s, &n));
     for (size_t i = 0; i < n; i++) {
         memcpy(&stream, s->raw.data + i * bytes, bytes);
         TRY(image_refused(r, s, (long long)i, image_add_stream(r->im, &stream)));
@@ -147,27 +147,6 @@ static enum emu_status read_scopes(struct image_reader *r)
         return image_refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u scopes and %u owners",
                             s->bytes, count[0], count[1]);
     return add_scopes(r, count[0], count[1]);
-}
-
-static enum emu_status read_zones(struct image_reader *r)
-{
-    struct image_section *s = &r->section;
-    uint32_t last = 0, record[2];
-    size_t n = 0;
-
-    if (r->src.version <= IMAGE_FORMAT_OF_ONE_CHIP)
-        return EMU_OK;
-    TRY(read_records(r, IMAGE_ZONE, sizeof(record), s, &n));
-    for (size_t i = 0; i < n; i++) {
-        memcpy(record, s->raw.data + i * sizeof(record), sizeof(record));
-        if (i && record[0] <= last)
-            return image_refuse(r, s, (long long)i, "zone %u, expected more than %u", record[0],
-                                last);
-        TRY(image_refused(r, s, (long long)i,
-                          image_set_zone(r->im, record[0], (enum sync_scope)record[1])));
-        last = record[0];
-    }
-    return EMU_OK;
 }
 
 /* A record says of each kind of list that the version has which one is the tile's. */
@@ -594,8 +573,8 @@ static enum emu_status read_inputs(struct image_reader *r, uint32_t type, uint32
     const struct image_input_part *part;
     const void *raw;
 
-    TRY(read_records(r, type, INPUT_RECORD_BYTES, s, &inputs));
-    TRY(read_records(r, part_type, sizeof(*part), &r->part, &parts));
+    TRY(image_read_records(r, type, INPUT_RECORD_BYTES, s, &inputs));
+    TRY(image_read_records(r, part_type, sizeof(*part), &r->part, &parts));
     raw = r->part.raw.data;
     part = raw;
     for (size_t i = 0; i < inputs; i++) {
@@ -625,76 +604,11 @@ static enum emu_status read_notes(struct image_reader *r)
     struct image_note note;
     size_t n = 0;
 
-    TRY(read_records(r, IMAGE_NOTE, sizeof(note), &r->section, &n));
+    TRY(image_read_records(r, IMAGE_NOTE, sizeof(note), &r->section, &n));
     for (size_t i = 0; i < n; i++) {
         memcpy(&note, r->section.raw.data + i * sizeof(note), sizeof(note));
         TRY(image_refused(r, &r->section, (long long)i, image_add_note(r->im, &note)));
     }
-    return EMU_OK;
-}
-
-/* ---- several chips ---- */
-
-static enum emu_status add_channels(struct image_reader *r, uint32_t channels, uint32_t parts)
-{
-    struct image_section *s = &r->section;
-    const uint8_t *record = s->raw.data + 8;
-    const void *raw = record + IMAGE_CHANNEL_RECORD_BYTES * (size_t)channels;
-    const struct image_channel_part *part = raw;
-    uint32_t left = parts;
-
-    for (uint32_t i = 0; i < channels; i++, record += IMAGE_CHANNEL_RECORD_BYTES) {
-        struct image_channel c = { 0 };
-
-        memcpy(&c, record, IMAGE_CHANNEL_RECORD_BYTES);
-        if (c.parts > left)
-            return image_refuse(r, s, i, "%u parts, expected at most the %u left", c.parts, left);
-        TRY(image_refused(r, s, i, image_add_channel(r->im, &c, part)));
-        part += c.parts;
-        left -= c.parts;
-    }
-    if (left)
-        return image_refuse(r, s, NO_ITEM, "%u parts of no channel, expected none", left);
-    return EMU_OK;
-}
-
-static enum emu_status read_channels(struct image_reader *r)
-{
-    struct image_section *s = &r->section;
-    uint32_t count[2];
-
-    TRY(section_read(&r->src, IMAGE_CHAN, IMAGE_SECTION_BYTES_MAX, s));
-    if (s->bytes < sizeof(count))
-        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
-    memcpy(count, s->raw.data, sizeof(count));
-    if (s->bytes != 8 + IMAGE_CHANNEL_RECORD_BYTES * (uint64_t)count[0] +
-                        sizeof(struct image_channel_part) * (uint64_t)count[1])
-        return image_refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u channels and %u parts",
-                            s->bytes, count[0], count[1]);
-    return add_channels(r, count[0], count[1]);
-}
-
-static enum emu_status read_links(struct image_reader *r)
-{
-    struct image_section *s = &r->link;
-    struct image_link link;
-    size_t n = 0;
-
-    TRY(read_records(r, IMAGE_LINK, sizeof(link), s, &n));
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&link, s->raw.data + i * sizeof(link), sizeof(link));
-        TRY(image_refused(r, s, (long long)i, image_add_link(r->im, &link)));
-    }
-    return EMU_OK;
-}
-
-/* When blobs have their bytes. */
-static enum emu_status check_headers(const struct image_reader *r)
-{
-    struct link_header h;
-
-    for (size_t i = 0; i < r->im->links; i++)
-        TRY(image_refused(r, &r->link, (long long)i, image_link_header(r->im, i, &h)));
     return EMU_OK;
 }
 
@@ -703,10 +617,7 @@ static enum emu_status read_places(struct image_reader *r)
 {
     TRY(read_inputs(r, IMAGE_INPT, IMAGE_PART, image_add_input));
     TRY(read_inputs(r, IMAGE_OUTP, IMAGE_OPRT, image_add_output));
-    if (r->src.version > IMAGE_FORMAT_OF_ONE_CHIP) {
-        TRY(read_channels(r));
-        TRY(read_links(r));
-    }
+    TRY(image_read_chips(r));
     return read_notes(r);
 }
 
@@ -726,7 +637,7 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(read_places(r));
     TRY(leave_numbers_out(r));
     TRY(read_data(r, groups));
-    return check_headers(r);
+    return image_check_headers(r);
 }
 
 /* ---- the file ---- */
@@ -742,9 +653,9 @@ static enum emu_status read_all(struct image_reader *r)
     TRY(image_read_traffic(r));
     TRY(read_streams(r));
     TRY(read_scopes(r));
-    TRY(read_zones(r));
-    TRY(read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));
-    TRY(read_records(r, IMAGE_SEGM, sizeof(struct image_segment), &r->segm, &n));
+    TRY(image_read_zones(r));
+    TRY(image_read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));
+    TRY(image_read_records(r, IMAGE_SEGM, sizeof(struct image_segment), &r->segm, &n));
     TRY(read_blobs(r));
     if (r->src.at != r->src.bytes)
         return FAIL(BAD_IMAGE,

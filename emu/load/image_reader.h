@@ -40,6 +40,16 @@ enum emu_status image_refuse(const struct image_reader *r, const struct image_se
 enum emu_status image_refused(const struct image_reader *r, const struct image_section *s,
                               long long item, enum emu_status status) EMU_MUST_CHECK;
 
+/* Reads a section of records that have so many bytes each; *n: how many there are. */
+enum emu_status image_read_records(struct image_reader *r, uint32_t type, size_t record_bytes,
+                                   struct image_section *out, size_t *n) EMU_MUST_CHECK;
+
+/* image_read_chips.c, of versions that have them: the scopes of zones; channels and links, when
+ * tiles are known; whether links are headers, when blobs have their bytes. */
+enum emu_status image_read_zones(struct image_reader *r) EMU_MUST_CHECK;
+enum emu_status image_read_chips(struct image_reader *r) EMU_MUST_CHECK;
+enum emu_status image_check_headers(const struct image_reader *r) EMU_MUST_CHECK;
+
 /* The sections of lists (image_lists.c). */
 enum emu_status image_read_lists(struct image_reader *r) EMU_MUST_CHECK;
 /* Section PAIR, of versions that have it (image_lists.c). */

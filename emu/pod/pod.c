@@ -1,7 +1,6 @@
 /* pod.c - chips that run by turns until all of them wait, and the syncs that join them. */
 #include "emu/pod/pod_internal.h"
 
-#include "emu/arch/arch_chips.h"
 #include "emu/base/alloc.h"
 
 typedef enum machine_stop run_machine(struct machine *m, uint64_t max_cycle);
@@ -35,7 +34,7 @@ enum emu_status pod_new(const struct arch *a, const struct machine_options *each
     if (!p)
         return FAIL(NO_MEMORY, "a system");
     p->arch = *a;
-    p->chips = arch_chip_count(a);
+    p->chips = a->chips;
     p->links = link_numbers_of(a);
     if (o)
         p->options = *o;

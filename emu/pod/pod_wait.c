@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 2000 };
+enum { TEXT_BYTES = 2000, WAITS = 64 /* more than fit the text */ };
 
 size_t pod_waits(const struct pod *p, struct pod_wait *out, size_t room)
 {
@@ -59,22 +59,17 @@ static void add_missing_words(const struct pod *p, uint32_t chip, uint32_t tile,
 
 enum machine_stop pod_deadlock(const struct pod *p)
 {
-    char text[TEXT_BYTES] = "";
-    int any = 0;
+    struct pod_wait wait[WAITS];
+    size_t n = pod_waits(p, wait, WAITS);
+    char text[TEXT_BYTES] = "", line[320];
 
-    for (uint32_t i = 0; i < p->chips; i++) {
-        struct machine_wait wait[MACHINE_WAITS];
-        size_t n = machine_waits(p->chip[i].machine, wait, MACHINE_WAITS);
-        char line[320];
-
-        for (size_t k = 0; k < n; k++) {
-            snprintf(line, sizeof(line), "%s chip %u: ", any++ ? ";" : "", i);
-            add_text(text, line);
-            machine_wait_print(&wait[k], line, sizeof(line));
-            add_text(text, line + 2); /* without "; " */
-            add_missing_words(p, i, wait[k].first, text);
-        }
+    for (size_t k = 0; k < n; k++) {
+        snprintf(line, sizeof(line), "%s chip %u: ", k ? ";" : "", wait[k].chip);
+        add_text(text, line);
+        machine_wait_print(&wait[k].wait, line, sizeof(line));
+        add_text(text, line + 2); /* without "; " */
+        add_missing_words(p, wait[k].chip, wait[k].wait.first, text);
     }
-    ss_fail(EMU_FAULT, "deadlock:%s", any ? text : " no tile is in use");
+    ss_fail(EMU_FAULT, "deadlock:%s", n ? text : " no tile is in use");
     return MACHINE_DEADLOCK;
 }

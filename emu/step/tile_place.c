@@ -1,8 +1,6 @@
 /* tile_place.c - reads places, and prints what is there. */
 #include "emu/step/tile_place.h"
 
-#include "emu/arch/arch_chips.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -277,12 +275,12 @@ static enum emu_status find_tile(const struct image *im, const struct step_place
 {
     const struct arch *a = ss_image_arch(im);
 
-    if (p->chip >= arch_chip_count(a))
-        return FAIL(USAGE, "there is no chip %u: the system has %u", p->chip, arch_chip_count(a));
+    if (p->chip >= a->chips)
+        return FAIL(USAGE, "there is no chip %u: the system has %u", p->chip, a->chips);
     *out = image_find_tile(im, p->chip % image_chip_count(im), p->tile);
     if (*out)
         return EMU_OK;
-    if (arch_chip_count(a) > 1)
+    if (a->chips > 1)
         return FAIL(USAGE, "tile %u of chip %u takes no part in the program", p->tile, p->chip);
     return FAIL(USAGE, "tile %u takes no part: the program uses %zu of %u tiles", p->tile,
                 image_tile_count(im), a->tiles);

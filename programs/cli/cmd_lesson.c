@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "emu/job/bsp_probe.h"
 #include "emu/pod/pod.h"
 #include "programs/cli/cmd_mistake.h"
@@ -42,7 +41,7 @@ struct lesson_prices {
 
 static uint32_t chips_of(const struct run *r)
 {
-    return arch_chip_count(ss_image_arch(r->im));
+    return ss_image_arch(r->im)->chips;
 }
 
 /* A later number of the same name counts. */

@@ -10,8 +10,6 @@
  */
 #include "programs/compiler/compiled.h"
 
-#include "emu/arch/arch_chips.h"
-
 #include "programs/compiler/compile_store.h"
 #include "programs/compiler/base/parallel.h"
 #include "programs/compiler/report/memory_report.h"
@@ -318,7 +316,7 @@ static enum emu_status check_graphs(struct graph *const *g, unsigned n)
         return FAIL(USAGE, "ss_graphs_compile: no graph");
     for (unsigned k = 0; k < n; k++)
         TRY(ss_graph_status(g[k]));
-    chips = arch_chip_count(ss_graph_arch(g[0]));
+    chips = ss_graph_arch(g[0])->chips;
     if (n == 1)
         return EMU_OK;
     for (unsigned k = 1; k < n; k++)

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emu/arch/arch_chips.h"
 #include "programs/compiler/graph/host_view.h"
 
 /* ---- construction ---- */
@@ -58,7 +57,7 @@ static enum emu_status note_variables(struct session *s)
 
 static enum emu_status check_options(const struct image *im, const struct session_options *o)
 {
-    if (o && (o->overflow || o->ranges) && arch_chip_count(ss_image_arch(im)) > 1)
+    if (o && (o->overflow || o->ranges) && ss_image_arch(im)->chips > 1)
         return FAIL(USAGE, "overflows and ranges are looked for in programs of one chip");
     return EMU_OK;
 }

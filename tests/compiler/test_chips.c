@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emu/arch/arch_numbers.h"
 #include "emu/exchange/link_header.h"
 #include "emu/load/image_internal.h"
 #include "emu/pod/pod.h"
@@ -214,7 +213,7 @@ static void system_new(struct system *s, const struct compiled *c, unsigned thre
     const struct image *im = ss_compiled_image(c);
     const struct arch *a = ss_image_arch(im);
     struct machine_options each[2 * CHIPS_MAX];
-    unsigned all = arch_chips(a);
+    unsigned all = a->chips;
     const struct pod_options po = { .replica_chips = ss_compiled_chips(c) };
 
     *s = (struct system){ .c = c, .chips = ss_compiled_chips(c) };

@@ -5,8 +5,6 @@
 #include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/lower/lowered.h"
 
-#include "emu/arch/arch_chips.h"
-
 #include <string.h>
 
 /* A channel of one chip that its program uses. */
@@ -132,7 +130,7 @@ static enum emu_status check_ends(const struct matching *m, const struct channel
                                   const struct channel_end *to)
 {
     const struct channel *a = from->channel, *b = to->channel;
-    int64_t replicas = arch_chip_count(&m->l[0]->graph->arch) / m->chips;
+    int64_t replicas = m->l[0]->graph->arch.chips / m->chips;
 
     if (a->elem != b->elem || a->elements != b->elements)
         return FAIL(BAD_PROGRAM,

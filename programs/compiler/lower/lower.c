@@ -1,7 +1,6 @@
 /* lower.c - from the program tree to steps: which tiles take part, control flow, functions. Begins
  * and ends a lowering.
  */
-#include "emu/arch/arch_chips.h"
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
@@ -52,7 +51,7 @@ static void mark_a_tile(struct graph_lowering *w)
 
     while (t < w->g->arch.tiles && w->l->tile_index[t] == LOWERED_NONE)
         t++;
-    if (t == w->g->arch.tiles && arch_chip_count(&w->g->arch) > 1)
+    if (t == w->g->arch.tiles && w->g->arch.chips > 1)
         w->l->tile_index[0] = 0;
 }
 

@@ -244,7 +244,6 @@ enum emu_status host_await_action(struct graph_lowering *w, uint32_t stream, uin
 /* ---- chip_deal.c ---- */
 /* Decides how the uses of channels of a node go, when it is known where variables lie, and marks
  * the tiles that take part. */
-uint32_t chip_packet_words(const struct arch *a); /* at most, of one packet */
 enum emu_status chip_deals(struct graph_lowering *w, const struct node *n) EMU_MUST_CHECK;
 /* The tile that has share k of words dealt over `tiles`, and where its share begins. */
 uint32_t chip_deal_tile(const struct graph *g, uint32_t k, uint32_t tiles);

@@ -256,6 +256,8 @@ uint32_t lowered_next(const struct lowered *l, uint32_t step);
  * lowered.chip_packet of each. EMU_BAD_PROGRAM for channels whose ends do not go together; the
  * message names channel and chips. */
 enum emu_status chips_match(struct lowered *const *l, unsigned chips) EMU_MUST_CHECK;
+/* Words of payload that a packet has at most. chip_deal.c */
+uint32_t chip_packet_words(const struct arch *a);
 /* The parts of a step that a channel of the graph has on all tiles, in the order of its bytes;
  * out is emptied first. *count: 0: the step does not use it. The only error is EMU_NO_MEMORY. */
 struct chip_part_list {
