@@ -108,16 +108,16 @@ static const struct dd log1p_term[] = {
 static const struct dd ln2 = { FP_LN2_HI, FP_LN2_LO };
 static const struct dd log2e = { 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56 };
 
-struct split {
+struct log_parts {
     double e, r;
     const struct log_cell *cell;
 };
 
-static inline struct split log_split(double x)
+static inline struct log_parts log_split(double x)
 {
     float f = (float)x;
     uint32_t bits, from_start;
-    struct split s;
+    struct log_parts s;
 
     memcpy(&bits, &f, sizeof(bits));
     from_start = bits - Z_START;
@@ -131,7 +131,7 @@ static inline struct split log_split(double x)
 
 /* ln z. The series ends at r^8 (rest below 2^-59 of the result); the final addition costs u. Where
  * v != 1 the result is at least 2^-8 and at least half of -ln v: 2^-51.5 with the table's error. */
-static inline double ln_cell(struct split s)
+static inline double ln_cell(struct log_parts s)
 {
     double r = s.r, r2 = r * r;
     double t0 = __builtin_fma(r, 1.0 / 3, -1.0 / 2);
@@ -146,7 +146,7 @@ static inline double ln_cell(struct split s)
 /* With e != 0 the result is at least 0.34 and the two terms are at most 2.1 times it: 2^-51. */
 double fp_ln_fast(double x)
 {
-    struct split s = log_split(x);
+    struct log_parts s = log_split(x);
 
     return __builtin_fma(s.e, ln2.hi, __builtin_fma(s.e, ln2.lo, ln_cell(s)));
 }
@@ -154,13 +154,13 @@ double fp_ln_fast(double x)
 /* As fp_ln_fast, and the product with log2 e adds 2 u of the smaller term: 2^-50.5. */
 double fp_log2_fast(double x)
 {
-    struct split s = log_split(x);
+    struct log_parts s = log_split(x);
 
     return __builtin_fma(ln_cell(s), log2e.hi, s.e);
 }
 
 /* The series ends at r^16: the rest is below 2^-116 of the result. */
-static struct dd ln_cell_dd(struct split s)
+static struct dd ln_cell_dd(struct log_parts s)
 {
     struct dd q = { 0, 0 };
 
@@ -172,14 +172,14 @@ static struct dd ln_cell_dd(struct split s)
 
 struct dd fp_ln_dd(double x)
 {
-    struct split s = log_split(x);
+    struct log_parts s = log_split(x);
 
     return dd_add(dd_mul_double(ln2, s.e), ln_cell_dd(s));
 }
 
 struct dd fp_log2_dd(double x)
 {
-    struct split s = log_split(x);
+    struct log_parts s = log_split(x);
 
     return dd_add((struct dd){ s.e, 0 }, dd_mul(ln_cell_dd(s), log2e));
 }

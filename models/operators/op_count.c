@@ -1,6 +1,7 @@
 /* op_count.c - what nodes take: multiply-adds, counted as published tables do (those with padding
  * count), and bytes. */
 
+#include "models/operators/op_bytes.h"
 #include "models/operators/operators.h"
 
 static uint64_t elements(const struct op_graph *g, uint32_t value)
@@ -70,12 +71,19 @@ static uint64_t value_bytes(const struct op_graph *g, uint32_t value, int wide)
     return op_shape_count(s) * (wide || op_type_kind(s->type) == OP_KIND_INT ? WORD : HALF);
 }
 
+uint64_t op_value_bytes(const struct op_graph *g, uint32_t value)
+{
+    uint32_t node = g->value[value].node;
+
+    return value_bytes(
+        g, value, node != OP_NONE && (node < g->f32_nodes || g->node[node].precision == OP_WIDE));
+}
+
 /* seen: by value; 1: another node has read it. */
 static struct op_work work_of(const struct op_graph *g, uint32_t node, uint8_t *seen)
 {
     const struct op_node *n = &g->node[node];
-    int all = node < g->f32_nodes, inside = all || n->precision != OP_AS_OTHERS,
-        result = all || n->precision == OP_WIDE;
+    int inside = node < g->f32_nodes || n->precision != OP_AS_OTHERS;
     struct op_work w = { .macs = op_node_macs(g, n) };
 
     for (uint32_t k = 0; k < n->ins; k++) {
@@ -87,7 +95,7 @@ static struct op_work work_of(const struct op_graph *g, uint32_t node, uint8_t *
         w.weight_bytes += value_bytes(g, v, inside);
     }
     for (uint32_t k = 0; k < n->outs && !op_node_is_view(n); k++)
-        w.result_bytes += n->out[k] == OP_NONE ? 0 : value_bytes(g, n->out[k], result);
+        w.result_bytes += n->out[k] == OP_NONE ? 0 : op_value_bytes(g, n->out[k]);
     return w;
 }
 
