@@ -88,6 +88,45 @@ check "and what it is on another machine" grep -q 'm: .*(default [0-9]* on toy16
 "$program" report "$tmp/q.db" --html "$tmp/q.html"
 check "and of the page" grep -q '"kind":"fixed"' "$tmp/q.html"
 
+# ---- several chips: manifests and images; each point is what a single run says, and one that cannot be keeps no other from being done
+
+chips=(pingpong -q --vary chips=1,2,4 --vary link_latency_ns=0,500 --vary clock_mhz=1000,1850 -D WORDS=100 -D ROUNDS=2)
+sweep "${chips[@]}" -o "$tmp/c.db"
+check "a sweep over chips ends well" [ $? -eq 0 ]
+check "what needs two chips is refused with one" equals "$(value c.db '[.points[] | .chips + " " + .status] | unique | join(",")')" "1 refused,2 ok,4 ok"
+check "with the reason" equals "$(value c.db '.points[0].message | test("needs a machine with at least 2 chips, toy64 has 1")')" true
+check "links run in ns: the clock changes cycles" equals "$(value c.db '[.points[] | select(.status == "ok" and .link_latency_ns == "500").cycles] | unique | length')" 2
+for n in 2 4; do
+    for set in "link_latency_ns=0 --set clock_mhz=1000" "link_latency_ns=500 --set clock_mhz=1850"; do
+        latency=${set%% *} clock=${set##*=}
+        # shellcheck disable=SC2086 # two options
+        want=$("$program" run pingpong -q --chips $n -D WORDS=100 -D ROUNDS=2 --set $set --json | jq -r '"\(.cycles) \(.words_received)"')
+        got=$(value c.db ".points[] | select(.chips == \"$n\" and .link_latency_ns == \"${latency#*=}\" and .clock_mhz == \"$clock\") | \"\(.cycles) \(.words)\"")
+        check "$n chips, $set: $got, run has $want" equals "$got" "$want"
+    done
+done
+check "parts add up, link and outer too" equals "$(value c.db '[.points[] | select(.status == "ok") | .cycles - .exchange - .link - .compute - .wait - .sync - .outer] | unique | join(",")')" 0
+check "and are columns" equals "$(value c.db '[.points[] | select(.status == "ok") | .link > 0 and .outer > 0] | unique | join(",")')" true
+check "of the CSV" grep -q '^point,chips,.*,machine_chips,.*,exchange,link,compute,.*,sync,outer,' <("$program" report "$tmp/c.db" --csv points)
+check "parameters of a manifest are columns, too" equals "$(value c.db '[.axes[] | select(.kind == "fixed") | .axis + " " + .value] | join(",")')" "WORDS 100,ROUNDS 2,PLAYERS 1,OTHER 1"
+check "what follows from others is none" equals "$(sweep halo -q --vary chips=2,4 -D LOG=1 -o "$tmp/h.db" && value h.db '[.points[] | .status, has("AWAY"), .LOG] | join(",")')" "ok,false,1,ok,false,1"
+check "chips are built, too" equals "$(value h.db '[.points[] | .machine_chips] | join(",")') $("$program" report "$tmp/h.db" | grep -c '^Least SRAM built.*: chips=2')" "2,4 1"
+"$program" report "$tmp/c.db" --html "$tmp/c.html"
+check "the page has the parts" grep -q '"link":' "$tmp/c.html"
+"$program" compile pingpong -q -D WORDS=100 -D ROUNDS=2 -o "$tmp/c.img" >"$tmp/answer"
+sweep "$tmp/c.img" -q --vary link_latency_ns=0,500 -o "$tmp/i.db"
+check "an image runs on other links" equals "$(value i.db '[.points[].cycles] | join(",")')" \
+    "$(for l in 0 500; do "$program" run pingpong -q -D WORDS=100 -D ROUNDS=2 --set link_latency_ns=$l --json | jq .cycles; done | paste -sd,)"
+sweep pingpong -q --max-cycles 20000 --vary link_latency_ns=0,5000 -o "$tmp/l.db"
+check "a limit is a result" equals "$(value l.db '[.points[].status] | join(",")')" "ok,fault"
+cp programs/lab/pingpong.S "$tmp"
+jq '.expect[0].u32_per_tile = "7"' programs/lab/pingpong.bsp.json >"$tmp/pingpong.bsp.json"
+sweep "$tmp/pingpong.bsp.json" -q --vary WORDS=3,4 -o "$tmp/u.db"
+check "so is what a manifest does not expect" equals "$(value u.db '[.points[] | .status] | join(",")') $(value u.db '.points[0].message | test("^3 of 3 expectations are not met")')" "failed,failed true"
+echo "// changed" >>"$tmp/pingpong.S"
+sweep "$tmp/pingpong.bsp.json" -q --vary WORDS=3,4 -o "$tmp/u.db"
+check "a source that has changed is another sweep" grep -q 'the contents of pingpong.S' "$tmp/messages"
+
 # ---- refused before anything runs
 
 refuse "nearest: 240K or 256K" efficientnet-b0 --vary sram=256K,250K
@@ -103,7 +142,17 @@ refuse "m: '0' is not a number from 1" matmul --vary m=0
 refuse "batch=0: --batch: '0' is not a number" efficientnet-b0 --vary batch=1,0
 refuse "machine mk1 has ipu1" efficientnet-b0 --vary machine=mk2,mk1
 refuse "nothing is varied" matmul
-refuse "no network, no program" ring --vary tiles=4
+refuse "what is swept runs on one chip" ring --vary chips=1,2
+refuse "only runs of several chips read it" ring --vary links_up=1,2
+refuse "and no point has several" pingpong --vary chips=1 --vary links_up=1,2
+refuse "only streams between host and chip read it" pingpong --vary host_latency_ns=1,2
+refuse "the image was made for one value of it" "$tmp/c.img" --vary tiles=4,8
+refuse "the image is for 2" "$tmp/c.img" --vary chips=2,4
+refuse "--machine does nothing for an image" "$tmp/c.img" -m mk2 --vary link_latency_ns=1,2
+refuse "has no parameter of that name" pingpong -D WORD=3 --vary chips=2,4
+refuse "chips=two: --chips" pingpong --vary chips=two
+refuse "no network, no program" rung --vary tiles=4
+refuse "source files are not swept" programs/lab/ring.S --vary tiles=4
 refuse "--resolution does nothing for a program" matmul --resolution 3 --vary tiles=4
 sweep matmul --vary tiles=4
 check "without a file it is refused" grep -q 'o FILE.db' "$tmp/messages"

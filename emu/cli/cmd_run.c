@@ -20,6 +20,7 @@
 /* What is read of the command line. */
 OPTION_READ(TEXT, machine)
 OPTION_READ(LIST, set)
+OPTION_READ(NUMBER, chips)
 OPTION_READ(NUMBER, threads)
 OPTION_READ(WORD, engine)
 OPTION_READ(FLAG, check)
@@ -155,8 +156,8 @@ static enum emu_status check_chips(const struct request *q, const struct run *r)
 static enum emu_status execute(struct file_run *x, int *code)
 {
     const struct manifest *m = x->m;
-    int own_machine =
-        !option_machine(x->q) && !option_set(x->q)->count && (!m || manifest_own_parameters(m));
+    int own_machine = !option_machine(x->q) && !option_set(x->q)->count &&
+                      !request_has(x->q, OPTION_chips) && (!m || manifest_own_parameters(m));
     struct run *run = x->run;
     json_t *differences = NULL;
     uint64_t unmet = 0, checked = 0;

@@ -138,7 +138,8 @@ enum emu_status request_machine(const struct request *q, const char *fallback,
 enum emu_status request_arch(const struct request *q, const char *fallback,
                              struct arch *out) EMU_MUST_CHECK;
 enum emu_status request_check_arch(const struct arch *a) EMU_MUST_CHECK;
-/* The same where no name stands for the machine: *a is it, unless --machine names another. */
+/* Both where no name stands for the machine: *a is it, unless --machine names another. */
+enum emu_status request_machine_from(const struct request *q, struct arch *a) EMU_MUST_CHECK;
 enum emu_status request_arch_from(const struct request *q, struct arch *a) EMU_MUST_CHECK;
 
 /* A number, decimal or with 0x, from low to high; 0 when the text is none. */

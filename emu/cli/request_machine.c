@@ -17,6 +17,13 @@ static enum emu_status set_fields(const struct request *q, struct arch *a)
     return ss_arch_check(a);
 }
 
+enum emu_status request_machine_from(const struct request *q, struct arch *a)
+{
+    if (option_machine(q))
+        TRY(ss_arch_from_name_or_file(option_machine(q), a));
+    return set_fields(q, a);
+}
+
 enum emu_status request_machine(const struct request *q, const char *fallback, struct arch *out)
 {
     TRY(ss_arch_from_name_or_file(option_machine(q) ? option_machine(q) : fallback, out));
@@ -55,9 +62,7 @@ static void warn_of_unread(const struct request *q, const struct arch *a)
 
 enum emu_status request_arch_from(const struct request *q, struct arch *a)
 {
-    if (option_machine(q))
-        TRY(ss_arch_from_name_or_file(option_machine(q), a));
-    TRY(set_fields(q, a));
+    TRY(request_machine_from(q, a));
     warn_of_unread(q, a);
     return request_check_arch(a);
 }

@@ -25,8 +25,10 @@ static const struct {
 
 uint32_t profile_chips(struct profile *p)
 {
-    if (!p->chips)
-        p->chips = (uint32_t)profile_query_integer(p, "SELECT count(*) FROM chips");
+    if (!p->chips) /* of a sweep: of the largest system in it */
+        p->chips = (uint32_t)profile_query_integer(p, p->kind == &store_sweep
+                                                          ? "SELECT max(chips) FROM results"
+                                                          : "SELECT count(*) FROM chips");
     return !p->chips ? 1 : p->chips < CHIPS_MAX ? p->chips : CHIPS_MAX;
 }
 

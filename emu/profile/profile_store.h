@@ -24,7 +24,7 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 4, SWEEP_VERSION = 2, SWEEP_APPLICATION = 0x73777031 };
+enum { PROFILE_VERSION = 4, SWEEP_VERSION = 3, SWEEP_APPLICATION = 0x73777031 };
 
 /* ---- writing ---- */
 

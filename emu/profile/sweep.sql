@@ -1,4 +1,4 @@
--- sweep.sql - the tables of a sweep, version 2 (docs/sweep.md). A program that reads or continues a sweep compares its tables with these.
+-- sweep.sql - the tables of a sweep, version 3 (docs/sweep.md). A program that reads or continues a sweep compares its tables with these.
 -- A status of results may also be 'found': --check has found something in the run, and the message says how much.
 -- All but the table work is the same however often a sweep was stopped, and however many processes it had.
 
@@ -48,17 +48,20 @@ CREATE TABLE results ( -- of points that are done
     message TEXT NOT NULL,      -- why, where the status is not ok
     inputs INTEGER NOT NULL,    -- that a run computes: the batch
     mem_bytes INTEGER NOT NULL, -- memory of a tile,
-    tiles INTEGER NOT NULL,     -- tiles of the machine, and
-    clock_mhz INTEGER NOT NULL, -- its clock
+    tiles INTEGER NOT NULL,     -- tiles of a chip,
+    chips INTEGER NOT NULL,     -- chips of the system, and
+    clock_mhz INTEGER NOT NULL, -- their clock
     need_bytes INTEGER,         -- of a tile's memory, so that the program fits: in use and lost in gaps, on the tile that needs most
     fullest_tile INTEGER,       -- with most bytes in use; NULL: not compiled, since far more memory is expected than there is; then need_bytes is expected
     used_bytes INTEGER,         -- on all tiles
     cycles INTEGER,             -- of the run; NULL without one, like what follows
-    exchange INTEGER,           -- parts of all supersteps: docs/timing.md
+    exchange INTEGER,           -- parts of all supersteps, of the sync group that ends last: docs/timing.md
+    link INTEGER,               -- for words of other chips
     compute INTEGER,
     imbalance INTEGER,          -- a part of compute
     wait INTEGER,               -- for other sync groups and the host
     sync INTEGER,
+    outer INTEGER,              -- the same where a sync joins several chips, for which it waits
     supersteps INTEGER,
     words INTEGER,              -- that all tiles receive
     macs INTEGER,               -- multiply-adds of a network's run

@@ -15,13 +15,13 @@ enum { ALL_POINTS = 48 }; /* more are not printed one by one */
 /* Cycles of one input, and the memory that the chip is built with: what is left free costs as much
  * as what is used. */
 #define PER_INPUT "(CASE WHEN r.status = 'ok' THEN r.cycles / r.inputs END)"
-#define CHIP      "(r.tiles * r.mem_bytes)"
+#define CHIP      "(r.chips * r.tiles * r.mem_bytes)"
 
 /* A point of which no other one is better in both without being worse in one. */
 #define FRONT                                                                                      \
     "(r.status = 'ok' AND NOT EXISTS (SELECT 1 FROM results o WHERE o.status = 'ok' AND "          \
-    "o.cycles / o.inputs <= " PER_INPUT " AND o.tiles * o.mem_bytes <= " CHIP " AND "              \
-    "(o.cycles / o.inputs < " PER_INPUT " OR o.tiles * o.mem_bytes < " CHIP ")))"
+    "o.cycles / o.inputs <= " PER_INPUT " AND o.chips * o.tiles * o.mem_bytes <= " CHIP            \
+    " AND (o.cycles / o.inputs < " PER_INPUT " OR o.chips * o.tiles * o.mem_bytes < " CHIP ")))"
 
 /* ---- queries of points ---- */
 
@@ -81,10 +81,10 @@ static const char short_columns[] =
     "END AS stages";
 
 static const char all_columns[] =
-    ", status, message, inputs, tiles AS machine_tiles, mem_bytes, clock_mhz AS "
-    "machine_clock_mhz, need_bytes, fullest_tile, used_bytes, cycles, exchange, compute, "
-    "imbalance, wait, sync, supersteps, words, macs, seconds, inputs_per_second, engine, " FRONT
-    " AS pareto, image_of, run_of";
+    ", status, message, inputs, tiles AS machine_tiles, chips AS machine_chips, "
+    "mem_bytes, clock_mhz AS machine_clock_mhz, need_bytes, fullest_tile, used_bytes, cycles, "
+    "exchange, link, compute, imbalance, wait, sync, outer, supersteps, words, macs, seconds, "
+    "inputs_per_second, engine, " FRONT " AS pareto, image_of, run_of";
 
 /* ---- sections ---- */
 

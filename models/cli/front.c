@@ -124,7 +124,23 @@ static enum emu_status look(struct request *q, const struct option_list *candida
     return EMU_OK;
 }
 
-/* What is swept: a network, a graph or an ONNX file. */
+/* A file that is swept as it is: a manifest, or an image. */
+static enum emu_status look_swept_file(struct request *q, const char *path)
+{
+    static const struct look_kind none[] = { { 0, NULL } };
+    use_set thing = 0;
+
+    if (strcmp(path, "-") && !strpbrk(path, "./") && access(path, F_OK))
+        return EMU_OK;
+    TRY(look_file(q, path, none, &thing));
+    if (thing & ~(THING_MANIFEST | THING_IMAGE))
+        return FAIL(USAGE, "%s: %s are not swept, but networks, programs, manifests and images",
+                    path, thing & THING_SOURCE ? "source files" : "cases");
+    found(q, path, thing);
+    return EMU_OK;
+}
+
+/* What is swept: a network, a graph or an ONNX file, a manifest or an image. */
 static enum emu_status look_sweep(struct request *q, const struct option_list *candidates)
 {
     const char *first = candidates->count ? candidates->item[0] : NULL;
@@ -135,15 +151,18 @@ static enum emu_status look_sweep(struct request *q, const struct option_list *c
         if (onnx_is_named(candidates->item[i]))
             found(q, candidates->item[i], THING_ONNX);
     }
+    if (!q->use && first)
+        TRY(look_manifest(q, first));
+    if (!q->use && first)
+        TRY(look_swept_file(q, first));
     q->use <<= USE_SWEEP_SHIFT;
     if (q->use || !first)
         return EMU_OK;
     net_nearest(&meant);
-    program_nearest(&meant, front_programs);
     return FAIL(USAGE,
-                "no network, no program that is compiled from a graph, and no FILE.onnx: '%.200s';"
-                "%s superstep --help lists all names",
-                first, nearest_hint(&meant).text);
+                "no network, no program and no file that is swept: '%.200s';%s superstep "
+                "--help lists all names",
+                first, lab_hint(&meant).text);
 }
 
 static enum emu_status look_lab(struct request *q, const struct option_list *candidates)
@@ -173,7 +192,8 @@ static void print_parameters(const struct request *q, FILE *f)
 {
     if (q->known)
         program_print_parameters(q, f);
-    else if (q->use & (THING_MANIFEST | THING_MANIFEST << USE_COMPILE_SHIFT))
+    else if (q->use & (THING_MANIFEST | THING_MANIFEST << USE_COMPILE_SHIFT |
+                       THING_MANIFEST << USE_SWEEP_SHIFT))
         lab_print_parameters(q->what, q->path, f);
 }
 
@@ -318,16 +338,19 @@ const struct command front_commands[] = {
       .print_parameters = print_parameters },
     { .name = "sweep",
       .help = "run a network or a program on many machines and with many options",
-      .uses = (THING_PROGRAM | THING_NETWORK | THING_ONNX) << USE_SWEEP_SHIFT,
+      .uses = (THING_PROGRAM | THING_NETWORK | THING_ONNX | THING_MANIFEST | THING_IMAGE)
+              << USE_SWEEP_SHIFT,
       .run = cmd_sweep,
-      .examples = "  superstep sweep resnet-50 --vary batch=1,2,4 -o sweep.db\n"
-                  "  superstep sweep matmul -D m=256 -D k=256 --vary n=64,128 -o m.db\n"
-                  "  superstep report sweep.db --html sweep.html\n",
+      .examples =
+          "  superstep sweep resnet-50 --vary batch=1,2,4 -o sweep.db\n"
+          "  superstep sweep matmul -D m=256 -D k=256 --vary n=64,128 -o m.db\n"
+          "  superstep sweep halo --vary chips=2,4,8 --vary link_latency_ns=100,500 -o h.db\n"
+          "  superstep report sweep.db --html sweep.html\n",
       .names = NAMES_NETWORKS | NAMES_PROGRAMS,
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.onnx --vary NAME=V1,V2,.. -o FILE.db",
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.bsp.json|FILE.img --vary NAME=V1,V2,.. -o FILE.db",
       .doc =
           "Compile and run a network or a program for all combinations of fields of the machine, "
           "options and parameters; keep the results in a database, which the same command "

@@ -9,6 +9,7 @@
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 #include "models/ask/model_request.h"
+#include "models/sweep/sweep_thing.h"
 #include "programs/cli/program_request.h"
 
 /* What is read of the command line. */
@@ -55,52 +56,53 @@ static enum emu_status refuse_name(const struct request *q, const char *name)
                 "'%.80s' cannot be varied%s%s%s: expected a field of the machine (`superstep "
                 "machines mk2`), sram%s%s",
                 name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", options,
-                q->command->is_parameter && q->known ? ", or a parameter of the program" : "");
+                (q->command->is_parameter && q->known) || sweep_is_thing(q)
+                    ? ", or a parameter of the program"
+                    : "");
 }
 
 /* Refuses a field that nothing in a sweep reads, since all its points would be equal. */
-static enum emu_status check_field(const struct arch_field *f)
+static enum emu_status check_field(const struct sweep_thing *t, const struct arch_field *f)
 {
     if (f->min == f->max && f->type != ARCH_TYPE_text)
         return FAIL(USAGE, "%s cannot be varied: the instruction set fixes it at %llu %s", f->name,
                     (unsigned long long)f->min, f->unit);
     if (f->stage == ARCH_STAGE_N || f->type == ARCH_TYPE_text)
         return FAIL(USAGE, "%s cannot be varied: no run reads it (%s)", f->name, f->doc);
-    if (f->stage == ARCH_STAGE_L)
-        return FAIL(USAGE, "%s cannot be varied: only runs of several chips read it (%s)", f->name,
-                    f->doc);
-    if (f->offset == ss_arch_field_find("chips")->offset)
-        return FAIL(USAGE, "chips cannot be varied: what is swept runs on one chip");
-    if (f->stage == ARCH_STAGE_H && strcmp(f->name, "clock_mhz"))
-        return FAIL(USAGE,
-                    "%s cannot be varied: only streams between host and chip read it, and what is "
-                    "swept has none (`superstep stream` has)",
-                    f->name);
-    return EMU_OK;
+    return sweep_thing_check(t, f);
 }
 
-static enum emu_status find_name(const struct request *q, struct sweep_axis *a)
+static int is_parameter(const struct request *q, const struct sweep_thing *t, const char *name)
+{
+    if (q->known && q->command->is_parameter)
+        return q->command->is_parameter(q, name, strlen(name));
+    return sweep_thing_sets(t, name);
+}
+
+static enum emu_status find_name(const struct request *q, const struct sweep_thing *t,
+                                 struct sweep_axis *a)
 {
     const char *field = strcmp(a->name, "sram") ? a->name : "mem_bytes";
+    const struct arch_field *f = ss_arch_field_find(field);
 
     a->option = find_option(q, a->name);
     if (a->option) {
         a->kind = AXIS_OPTION;
-    } else if (q->known && q->command->is_parameter &&
-               q->command->is_parameter(q, a->name, strlen(a->name))) {
-        a->kind = AXIS_PARAMETER;
-    } else {
-        a->kind = AXIS_FIELD;
-        a->field = ss_arch_field_find(field);
-        return a->field ? check_field(a->field) : refuse_name(q, a->name);
+        return f ? check_field(t, f) : EMU_OK; /* --chips is a field, too */
     }
-    return EMU_OK;
+    if (is_parameter(q, t, a->name)) {
+        a->kind = AXIS_PARAMETER;
+        return EMU_OK;
+    }
+    a->kind = AXIS_FIELD;
+    a->field = f;
+    return f ? check_field(t, f) : refuse_name(q, a->name);
 }
 
 /* ---- axes ---- */
 
-static enum emu_status add_axis(const struct request *q, const char *name, size_t length,
-                                struct sweep_axes *out)
+/* A name that is on no axis yet. */
+static enum emu_status new_axis(const char *name, size_t length, struct sweep_axes *out)
 {
     struct sweep_axis *more = emu_realloc(out->axis, out->axes + 1, sizeof(*more)), *a;
 
@@ -116,7 +118,14 @@ static enum emu_status add_axis(const struct request *q, const char *name, size_
         if (!strcmp(out->axis[i].name, a->name))
             return FAIL(USAGE, "'%.80s' is varied twice", a->name);
     }
-    return find_name(q, a);
+    return EMU_OK;
+}
+
+static enum emu_status add_axis(const struct request *q, const struct sweep_thing *t,
+                                const char *name, size_t length, struct sweep_axes *out)
+{
+    TRY(new_axis(name, length, out));
+    return find_name(q, t, &out->axis[out->axes - 1]);
 }
 
 /* The number of a value, which becomes a choice where it is none yet. */
@@ -141,14 +150,15 @@ static enum emu_status add_choice(struct sweep_axis *a, const char *value, size_
 }
 
 /* "NAME=V1,V2,..". */
-static enum emu_status add_vary(const struct request *q, const char *text, struct sweep_axes *out)
+static enum emu_status add_vary(const struct request *q, const struct sweep_thing *t,
+                                const char *text, struct sweep_axes *out)
 {
     const char *at = strchr(text, '=');
     struct sweep_axis *a;
 
     if (!at || at == text)
         return FAIL(USAGE, "--vary '%.80s': expected NAME=V1,V2,..", text);
-    TRY(add_axis(q, text, (size_t)(at - text), out));
+    TRY(add_axis(q, t, text, (size_t)(at - text), out));
     a = &out->axis[out->axes - 1];
     do {
         size_t n = strcspn(++at, ",");
@@ -236,8 +246,8 @@ static enum emu_status add_line(struct points_file *f, const char *at, struct sw
     return EMU_OK;
 }
 
-static enum emu_status read_lines(const struct request *q, struct points_file *f,
-                                  struct sweep_axes *out)
+static enum emu_status read_lines(const struct request *q, const struct sweep_thing *t,
+                                  struct points_file *f, struct sweep_axes *out)
 {
     const char *at = next_line(f);
 
@@ -247,7 +257,7 @@ static enum emu_status read_lines(const struct request *q, struct points_file *f
     do {
         size_t n = strcspn(at, ",");
 
-        TRY(add_axis(q, at, n, out));
+        TRY(add_axis(q, t, at, n, out));
         at += n;
     } while (*at++);
     while ((at = next_line(f))) {
@@ -258,14 +268,15 @@ static enum emu_status read_lines(const struct request *q, struct points_file *f
     return out->points ? EMU_OK : FAIL(BAD_FILE, "%.200s: no point in it", f->path);
 }
 
-static enum emu_status read_points(const struct request *q, struct sweep_axes *out)
+static enum emu_status read_points(const struct request *q, const struct sweep_thing *t,
+                                   struct sweep_axes *out)
 {
     struct points_file f = { .path = option_points(q), .f = fopen(option_points(q), "r") };
     enum emu_status s;
 
     if (!f.f)
         return FAIL(IO, "%.200s: %s", f.path, strerror(errno));
-    s = read_lines(q, &f, out);
+    s = read_lines(q, t, &f, out);
     if (s == EMU_OK && ferror(f.f))
         s = FAIL(IO, "%.200s: %s", f.path, strerror(errno));
     free(f.line); /* allocated by getline() */
@@ -284,18 +295,42 @@ static int has_axis(const struct sweep_axes *a, const char *name)
     return 0;
 }
 
-static enum emu_status add_fixed(const struct request *q, unsigned param, uint64_t value,
-                                 struct sweep_axes *out)
+static enum emu_status add_fixed(const char *name, const char *value, struct sweep_axes *out)
 {
-    const struct named_program *n = q->known;
-    const char *name = n->param[param].name;
-    char text[PROGRAM_VALUE_TEXT];
     uint32_t number;
 
-    TRY(add_axis(q, name, strlen(name), out));
+    if (has_axis(out, name))
+        return EMU_OK;
+    TRY(new_axis(name, strlen(name), out));
     out->axis[out->axes - 1].kind = AXIS_FIXED;
-    program_value_text(n, param, value, text);
-    return add_choice(&out->axis[out->axes - 1], text, strlen(text), &number);
+    return add_choice(&out->axis[out->axes - 1], value, strlen(value), &number);
+}
+
+static enum emu_status fix_program(const struct request *q, struct sweep_axes *out)
+{
+    const struct named_program *n = q->known;
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    char text[PROGRAM_VALUE_TEXT];
+
+    TRY(program_values(q, value));
+    for (unsigned k = 0; k < n->params; k++) {
+        program_value_text(n, k, value[k], text);
+        TRY(add_fixed(n->param[k].name, text, out));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status fix_manifest(const struct sweep_thing *t, const struct manifest *m,
+                                    struct sweep_axes *out)
+{
+    char text[24];
+
+    for (size_t k = 0; k < m->parameters; k++) {
+        snprintf(text, sizeof(text), "%lld", (long long)m->parameter[k].value);
+        if (sweep_thing_sets(t, m->parameter[k].name))
+            TRY(add_fixed(m->parameter[k].name, text, out));
+    }
+    return EMU_OK;
 }
 
 /* On axes that were added later, each with a single choice, all points have that choice. */
@@ -315,35 +350,29 @@ static enum emu_status widen_points(uint32_t before, struct sweep_axes *out)
     return EMU_OK;
 }
 
-static enum emu_status fix_parameters(const struct request *q, struct sweep_axes *out)
+enum emu_status sweep_axes_fix(const struct request *q, const struct sweep_thing *t,
+                               const struct manifest *m, struct sweep_axes *out)
 {
-    uint64_t value[PROGRAM_MAX_PARAMS];
-    const struct named_program *n = q->known;
     uint32_t before = out->axes;
 
-    if (!n)
-        return EMU_OK;
-    TRY(program_values(q, value));
-    for (unsigned k = 0; k < n->params; k++) {
-        if (!has_axis(out, n->param[k].name))
-            TRY(add_fixed(q, k, value[k], out));
-    }
+    if (q->known)
+        TRY(fix_program(q, out));
+    else if (m)
+        TRY(fix_manifest(t, m, out));
     return widen_points(before, out);
 }
 
 /* ---- all of it ---- */
 
-enum emu_status sweep_axes_read(const struct request *q, struct sweep_axes *out)
+enum emu_status sweep_axes_read(const struct request *q, const struct sweep_thing *t,
+                                struct sweep_axes *out)
 {
     *out = (struct sweep_axes){ .axis = NULL };
-    if (option_points(q)) {
-        TRY(read_points(q, out));
-    } else {
-        for (size_t i = 0; i < option_vary(q)->count; i++)
-            TRY(add_vary(q, option_vary(q)->item[i], out));
-        TRY(make_product(out));
-    }
-    return fix_parameters(q, out);
+    if (option_points(q))
+        return read_points(q, t, out);
+    for (size_t i = 0; i < option_vary(q)->count; i++)
+        TRY(add_vary(q, t, option_vary(q)->item[i], out));
+    return make_product(out);
 }
 
 void sweep_axes_free(struct sweep_axes *a)

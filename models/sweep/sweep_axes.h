@@ -7,6 +7,9 @@
 #include "emu/cli/options.h"
 #include "models/ask/model_request.h"
 
+struct image;
+struct manifest;
+
 enum axis_kind {
     AXIS_FIELD,     /* of the machine, or sram */
     AXIS_OPTION,    /* of compiler or network; dim.NAME is a size of an ONNX file */
@@ -32,13 +35,24 @@ struct sweep_axes {
 
 enum { SWEEP_POINTS_MAX = 100000 };
 
+/* What is swept, where it is no network and no program that is compiled (sweep_thing.h). */
+struct sweep_thing {
+    struct manifest *manifest; /* owned: as its file is, on the machine of the file; or NULL */
+    struct image *image;       /* owned; or NULL */
+};
+
 /* Reads --vary and --points of a request. Several --vary give all combinations, in which the last
- * axis changes first. Parameters of a program that are not varied follow as axes with one choice:
- * what -D says, else the default on the machine that nothing is varied of, so that all points ask
- * about the same problem. Errors: EMU_USAGE names what is no name, a value that is given twice, or
+ * axis changes first. Errors: EMU_USAGE names what is no name, a value that is given twice, or
  * fields that no run of a sweep reads; EMU_BAD_FILE for lines of a file; EMU_IO, EMU_NO_MEMORY.
  * Free with sweep_axes_free, also on failure. */
-enum emu_status sweep_axes_read(const struct request *q, struct sweep_axes *out) EMU_MUST_CHECK;
+enum emu_status sweep_axes_read(const struct request *q, const struct sweep_thing *t,
+                                struct sweep_axes *out) EMU_MUST_CHECK;
+/* Adds the parameters that are not varied as axes with one choice: what -D says, else the default
+ * on the machine that nothing is varied of, so that all points ask about the same problem. Those of
+ * a compiled program, or those of a manifest `m` that has been read for that machine. EMU_USAGE for
+ * values that are none, EMU_NO_MEMORY. */
+enum emu_status sweep_axes_fix(const struct request *q, const struct sweep_thing *t,
+                               const struct manifest *m, struct sweep_axes *out) EMU_MUST_CHECK;
 void sweep_axes_free(struct sweep_axes *a);
 
 /* The value of an axis at a point. */

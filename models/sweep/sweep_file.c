@@ -7,6 +7,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/disk_cache.h"
 #include "emu/cli/request_profile.h"
+#include "emu/job/manifest.h"
 #include "models/ask/model_request.h"
 #include "programs/cli/program_request.h"
 
@@ -50,6 +51,15 @@ static void define(struct definition *d, const char *name, const char *value)
     }
     ss_free(r.name);
     ss_free(r.value);
+}
+
+static int defines(const struct definition *d, const char *name)
+{
+    for (size_t i = 0; i < d->rows; i++) {
+        if (!strcmp(d->row[i].name, name))
+            return 1;
+    }
+    return 0;
 }
 
 static void definition_free(struct definition *d)
@@ -120,6 +130,24 @@ static void add_file(struct definition *d, const char *name, const char *path)
     define(d, name, text);
 }
 
+/* Those of a manifest and of its sources. */
+static void add_manifest(struct definition *d, const struct manifest *m)
+{
+    add_file(d, "the contents of the manifest", m->path);
+    for (size_t i = 0; i < m->programs; i++) {
+        for (size_t k = 0; k < m->program[i].sources; k++) {
+            char name[128], *path = manifest_path(m, m->program[i].source[k]);
+
+            snprintf(name, sizeof(name), "the contents of %s", m->program[i].source[k]);
+            if (!path)
+                d->status = FAIL(NO_MEMORY, "a sweep");
+            else if (!defines(d, name))
+                add_file(d, name, path);
+            ss_free(path);
+        }
+    }
+}
+
 static enum emu_status make_definition(const struct sweep *s, struct definition *d)
 {
     const struct request *q = s->q;
@@ -131,8 +159,11 @@ static enum emu_status make_definition(const struct sweep *s, struct definition 
     for (uint32_t i = 0; i < s->axes.axes; i++)
         add_axis(d, &s->axes.axis[i]);
     add_points(d, &s->axes);
-    if (!q->known)
-        add_file(d, "the contents of the network", q->what);
+    if (s->thing.manifest)
+        add_manifest(d, s->thing.manifest);
+    else if (!q->known)
+        add_file(d, s->thing.image ? "the contents of the image" : "the contents of the network",
+                 q->what);
     add_file(d, "the contents of --weights", option_weights(q));
     add_file(d, "the contents of --machine", option_machine(q));
     return d->status;
@@ -202,12 +233,13 @@ static enum emu_status continue_sweep(struct sweep_file *f, struct definition *d
 
 /* ---- a new one ---- */
 
-static void put_axis(struct profile *p, const struct sweep_axis *a, uint32_t i)
+static void put_axis(const struct sweep *s, const struct sweep_axis *a, uint32_t i,
+                     struct profile *p)
 {
     const char *unit = a->field ? a->field->unit : "-";
 
     PROFILE_ROW(p, "axes", PROFILE_I(i), PROFILE_T(a->name), PROFILE_T(axis_kind_name(a->kind)),
-                PROFILE_T(unit), PROFILE_T(sweep_axis_stage(a)));
+                PROFILE_T(unit), PROFILE_T(sweep_axis_stage(s, a)));
     for (uint32_t k = 0; k < a->choices; k++) {
         char *end;
         double number = strtod(a->choice[k], &end);
@@ -240,7 +272,7 @@ static enum emu_status begin_sweep(struct sweep_file *f, const struct definition
     struct profile *p = f->store;
     struct arch base;
 
-    TRY(request_machine(s->q, "mk2", &base));
+    TRY(sweep_base(s, &base));
     TRY(sweep_store_begin(p));
     PROFILE_ROW(p, "meta", PROFILE_T("schema_version"), PROFILE_I(SWEEP_VERSION));
     PROFILE_ROW(p, "meta", PROFILE_T("program_version"), PROFILE_T(program_version));
@@ -252,7 +284,7 @@ static enum emu_status begin_sweep(struct sweep_file *f, const struct definition
         PROFILE_ROW(p, "definition", PROFILE_I(i), PROFILE_T(d->row[i].name),
                     PROFILE_T(d->row[i].value));
     for (uint32_t i = 0; i < s->axes.axes; i++)
-        put_axis(p, &s->axes.axis[i], i);
+        put_axis(s, &s->axes.axis[i], i, p);
     put_points(p, s);
     return sweep_store_commit(p);
 }
@@ -310,11 +342,11 @@ static void put_result(struct profile *p, const json_t *result, uint32_t point,
 #define NUMBER(key) number_of(result, key)
     PROFILE_ROW(p, "results", PROFILE_I(point + 1), PROFILE_T(text_of(result, "status")),
                 PROFILE_T(text_of(result, "message")), NUMBER("inputs"), NUMBER("mem_bytes"),
-                NUMBER("tiles"), PROFILE_I(a->clock_mhz), NUMBER("need_bytes"),
+                NUMBER("tiles"), PROFILE_I(a->chips), PROFILE_I(a->clock_mhz), NUMBER("need_bytes"),
                 NUMBER("fullest_tile"), NUMBER("used_bytes"), NUMBER("cycles"), NUMBER("exchange"),
-                NUMBER("compute"), NUMBER("imbalance"), NUMBER("wait"), NUMBER("sync"),
-                NUMBER("supersteps"), NUMBER("words"), NUMBER("macs"),
-                cycles ? PROFILE_T(text_of(result, "engine")) : PROFILE_N,
+                NUMBER("link"), NUMBER("compute"), NUMBER("imbalance"), NUMBER("wait"),
+                NUMBER("sync"), NUMBER("outer"), NUMBER("supersteps"), NUMBER("words"),
+                NUMBER("macs"), cycles ? PROFILE_T(text_of(result, "engine")) : PROFILE_N,
                 ran ? PROFILE_R(seconds) : PROFILE_N,
                 ran && seconds > 0 ? PROFILE_R(inputs / seconds) : PROFILE_N);
 #undef NUMBER

@@ -7,10 +7,9 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/json_text.h"
-#include "emu/job/run_image.h"
-#include "emu/profile/bill.h"
 #include "models/ask/model_inputs.h"
 #include "models/ask/model_request.h"
+#include "models/sweep/sweep_image.h"
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
@@ -25,8 +24,8 @@ OPTION_READ(TEXT, weights)
 
 enum { CATEGORIES_MAX = 64 };
 
-/* An image and the network or program from which it is made. Everything is owned but the measurer
- * and the point. */
+/* An image and the network, program or manifest from which it is made. Everything is owned but the
+ * measurer and the point. */
 struct image_at_work {
     struct sweep_measurer *m;
     const struct sweep_point *p; /* the first of those that have the image */
@@ -35,6 +34,7 @@ struct image_at_work {
     struct compiled *compiled;   /* of a program */
     struct session *session;     /* of a program, while it runs */
     struct system network;       /* all zero: it is a program */
+    struct sweep_image image;    /* of a manifest or an image; else all zero */
     uint64_t inputs, macs;
     json_t *work; /* stages that were executed for the next result */
 };
@@ -216,6 +216,19 @@ static enum emu_status make_program(struct image_at_work *w)
     return EMU_OK;
 }
 
+/* ---- the manifest, or the image ---- */
+
+static enum emu_status make_image(struct image_at_work *w)
+{
+    struct timespec begin = now();
+
+    w->inputs = 1;
+    TRY(sweep_image_make(w->m->sweep, w->p, &w->image));
+    if (w->p->manifest)
+        note_stage(w, "compile", begin);
+    return EMU_OK;
+}
+
 /* ---- results ---- */
 
 static json_t *integer(uint64_t n)
@@ -285,17 +298,23 @@ static enum emu_status put_memory(const struct image_at_work *w, json_t *o)
                : EMU_OK;
 }
 
-static enum emu_status put_cycles(const struct image_at_work *w, const struct record *r, json_t *o)
+static enum emu_status put_cycles(const struct image_at_work *w, const struct run *r, json_t *o)
 {
-    struct bill b = ss_bill_of_group(r, 0);
-    json_t *parts = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cycles", (json_int_t)b.total, "exchange",
-        (json_int_t)(b.exchange + b.link), "compute", (json_int_t)b.compute, "imbalance",
-        (json_int_t)b.imbalance, "wait", (json_int_t)(b.wait + b.host), "sync",
-        (json_int_t)(b.sync + b.outer), "supersteps", (json_int_t)ss_bill_step_count(r), "words",
-        (json_int_t)b.words_in, "macs", (json_int_t)w->macs);
-    int bad = !parts || json_object_update(o, parts);
+    const struct bill b = sweep_bill_of(r);
+    uint64_t steps = 0;
+    json_t *parts;
+    int bad;
 
+    for (uint32_t chip = 0; chip < r->chips; chip++)
+        steps += ss_bill_step_count(r->chip[chip].record);
+    parts =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cycles",
+                  (json_int_t)b.total, "exchange", (json_int_t)b.exchange, "link",
+                  (json_int_t)b.link, "compute", (json_int_t)b.compute, "imbalance",
+                  (json_int_t)b.imbalance, "wait", (json_int_t)(b.wait + b.host), "sync",
+                  (json_int_t)b.sync, "outer", (json_int_t)b.outer, "supersteps", (json_int_t)steps,
+                  "words", (json_int_t)b.words_in, "macs", (json_int_t)w->macs);
+    bad = !parts || json_object_update(o, parts);
     json_decref(parts);
     return bad ? FAIL(NO_MEMORY, "a result") : EMU_OK;
 }
@@ -311,27 +330,26 @@ static enum emu_status put_engine(const struct run *r, json_t *o)
 
 /* ---- runs ---- */
 
-/* Whether an error is the host's, and not the point's. */
-static int is_of_host(enum emu_status s)
-{
-    return s == EMU_NO_MEMORY || s == EMU_IO;
-}
-
 /* What the results say of a point's run. */
 static const char *status_of(enum emu_status s)
 {
     return s == EMU_OK ? "ok" : s == EMU_FAULT ? "fault" : "failed";
 }
 
-static struct session *session_of(const struct image_at_work *w)
+/* NULL: none is open. */
+static const struct run *run_of(const struct image_at_work *w)
 {
-    return w->compiled ? w->session : w->network.session;
+    const struct session *s = w->compiled ? w->session : w->network.session;
+
+    return w->image.run ? w->image.run : s ? ss_session_run_image(s) : NULL;
 }
 
 static enum emu_status open_session(struct image_at_work *w, const struct arch *a)
 {
     struct session_options o = session_options_of(&w->p->model);
 
+    if (w->image.image)
+        return sweep_image_open(&w->image, a);
     o.record = 1;
     o.threads = 1;
     TRY(w->compiled ? ss_compiled_set_arch(w->compiled, a) : system_set_arch(&w->network, a));
@@ -341,6 +359,7 @@ static enum emu_status open_session(struct image_at_work *w, const struct arch *
 
 static void close_session(struct image_at_work *w)
 {
+    sweep_image_close(&w->image);
     ss_session_free(w->session);
     w->session = NULL;
     system_stop(&w->network);
@@ -372,19 +391,21 @@ static enum emu_status run_network(struct image_at_work *w)
 
 static enum emu_status put_run(struct image_at_work *w, json_t *o)
 {
-    struct session *s = session_of(w);
+    const struct run *r = run_of(w);
 
-    if (!s)
+    if (!r)
         return EMU_OK;
-    TRY(put_cycles(w, ss_session_record(s), o));
-    return put_engine(ss_session_run_image(s), o);
+    TRY(put_cycles(w, r, o));
+    return put_engine(r, o);
 }
 
 /* How a run ended, which is a result whatever it is. */
 static json_t *result_of(struct image_at_work *w, uint32_t point, const struct arch *a,
                          enum emu_status st)
 {
-    uint64_t found = st == EMU_OK ? run_check_findings(ss_session_run_image(session_of(w))) : 0;
+    const struct manifest *m = w->p->manifest;
+    int is_asked = st == EMU_OK && !(m && m->expect_check); /* else they are what is expected */
+    uint64_t found = is_asked ? run_check_findings(run_of(w)) : 0;
     char text[80];
 
     if (!found)
@@ -401,8 +422,10 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
     enum emu_status st = open_session(w, a);
 
     if (st == EMU_OK)
-        st = w->compiled ? run_program(w) : run_network(w);
-    if (!is_of_host(st)) {
+        st = w->image.run  ? sweep_image_run(&w->image)
+             : w->compiled ? run_program(w)
+                           : run_network(w);
+    if (!sweep_is_of_host(st)) {
         note_stage(w, "run", begin);
         *out = result_of(w, point, a, st);
         st = *out ? put_run(w, *out) : FAIL(NO_MEMORY, "a result");
@@ -414,6 +437,8 @@ static enum emu_status run_point(struct image_at_work *w, uint32_t point, const 
 /* Why there is no run; NULL: there is one. */
 static const char *shortage(const struct image_at_work *w)
 {
+    if (w->image.image)
+        return NULL;
     if (w->compiled ? ss_compiled_fits(w->compiled) : system_fits(&w->network))
         return NULL;
     return w->compiled || system_compiled(&w->network)
@@ -433,6 +458,8 @@ static enum emu_status measure_point(struct image_at_work *w, uint32_t point, co
     } else {
         TRY(run_point(w, point, a, out));
     }
+    if (w->image.image)
+        return sweep_image_memory(&w->image, *out);
     if (w->compiled || system_fits(&w->network) || system_compiled(&w->network))
         return put_memory(w, *out);
     return json_object_set_new(*out, "need_bytes", integer(system_need_bytes(&w->network)))
@@ -466,10 +493,12 @@ static enum emu_status visit_point(struct image_at_work *w, uint32_t point, enum
 static enum emu_status measure_image(struct image_at_work *w, const uint32_t *point, size_t points,
                                      sweep_result_visit *visit, void *ctx)
 {
-    enum emu_status made = w->p->model.known ? make_program(w) : make_network(w);
+    enum emu_status made = sweep_is_thing(&w->p->model) ? make_image(w)
+                           : w->p->model.known          ? make_program(w)
+                                                        : make_network(w);
     char why[512];
 
-    if (is_of_host(made))
+    if (sweep_is_of_host(made))
         return made;
     snprintf(why, sizeof(why), "%s", made == EMU_OK ? "" : ss_error());
     for (size_t i = 0; i < points; i++)
@@ -486,6 +515,7 @@ static void image_free_all(struct image_at_work *w)
         n->done(w->state);
     ss_graph_free(w->graph);
     system_free(&w->network);
+    sweep_image_free(&w->image);
     json_decref(w->work);
 }
 

@@ -8,6 +8,7 @@
 #include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
+#include "emu/cli/manifest_request.h"
 #include "emu/cli/options.h"
 #include "emu/cli/request_store.h"
 #include "models/ask/model_source.h"
@@ -18,6 +19,7 @@ OPTION_READ(TEXT, machine)
 OPTION_READ(LIST, set)
 OPTION_READ(LIST, define)
 OPTION_READ(LIST, dim)
+OPTION_READ(NUMBER, chips)
 
 enum { TEXT_MAX = 400 };
 
@@ -38,8 +40,7 @@ static enum emu_status copy_request(const struct request *from, struct request *
 {
     enum emu_status s;
 
-    *q = *from;
-    q->path = q->bytes = NULL;
+    *q = *from; /* the path of a manifest is borrowed */
     s = copy_list(&q->value[OPTION_LIST_set].list);
     if (copy_list(&q->value[OPTION_LIST_define].list) != EMU_OK ||
         copy_list(&q->value[OPTION_LIST_dim].list) != EMU_OK)
@@ -89,15 +90,49 @@ static enum emu_status apply(const struct sweep_axis *a, const char *value, stru
                   text);
 }
 
+int sweep_is_of_host(enum emu_status s)
+{
+    return s == EMU_NO_MEMORY || s == EMU_IO;
+}
+
+/* A manifest may refuse a machine, or a parameter on it; values that no machine has are errors. */
+static enum emu_status read_manifest(const struct sweep *s, struct sweep_point *out)
+{
+    enum emu_status st = manifest_of_request(&out->model, &out->manifest);
+
+    if (st == EMU_OK)
+        out->arch = out->manifest->arch;
+    if (st == EMU_OK || sweep_is_of_host(st))
+        return st;
+    snprintf(out->why, sizeof(out->why), "%s", ss_error());
+    out->arch = *sweep_thing_arch(&s->thing);
+    TRY(request_machine_from(&out->model, &out->arch));
+    if (option_chips(&out->model))
+        out->arch.chips = (uint32_t)option_chips(&out->model);
+    return EMU_OK;
+}
+
+static enum emu_status find_machine(const struct sweep *s, struct sweep_point *out)
+{
+    if (s->thing.manifest)
+        return read_manifest(s, out);
+    if (s->thing.image) {
+        out->arch = *sweep_thing_arch(&s->thing);
+        return request_machine_from(&out->model, &out->arch);
+    }
+    TRY(request_machine(&out->model, "mk2", &out->arch));
+    return request_check_arch(&out->arch);
+}
+
 enum emu_status sweep_point_new(const struct sweep *s, uint32_t point, struct sweep_point *out)
 {
     enum emu_status st = copy_request(s->q, &out->model);
 
+    out->manifest = NULL;
+    out->why[0] = '\0';
     for (uint32_t i = 0; st == EMU_OK && i < s->axes.axes; i++)
         st = apply(&s->axes.axis[i], sweep_choice(&s->axes, point, i), &out->model);
-    if (st == EMU_OK)
-        st = request_machine(&out->model, "mk2", &out->arch);
-    return st == EMU_OK ? request_check_arch(&out->arch) : st;
+    return st == EMU_OK ? find_machine(s, out) : st;
 }
 
 /* The texts that a point has added to a list. */
@@ -113,16 +148,27 @@ void sweep_point_free(const struct sweep *s, struct sweep_point *p)
     free_list(&p->model.value[OPTION_LIST_set].list, option_set(s->q)->count);
     free_list(&p->model.value[OPTION_LIST_define].list, option_define(s->q)->count);
     free_list(&p->model.value[OPTION_LIST_dim].list, option_dim(s->q)->count);
+    ss_manifest_free(p->manifest);
     memset(p, 0, sizeof(*p));
 }
 
 /* ---- keys ---- */
 
-const char *sweep_axis_stage(const struct sweep_axis *a)
+/* Cycles hang on what only a run reads; with streams or links on the host's fields and the clock,
+ * too: those run in ns. */
+static int stage_counts(const struct sweep *s, const struct arch *a, enum arch_stage stage)
 {
+    return stage == ARCH_STAGE_R || (stage == ARCH_STAGE_L && a->chips > 1) ||
+           (stage == ARCH_STAGE_H && (a->chips > 1 || sweep_thing_has_host(&s->thing)));
+}
+
+const char *sweep_axis_stage(const struct sweep *s, const struct sweep_axis *a)
+{
+    const struct arch some = { .chips = s->of_chips ? 2 : 1 };
+
     if (a->kind != AXIS_FIELD || a->field->stage == ARCH_STAGE_C)
         return "compile";
-    return a->field->stage == ARCH_STAGE_R ? "run" : "seconds";
+    return stage_counts(s, &some, a->field->stage) ? "run" : "seconds";
 }
 
 static void print_fields(const struct arch *a, enum arch_stage stage, FILE *f)
@@ -153,8 +199,10 @@ static void print_key(const struct sweep *s, uint32_t point, const struct arch *
     fprintf(f, "isa=%u amp_sets=%u\n", arch_isa(a), arch_amp_sets(a));
     if (k >= KEY_IMAGE)
         print_fields(a, ARCH_STAGE_C, f);
-    if (k >= KEY_RUN)
-        print_fields(a, ARCH_STAGE_R, f);
+    for (unsigned stage = 0; k >= KEY_RUN && stage < ARCH_STAGE_N; stage++) {
+        if (stage_counts(s, a, (enum arch_stage)stage))
+            print_fields(a, (enum arch_stage)stage, f);
+    }
 }
 
 static enum emu_status key_of(const struct sweep *s, uint32_t point, const struct arch *a,
@@ -231,6 +279,8 @@ static enum emu_status check_source(const struct sweep_point *p)
     struct model_source source = { .net = NULL };
     enum emu_status s;
 
+    if (sweep_is_thing(&p->model))
+        return EMU_OK;
     if (p->model.known)
         return program_values(&p->model, value);
     s = model_source_open(&p->model, &p->arch, &progress, &source);
@@ -251,6 +301,7 @@ static enum emu_status check_point(struct sweep *s, uint32_t point, struct first
         s->run_of[point] = first_point(&first[KEY_RUN], key[KEY_RUN], point);
         if (first_point(&first[KEY_SOURCE], key[KEY_SOURCE], point) == point)
             st = check_source(&p);
+        s->of_chips |= !*p.why && p.arch.chips > 1;
     }
     sweep_point_free(s, &p);
     return at_point(s, point, st);
@@ -270,20 +321,82 @@ static enum emu_status check_points(struct sweep *s)
     return st;
 }
 
+/* Of what reads links, some point must have some. */
+static enum emu_status check_links(const struct sweep *s)
+{
+    for (uint32_t i = 0; i < s->axes.axes && !s->of_chips; i++) {
+        const struct sweep_axis *a = &s->axes.axis[i];
+
+        if (a->kind == AXIS_FIELD && a->field->stage == ARCH_STAGE_L)
+            return FAIL(USAGE,
+                        "%s cannot be varied: only runs of several chips read it (%s), and no "
+                        "point has several",
+                        a->name, a->field->doc);
+    }
+    return EMU_OK;
+}
+
+/* The manifest on the machine that nothing is varied of; where it is none for that, of the first
+ * point for which it is one. */
+static enum emu_status read_base(const struct sweep *s, struct manifest **out)
+{
+    enum emu_status st = manifest_of_request(s->q, out);
+    char why[SWEEP_WHY_BYTES];
+
+    snprintf(why, sizeof(why), "%s", st == EMU_OK ? "" : ss_error());
+    for (uint32_t i = 0; st != EMU_OK && i < s->axes.points; i++) {
+        struct sweep_point p;
+        enum emu_status made = sweep_point_new(s, i, &p);
+
+        *out = p.manifest;
+        p.manifest = NULL;
+        st = *out ? EMU_OK : st;
+        sweep_point_free(s, &p);
+        TRY(at_point(s, i, made));
+    }
+    return st == EMU_OK ? EMU_OK : ss_fail(st, "%s", why);
+}
+
+static enum emu_status fix_parameters(struct sweep *s)
+{
+    struct manifest *base = NULL;
+    enum emu_status st = s->thing.manifest ? read_base(s, &base) : EMU_OK;
+
+    if (st == EMU_OK)
+        st = sweep_axes_fix(s->q, &s->thing, base, &s->axes);
+    ss_manifest_free(base);
+    return st;
+}
+
+enum emu_status sweep_base(const struct sweep *s, struct arch *out)
+{
+    if (!sweep_is_thing(s->q))
+        return request_machine(s->q, "mk2", out);
+    *out = *sweep_thing_arch(&s->thing);
+    TRY(request_machine_from(s->q, out));
+    if (option_chips(s->q))
+        out->chips = (uint32_t)option_chips(s->q);
+    return EMU_OK;
+}
+
 enum emu_status sweep_new(const struct request *q, struct sweep *out)
 {
     *out = (struct sweep){ .q = q };
-    TRY(sweep_axes_read(q, &out->axes));
+    TRY(sweep_thing_open(q, &out->thing));
+    TRY(sweep_axes_read(q, &out->thing, &out->axes));
+    TRY(fix_parameters(out));
     out->image_of = emu_alloc(out->axes.points, sizeof(*out->image_of));
     out->run_of = emu_alloc(out->axes.points, sizeof(*out->run_of));
     if (!out->image_of || !out->run_of)
         return FAIL(NO_MEMORY, "a sweep");
-    return check_points(out);
+    TRY(check_points(out));
+    return check_links(out);
 }
 
 void sweep_free(struct sweep *s)
 {
     sweep_axes_free(&s->axes);
+    sweep_thing_free(&s->thing);
     ss_free(s->image_of);
     ss_free(s->run_of);
     s->image_of = s->run_of = NULL;

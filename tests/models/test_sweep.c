@@ -123,6 +123,46 @@ static void test_sharing(void **state)
     sweep_drop(q, &s);
 }
 
+/* Of a manifest parameters are axes, latency changes cycles where there are links, and the clock
+ * with them; a point for which it is no manifest has a reason. */
+static void test_manifest(void **state)
+{
+    static const char *const option[] = {
+        "vary",   "chips=1,2", "vary", "link_latency_ns=0,500", "vary", "clock_mhz=1000,2000",
+        "define", "WORDS=8",   NULL
+    };
+    static const uint32_t image[] = { 0, 0, 0, 0, 4, 4, 4, 4 }, run[] = { 0, 0, 0, 0, 4, 5, 6, 7 };
+    struct request *q;
+    struct sweep_point p;
+    struct sweep s;
+
+    (void)state;
+    must(sweep_of("pingpong", option, &q, &s));
+    assert_int_equal(s.axes.points, 8);
+    assert_true(s.of_chips);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(s.image_of[i], image[i]);
+        assert_int_equal(s.run_of[i], run[i]);
+    }
+    assert_string_equal(s.axes.axis[3].name, "WORDS");
+    assert_int_equal(s.axes.axis[3].kind, AXIS_FIXED);
+    assert_string_equal(sweep_choice(&s.axes, 0, 3), "8");
+    assert_string_equal(sweep_axis_stage(&s, &s.axes.axis[0]), "compile");
+    assert_string_equal(sweep_axis_stage(&s, &s.axes.axis[1]), "run");
+    assert_string_equal(sweep_axis_stage(&s, &s.axes.axis[2]), "run");
+    must(sweep_point_new(&s, 0, &p));
+    assert_null(p.manifest);
+    assert_non_null(strstr(p.why, "at least 2 chips"));
+    sweep_point_free(&s, &p);
+    must(sweep_point_new(&s, 7, &p));
+    assert_non_null(p.manifest);
+    assert_string_equal(p.why, "");
+    assert_int_equal(p.arch.chips, 2);
+    assert_int_equal(p.arch.clock_mhz, 2000);
+    sweep_point_free(&s, &p);
+    sweep_drop(q, &s);
+}
+
 static void test_point(void **state)
 {
     static const char *const option[] = {
@@ -162,6 +202,10 @@ static void test_refused(void **state)
         { "matmul", "amp_units=16",
           "amp_units cannot be varied: the instruction set fixes it at 8" },
         { "matmul", "chips=2", "chips cannot be varied: what is swept runs on one chip" },
+        { "ring", "chips=2", "chips cannot be varied: what is swept runs on one chip" },
+        { "ring", "rail=mesh", "rail cannot be varied: only runs of several chips read it" },
+        { "halo", "ALL=8", "'ALL' cannot be varied" }, /* it follows from others */
+        { "pingpong", "chips=two", "chips=two: --chips: 'two' is not a number" },
         { "matmul", "host_packet_bytes=8", "host_packet_bytes cannot be varied: only streams" },
         { "matmul", "tiles=4,three", "tiles=three: --set tiles: expected an integer" },
         { "matmul", "workers=8", "workers=8: machine mk2: workers: 8, but the machine runs six" },
@@ -474,11 +518,12 @@ static void test_one_question(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_front),       cmocka_unit_test(test_one_question),
-        cmocka_unit_test(test_product),     cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_point),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_points_file), cmocka_unit_test(test_file),
-        cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_report),
+        cmocka_unit_test(test_front),    cmocka_unit_test(test_one_question),
+        cmocka_unit_test(test_product),  cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_manifest), cmocka_unit_test(test_point),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_points_file),
+        cmocka_unit_test(test_file),     cmocka_unit_test(test_unfinished),
+        cmocka_unit_test(test_report),
     };
     int failed;
 
