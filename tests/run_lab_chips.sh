@@ -49,5 +49,11 @@ for name in pingpong halo chip_allreduce chip_exchange; do
     "$program" run -q $name --chips 1 >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && grep -q "needs a machine with at least 2 chips" "$tmp/err" && passed=$((passed + 1)) || fail "$name --chips 1" "is not refused"
 done
+# Cycles are expected of the manifest's own system alone.
+cp programs/lab/pingpong.S "$tmp"
+sed 's/"chips": 2,/"chips": 2, "expect_cycles": 1,/' programs/lab/pingpong.bsp.json >"$tmp/own.bsp.json"
+go "$tmp/own.bsp.json" --chips 4
+"$program" run -q "$tmp/own.bsp.json" >"$tmp/out" 2>"$tmp/err"
+[ "$(value status)" = failed ] && passed=$((passed + 1)) || fail own.bsp.json "expects no cycles"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

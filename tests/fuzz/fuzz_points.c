@@ -20,10 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { POINTS_TRIED = 8 };
 
-/* What is swept is a program, whose points are proven without building a network. */
-static struct request *begin_request(char *path)
+/* What is swept is a program, or a manifest of several chips, whose points are proven without
+ * building a network. */
+static struct request *begin_request(const char *what, char *path)
 {
-    const char *name[] = { "softmax" };
+    const char *name[] = { what };
     const struct command *c = command_find(front_commands, "sweep");
     struct request *q = request_new(c);
     enum emu_status s;
@@ -36,9 +37,9 @@ static struct request *begin_request(char *path)
     return q;
 }
 
-static void look_at(const struct request *q, const struct sweep_axes *a)
+static void look_at(const struct sweep *s)
 {
-    struct sweep s = { .q = q, .axes = *a };
+    const struct sweep_axes *a = &s->axes;
     char text[200];
 
     EMU_ASSERT(a->points && a->axes);
@@ -49,29 +50,38 @@ static void look_at(const struct request *q, const struct sweep_axes *a)
     }
     for (uint32_t i = 0; i < a->points && i < POINTS_TRIED; i++) {
         struct sweep_point p;
-        enum emu_status st = sweep_point_new(&s, i, &p);
+        enum emu_status st = sweep_point_new(s, i, &p);
 
         EMU_ASSERT(st == EMU_OK || ss_error()[0]);
-        sweep_point_free(&s, &p);
+        sweep_point_free(s, &p);
     }
+}
+
+static void sweep_from(const char *what, char *path)
+{
+    struct request *q = begin_request(what, path);
+    struct sweep s = { .q = q };
+    enum emu_status st = sweep_thing_open(q, &s.thing);
+
+    EMU_ASSERT(st == EMU_OK);
+    if (sweep_axes_read(q, &s.thing, &s.axes) == EMU_OK)
+        look_at(&s);
+    else
+        EMU_ASSERT(ss_error()[0]);
+    sweep_free(&s);
+    request_free(q);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("points", 0);
-    struct sweep_axes axes;
-    struct request *q;
     char path[64];
 
     EMU_ASSERT(fd >= 0 && (!size || write(fd, data, size) == (ssize_t)size));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    q = begin_request(path);
-    if (sweep_axes_read(q, &axes) == EMU_OK)
-        look_at(q, &axes);
-    else
-        EMU_ASSERT(ss_error()[0]);
-    sweep_axes_free(&axes);
-    request_free(q);
+    sweep_from("softmax", path);
+    EMU_ASSERT(lseek(fd, 0, SEEK_SET) == 0);
+    sweep_from("pingpong", path);
     close(fd);
     return 0;
 }
