@@ -11,9 +11,9 @@
  * that backward nodes make to earlier stages only. A value that several stages read goes straight
  * to each of them.
  *
- * Where a node is. If all cuts name blocks: with its block (op_node.block) or, without one, with
- * what makes its first input, but never before what it reads; a view that is read later only, as
- * its input is, is made there. If a cut names a node, or the graph has no blocks: where the order
+ * Where a node is. If all cuts name blocks: with its block (op_node.block), but never before what
+ * it reads, and without a block as early as that lets it be; a view that is read later only, as its
+ * input is, is made there. If a cut names a node, or the graph has no blocks: where the order
  * of nodes puts it. Backward nodes, and those that are computed again, are with the forward node
  * that they belong to, the loss is in the last stage, and states are where they are read. The lists
  * of a ParameterUpdate are parted: each stage has one with its own parameters.

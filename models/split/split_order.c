@@ -179,7 +179,7 @@ static uint32_t maker(const struct op_graph *g, const struct op_node *n, uint32_
     return n->in[k] == OP_NONE ? OP_NONE : g->value[n->in[k]].node;
 }
 
-/* With its block, else with what makes its first input; not before what it reads. */
+/* With its block, and not before what it reads; that alone counts without a block. */
 static uint32_t rank_by_block(const struct split_order *o, uint32_t node)
 {
     const struct op_node *n = &o->g->node[node];
