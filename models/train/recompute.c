@@ -75,8 +75,8 @@ static uint32_t now(const struct recompute *r, uint32_t value)
 static enum emu_status clone_node(struct recompute *r, uint32_t node)
 {
     struct op_node n = r->g->node[node];
-    uint32_t *in = op_graph_copy(r->g, n.in, (n.ins + 1) * sizeof(*in));
-    uint32_t *out = op_graph_copy(r->g, n.out, (n.outs + 1) * sizeof(*out));
+    uint32_t *in = op_graph_copy(r->g, n.in, n.ins * sizeof(*in));
+    uint32_t *out = op_graph_copy(r->g, n.out, n.outs * sizeof(*out));
 
     n.name = op_graph_text(r->g, "%s.again", n.name);
     n.block = op_graph_text(r->g, "%s.again", n.block);
@@ -102,7 +102,7 @@ static enum emu_status read_again(struct recompute *r, const char *block)
 
         if (strcmp(n->block, block))
             continue;
-        in = op_graph_copy(r->g, n->in, (n->ins + 1) * sizeof(*in));
+        in = op_graph_copy(r->g, n->in, n->ins * sizeof(*in));
         if (!in)
             return FAIL(NO_MEMORY, "a node");
         for (uint32_t k = 0; k < n->ins; k++) {
