@@ -9,19 +9,19 @@
 
 #include "emu/exchange/link_header.h"
 #include "emu/load/image_internal.h"
-#include "emu/pod/pod.h"
-#include "programs/compiler/compiled.h"
 #include "tests/fixtures/graph_fixture.h"
-#include "tests/fixtures/record_fixture.h"
 #include "tests/fixtures/seed_range.h"
+#include "tests/fixtures/system_fixture.h"
 
-#define OK(expr)                                                                                   \
-    do {                                                                                           \
-        if ((expr) != EMU_OK)                                                                      \
-            fail_msg("%s", ss_error());                                                            \
-    } while (0)
-
-enum { SEEDS = 12, SEEDS_LONG = 1000, CHIPS_MAX = 4, CHANNELS_MAX = 8, TURNS = 2, ROOM = 4096 };
+enum {
+    SEEDS = 12,
+    SEEDS_LONG = 1000,
+    CHIPS_MAX = SYSTEM_CHIPS / 2,
+    CHANNELS_MAX = 8,
+    TURNS = 2,
+    ROOM = 4096,
+    MAX_CYCLE = 1000000
+};
 
 /* A program: chips of a replica, and what goes between them. */
 struct link_end {
@@ -37,18 +37,6 @@ struct trial {
     uint32_t elements[CHANNELS_MAX];
     struct compiled *c;
 };
-
-static struct graph *graph_of_chips(const char *machine, unsigned chips)
-{
-    struct arch a = *ss_arch_preset(machine);
-    struct graph *g;
-    char set[32];
-
-    snprintf(set, sizeof(set), "chips=%u", chips);
-    OK(ss_arch_set(&a, set));
-    OK(ss_graph_new(&a, &ss_kernel_library, &g));
-    return g;
-}
 
 /* ---- random programs ---- */
 
@@ -198,85 +186,6 @@ static void trial_compile(struct trial *x, unsigned threads)
     assert_true(ss_compiled_fits(x->c));
 }
 
-/* ---- systems ---- */
-
-struct system {
-    struct pod *pod;
-    struct record *record[2 * CHIPS_MAX];
-    struct replay *replay[2 * CHIPS_MAX];
-    unsigned chips; /* of a replica */
-    const struct compiled *c;
-};
-
-static void system_new(struct system *s, const struct compiled *c, unsigned threads, int timing)
-{
-    const struct image *im = ss_compiled_image(c);
-    const struct arch *a = ss_image_arch(im);
-    struct machine_options each[2 * CHIPS_MAX];
-    unsigned all = a->chips;
-    const struct pod_options po = { .replica_chips = ss_compiled_chips(c) };
-
-    *s = (struct system){ .c = c, .chips = ss_compiled_chips(c) };
-    for (unsigned i = 0; i < all; i++) {
-        OK(record_new(a->tiles, NULL, &s->record[i]));
-        if (timing)
-            OK(replay_new(a->tiles, &s->replay[i]));
-        each[i] = (struct machine_options){
-            .threads = threads, .check = !timing, .record = s->record[i], .replay = s->replay[i]
-        };
-    }
-    OK(pod_new(a, each, &po, &s->pod));
-    for (unsigned i = 0; i < all; i++)
-        OK(image_load_chip(im, i % s->chips, i - i % s->chips, pod_machine(s->pod, i)));
-}
-
-static void system_run(struct system *s)
-{
-    enum machine_stop stop = pod_run(s->pod, 1000000);
-
-    if (stop == MACHINE_FAULT) {
-        struct pod_fault f = pod_fault(s->pod);
-
-        fail_msg("chip %u, tile %u: %s", f.chip, f.fault.tile, f.fault.fault->detail);
-    }
-    if (stop != MACHINE_HOST) {
-        struct pod_wait w = { 0 };
-
-        (void)pod_waits(s->pod, &w, 1);
-        fail_msg("stop %d: chip %u, tiles %s wait %s", (int)stop, w.chip, w.wait.tiles,
-                 w.wait.what);
-    }
-    OK(pod_finish(s->pod));
-}
-
-static void system_free(struct system *s)
-{
-    unsigned all = pod_chips(s->pod);
-
-    pod_free(s->pod);
-    for (unsigned i = 0; i < all; i++) {
-        record_free(s->record[i]);
-        replay_free(s->replay[i]);
-    }
-}
-
-/* All of a variable of a chip of the system, written or read. */
-static void system_move(struct system *s, unsigned chip, uint32_t var, uint8_t *data, int write)
-{
-    const struct lowered *l = ss_compiled_chip(s->c, chip % s->chips)->lowered;
-    unsigned unit = ss_elem_bytes(l->graph->variable.at[var].elem);
-
-    for (uint32_t i = 0; i < l->storage.at[var].count; i++) {
-        const struct storage_run *r = &l->storage_run.at[l->storage.at[var].first + i];
-        const struct object *o = &l->object.at[r->object];
-        struct tile *t = machine_tile(pod_machine(s->pod, chip), o->tile);
-        uint32_t bytes = (uint32_t)(r->end - r->begin) * unit;
-
-        assert_true(write ? tile_write(t, o->addr + r->offset, data + r->begin * unit, bytes)
-                          : tile_read(t, o->addr + r->offset, data + r->begin * unit, bytes));
-    }
-}
-
 /* The same random contents for a system and interpreters, one for each of its chips. */
 static void fill(struct trial *x, struct system *s, struct interpreter **p)
 {
@@ -318,24 +227,16 @@ static void compare(struct trial *x, struct system *s, struct interpreter **p, u
 
 /* ---- values, cycles, threads ---- */
 
-static void same_records(struct system *a, struct system *b, uint64_t seed)
-{
-    char text[200];
-
-    for (unsigned i = 0; i < pod_chips(a->pod); i++)
-        if (!record_same(a->record[i], b->record[i], text, sizeof(text)))
-            fail_msg("seed %llu: chip %u: %s", (unsigned long long)seed, i, text);
-    assert_int_equal(pod_cycles(a->pod), pod_cycles(b->pod));
-}
-
 /* The timing engine on other threads than the values. */
 static void run_timing(struct trial *x, struct system *values, uint64_t seed)
 {
     struct system timing;
+    char who[40];
 
+    snprintf(who, sizeof(who), "seed %llu", (unsigned long long)seed);
     system_new(&timing, x->c, 2, 1);
-    system_run(&timing);
-    same_records(values, &timing, seed);
+    system_run(&timing, MAX_CYCLE);
+    system_same_records(values, &timing, who);
     system_free(&timing);
 }
 
@@ -351,7 +252,7 @@ static void run_seed(uint64_t seed)
     for (unsigned i = 0; i < x.chips * x.replicas; i++)
         OK(ss_interpreter_new(x.g[i % x.chips], &p[i]));
     fill(&x, &s, p);
-    system_run(&s);
+    system_run(&s, MAX_CYCLE);
     OK(ss_interpreters_run(p, x.chips, x.replicas, 100000));
     compare(&x, &s, p, seed);
     run_timing(&x, &s, seed);
