@@ -133,18 +133,27 @@ int elf_read_relocations(struct elf_file *f)
 
 /* ---- source lines ---- */
 
+static struct elf_line line_at(const struct elf_file *f, const struct elf_section *s, uint32_t k)
+{
+    struct elf_line line;
+
+    memcpy(&line, elf_contents(f, s) + k * sizeof(line), sizeof(line));
+    return line;
+}
+
+/* Most lines are of the file of the line before, whose name need not be found again. */
 static int read_line(struct elf_file *f, const struct elf_section *s, uint32_t k,
                      struct section *to)
 {
     struct item *last = to->items ? &to->item[to->items - 1] : NULL;
-    struct elf_line line;
-    const char *file;
+    struct elf_line line = line_at(f, s, k);
+    const char *file = last && line_at(f, s, k - 1).file == line.file ? last->file : NULL;
+    const char *name = file ? file : elf_string(f, s->h.sh_link, line.file);
 
-    memcpy(&line, elf_contents(f, s) + k * sizeof(line), sizeof(line));
-    file = elf_string(f, s->h.sh_link, line.file);
-    if (!file || line.offset >= to->size || (last && line.offset <= last->offset))
+    if (!name || line.offset >= to->size || (last && line.offset <= last->offset))
         return elf_error(f, "line %u of section '%s' leads outside", k, to->n.name);
-    file = unit_file_name(f->u, file, strlen(file));
+    if (!file)
+        file = unit_file_name(f->u, name, strlen(name));
     to->item[to->items++] = (struct item){ .offset = line.offset, .line = line.line, .file = file };
     return 1;
 }

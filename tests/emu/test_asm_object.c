@@ -83,6 +83,36 @@ static void test_same_as_unit(void **state)
     ss_free(data);
 }
 
+/* What is included in the middle of a section keeps the name of its file. */
+static void test_lines_of_two_files(void **state)
+{
+    static const char text[] = "# 1 \"a.S\"\n.section .text.a, \"ax\"\n.globl a\na: nop\n"
+                               "# 40 \"other.inc\"\nnop\nnop\n# 5 \"a.S\"\nnop\n";
+    static const char *const root[] = { "a" };
+    static const struct {
+        const char *file;
+        uint32_t line;
+    } want[] = { { "a.S", 3 }, { "other.inc", 40 }, { "other.inc", 41 }, { "a.S", 5 } };
+    struct asm_unit *u, *linked;
+    uint8_t *data;
+    size_t bytes;
+
+    (void)state;
+    assert_int_equal(asm_unit_new(&(struct asm_options){ .preprocessed = 1 }, &u), EMU_OK);
+    assert_int_equal(asm_unit_add_text(u, "a.S", text, strlen(text)), EMU_OK);
+    assert_int_equal(asm_unit_object(u, &data, &bytes), EMU_OK);
+    asm_unit_free(u);
+    assert_int_equal(link_roots(data, bytes, ss_arch_preset("mk2"), root, 1, &linked), EMU_OK);
+    for (uint32_t i = 0; i < EMU_COUNT_OF(want); i++) {
+        const struct asm_line *is = asm_line_of(asm_unit_image(linked), MK2_BASE + 4 * i);
+
+        assert_string_equal(is->file, want[i].file);
+        assert_int_equal(is->line, want[i].line);
+    }
+    asm_unit_free(linked);
+    ss_free(data);
+}
+
 /* One root brings what it refers to, directly or not, and nothing else. */
 static void test_only_what_is_needed(void **state)
 {
@@ -329,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_unit),
         cmocka_unit_test(test_only_what_is_needed),
+        cmocka_unit_test(test_lines_of_two_files),
         cmocka_unit_test(test_joined_symbols),
         cmocka_unit_test(test_machines),
         cmocka_unit_test(test_refused),
