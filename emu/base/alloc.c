@@ -31,6 +31,9 @@ void *emu_alloc(size_t count, size_t size)
     return p;
 }
 
+/* Blocks that are visited here and there cost the host less in large pages. */
+enum { LARGE_PAGE = 2 << 20 };
+
 void *emu_alloc_aligned(size_t count, size_t size, size_t align)
 {
     size_t bytes;
@@ -39,9 +42,15 @@ void *emu_alloc_aligned(size_t count, size_t size, size_t align)
     if (must_fail() || __builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - align)
         return NULL;
     bytes = (bytes + align - 1) & ~(align - 1); /* aligned_alloc wants a multiple */
+    if (bytes >= LARGE_PAGE && align < LARGE_PAGE) {
+        align = LARGE_PAGE;
+        bytes = (bytes + align - 1) & ~(align - 1);
+    }
     p = aligned_alloc(align, bytes ? bytes : align);
     if (!p)
         return NULL;
+    if (align == LARGE_PAGE)
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* no is an answer, too */
     memset(p, 0, bytes);
     atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return p;

@@ -7,6 +7,7 @@
  */
 #include "emu/bsp/barrel.h"
 #include "emu/arch/arch_numbers.h"
+#include "emu/bsp/barrel_ahead.h"
 #include "emu/bsp/barrel_trace.h"
 
 #include "emu/bsp/replay.h"
@@ -159,16 +160,21 @@ static void retire_workers(const struct barrel *b, struct tile *t, uint64_t cycl
     }
 }
 
+static void run_workers(struct barrel *b, struct tile *t)
+{
+    if (!b->running)
+        fast_begin_rounds(t, (1u << b->phase) - 1);
+    b->running |= t->launched;
+}
+
 /* Gives their slots to the workers that run or runall has started. */
 static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 {
     uint64_t earliest = cycle + arch_launch_cycles(t->arch);
     const struct replay_launch *known = NULL;
 
-    if (!b->running) {
+    if (!b->running)
         b->phase = (unsigned)(earliest % TILE_WORKERS);
-        fast_begin_rounds(t, (1u << b->phase) - 1);
-    }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         if (!(t->launched >> lane & 1))
             continue;
@@ -180,7 +186,7 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
     if (known)
         skip_workers(b, t, known);
     else
-        b->running |= t->launched;
+        run_workers(b, t);
     t->launched = 0;
 }
 
@@ -233,8 +239,14 @@ static int is_site(struct barrel *b, uint32_t pc)
     return 1;
 }
 
-/* At an instruction that launches workers or calls code that does: whether workers run at their own
- * pace from here on. `next` is the address after it. */
+/* Workers have been launched, in a call from a site or not: whether they run at their own pace. */
+static void set_pace(struct barrel *b, int in_site)
+{
+    b->free_pace = in_site && (!b->running || b->free_pace);
+}
+
+/* At an instruction that launches workers or calls code that does. `next` is the address after it.
+ */
 static void note_site(struct barrel *b, const struct tile *t, const struct code_word *w,
                       uint32_t next)
 {
@@ -243,7 +255,7 @@ static void note_site(struct barrel *b, const struct tile *t, const struct code_
     if (w->flags & WORD_JUMPS && b->back == BARREL_NEVER_HALT && in_site)
         b->back = next;
     if (t->launched)
-        b->free_pace = in_site && (!b->running || b->free_pace);
+        set_pace(b, in_site);
 }
 
 /* What an instruction with flags has done: it jumped, started workers, or waits for them. Returns 0
@@ -261,6 +273,8 @@ static int supervisor_follow(struct barrel *b, struct tile *t, const struct code
         b->launch_cycle = cycle;
     if (b->sites && w->flags & WORD_STARTS)
         note_site(b, t, w, next);
+    else if (b->replay && t->launched)
+        set_pace(b, replay_is_in_call(b->replay));
     if (t->launched)
         take_launches(b, t, cycle);
     t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
@@ -511,6 +525,19 @@ static const struct code_word *supervisor_peek(const struct barrel *b, const str
         return NULL;
     w->cycles = supervisor_cycles(t->arch, &w->in);
     return w;
+}
+
+int barrel_issue_sync(struct barrel *b, struct tile *t, int zone)
+{
+    const struct code_word *w = supervisor_peek(b, t, t->pc[LANE_SUPER]);
+
+    if (!w || w->in.op != INSN_sync || w->in.i != zone)
+        return 0;
+    t->cycle = b->cycle;
+    t->pc[LANE_SUPER] += ISA_WORD_BYTES;
+    b->issued[LANE_SUPER]++;
+    b->instructions[LANE_SUPER]++;
+    return 1;
 }
 
 /* The address after an item that does nothing but jump and set registers; 0 after any other. */

@@ -6,6 +6,7 @@
 #include "emu/bsp/digest.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
+#include "emu/exchange/exchange_known.h"
 #include "emu/isa/csr_names.h"
 #include "emu/tile/tile_check.h"
 
@@ -53,11 +54,20 @@ struct place {
     uint64_t awaited; /* words of requests that the host has not handed over yet */
 };
 
+/* How much of the exchange of a group is known before its tiles come to their RECV: ahead.c. */
+enum ahead {
+    AHEAD_NOT,    /* nothing: it is resolved when they have come */
+    AHEAD_OTHERS, /* all, if the tiles that have no part in it are silent; they go first */
+    AHEAD_ALL     /* a tile goes on after its RECV at once */
+};
+
 struct group {
     uint32_t *tile; /* owned, ascending */
     uint32_t tiles;
-    unsigned phase; /* lowest group that was released together with this one */
-    int resolved;   /* the exchange since that release is done */
+    unsigned phase;                      /* lowest group that was released together with this one */
+    int resolved;                        /* the exchange since that release is done, or known */
+    uint8_t ahead;                       /* enum ahead: of that exchange */
+    struct exchange_beginning beginning; /* of AHEAD_OTHERS */
     uint64_t superstep;
     uint64_t release;        /* the last one, cycle */
     uint64_t end;            /* of the last superstep in the record, cycle */
@@ -74,6 +84,7 @@ struct machine {
     enum sync_scope zone[SYNC_ZONES];
     uint32_t held_tile; /* machine_hold() */
     uint64_t held_cycle;
+    uint64_t max_cycle; /* of the running call */
     uint64_t turn; /* machine_run_out(): cycles of a superstep that a tile may run; 0: any number */
     uint32_t alone; /* the tile that may run on after its turn */
     uint64_t known; /* all arrivals before this cycle have been handed over */
@@ -113,6 +124,24 @@ void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
 uint64_t place_clock(const struct machine *m, uint32_t tile);
 const char *machine_wait_text(unsigned wait); /* of enum tile_wait; NULL: it does not wait */
 unsigned machine_wait_of(const struct machine *m, uint32_t tile); /* the same of a tile */
+
+/* ahead.c: exchanges that are known before they run. Adds a tile that has just been released. */
+void ahead_add(struct machine *m, struct exchange_beginning *b, uint32_t tile);
+/* All tiles of a phase have been released: what is known of its exchange. -1 without memory. */
+int ahead_begin(struct machine *m, unsigned phase, const struct exchange_beginning *b);
+/* The tiles of AHEAD_OTHERS that have no part have had their turn: it becomes another. 1; -1
+ * without memory. */
+int ahead_settle(struct machine *m, unsigned phase);
+/* Whether a tile has to wait until others have gone first. */
+int ahead_is_held(const struct machine *m, uint32_t tile);
+/* A tile is about to run: goes on after the code of its part. Returns 1 when it has also issued its
+ * RECV. */
+int ahead_issue(struct machine *m, uint32_t tile);
+/* A tile has come to a sync: ends its exchange, if that is known. */
+void ahead_receive(struct machine *m, uint32_t tile);
+
+/* sync.c: what was exchanged in a phase, for the record. -1 without memory. */
+int sync_resolved(struct machine *m, unsigned phase, const struct exchange_phase *x);
 
 /* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when it did
  * either, 0 when there was nothing to do, -1 on a fault or error. */

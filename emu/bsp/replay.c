@@ -2,7 +2,7 @@
 #include "emu/bsp/replay.h"
 
 #include "emu/base/alloc.h"
-#include "emu/bsp/barrel.h"
+#include "emu/bsp/barrel_ahead.h"
 
 enum {
     ALL_WORKERS = (1 << TILE_WORKERS) - 1,
@@ -19,7 +19,7 @@ struct replay_work {
 /* What is known of a key. Pointers are owned, NULL while it is not known; read and written
  * atomically, for tiles on other threads use them. */
 struct replay_known {
-    struct replay_work *work;
+    _Alignas(64) struct replay_work *work;
     struct replay_call *call[TILE_WORKERS]; /* by the slot of the first cycle */
 };
 
@@ -27,32 +27,43 @@ struct replay_site {
     uint32_t addr, key; /* key: index in replay.known */
 };
 
+enum { SITES_MIN = 1 << 10, SITES_MAX = (1 << 18) - 8 }; /* at a time */
+
+struct replay_sites {
+    struct replay_sites *next;
+    size_t used, cap;
+    struct replay_site site[];
+};
+
+/* What a call that is known needs comes first. */
 struct replay_tile {
-    struct replay *all;       /* borrowed */
-    struct replay_site *site; /* owned; ascending */
-    size_t sites, next; /* next: after the one found last, where control code mostly goes on */
+    _Alignas(64) struct replay *all; /* borrowed */
+    struct replay_site *site;        /* borrowed from the sites of all; ascending */
+    uint32_t sites, next; /* next: after the one found last, where control code mostly goes on */
 
     uint32_t key;                   /* of the running call, or NO_KEY */
+    uint32_t taken;                 /* of its launches */
     const struct replay_work *work; /* of that key; NULL: the call is not known yet */
-    size_t taken;                   /* of its launches */
 
-    int measuring;                /* the running call */
+    int measuring; /* the running call */
+    uint32_t back; /* address to which the call that is measured whole returns, or NO_RETURN */
+    uint64_t reused, skipped, measured;
+    uint32_t rare_from, rare_to; /* all rare branches have addresses from .. to - 1 */
+
     struct replay_launch *launch; /* owned: measured so far */
     size_t launches, cap;
     uint64_t first[TILE_WORKERS]; /* of the last launch: first issues, and the counters then */
     uint64_t issued[TILE_WORKERS], instructions[TILE_WORKERS];
 
-    uint32_t back;     /* address to which the call that is measured whole returns, or NO_RETURN */
-    uint64_t at_cycle; /* in which it began, and the counters then */
+    uint64_t at_cycle; /* in which the call that is measured whole began, and the counters then */
     uint64_t at_issued[TILE_LANES], at_instructions[TILE_LANES];
-
-    uint64_t measured, reused, skipped;
 };
 
 struct replay {
     struct replay_tile *tile; /* owned [tiles] */
     uint32_t tiles;
     size_t sites;
+    struct replay_sites *first_sites; /* owned list: those of all tiles */
 
     uint64_t *key;              /* owned, like the following; each key once */
     struct replay_known *known; /* by key */
@@ -71,7 +82,7 @@ enum emu_status replay_new(uint32_t tiles, struct replay **out)
     if (!r)
         return FAIL(NO_MEMORY, "a timing engine");
     r->tiles = tiles;
-    r->tile = emu_alloc(tiles, sizeof(*r->tile));
+    r->tile = emu_alloc_aligned(tiles, sizeof(*r->tile), _Alignof(struct replay_tile));
     if (r->tile)
         return EMU_OK;
     replay_free(r);
@@ -83,9 +94,11 @@ void replay_free(struct replay *r)
 {
     if (!r)
         return;
-    for (uint32_t i = 0; r->tile && i < r->tiles; i++) {
-        ss_free(r->tile[i].site);
+    for (uint32_t i = 0; r->tile && i < r->tiles; i++)
         ss_free(r->tile[i].launch);
+    for (struct replay_sites *s = r->first_sites, *next; s; s = next) {
+        next = s->next;
+        ss_free(s);
     }
     for (size_t i = 0; i < r->keys; i++) {
         ss_free(r->known[i].work);
@@ -114,7 +127,7 @@ static enum emu_status reserve_keys(struct replay *r, size_t n)
 {
     size_t cap = r->key_cap ? r->key_cap : 256, slots;
     uint64_t *key;
-    void *known;
+    struct replay_known *known;
     uint32_t *slot;
 
     if (r->keys + n <= r->key_cap)
@@ -125,12 +138,16 @@ static enum emu_status reserve_keys(struct replay *r, size_t n)
     slot = emu_alloc(slots, sizeof(*slot));
     key = emu_realloc(r->key, cap, sizeof(*key));
     r->key = key ? key : r->key;
-    known = emu_realloc(r->known, cap, sizeof(*r->known));
-    r->known = known ? known : r->known;
+    known = emu_alloc_aligned(cap, sizeof(*known), _Alignof(struct replay_known));
     if (!slot || !key || !known || cap >= NO_KEY) {
         ss_free(slot);
+        ss_free(known);
         return FAIL(NO_MEMORY, "%zu timing keys", cap);
     }
+    if (r->keys)
+        memcpy(known, r->known, r->keys * sizeof(*known));
+    ss_free(r->known);
+    r->known = known;
     ss_free(r->slot);
     r->slot = slot;
     r->slots = slots;
@@ -152,18 +169,48 @@ static uint32_t key_index(struct replay *r, uint64_t key)
     return *slot - 1;
 }
 
+/* Room for n sites. All tiles' lie together: they are visited by turns. */
+static enum emu_status take_sites(struct replay *r, size_t n, struct replay_site **out)
+{
+    struct replay_sites *s = r->first_sites;
+
+    if (!s || s->cap - s->used < n) {
+        size_t cap = s ? 4 * s->cap : SITES_MIN;
+
+        cap = cap < SITES_MAX ? cap : SITES_MAX;
+        cap = cap < n ? n : cap;
+        s = emu_alloc_aligned(1, sizeof(*s) + cap * sizeof(s->site[0]),
+                              _Alignof(struct replay_sites));
+        if (!s)
+            return FAIL(NO_MEMORY, "%zu calls", n);
+        *s = (struct replay_sites){ .next = r->first_sites, .cap = cap };
+        r->first_sites = s;
+    }
+    *out = s->site + s->used;
+    s->used += n;
+    return EMU_OK;
+}
+
+static void note_rare(struct replay_tile *t, uint32_t addr)
+{
+    t->rare_from = addr < t->rare_from ? addr : t->rare_from;
+    t->rare_to = addr + 1;
+}
+
 enum emu_status replay_add(struct replay *r, uint32_t tile, const struct replay_key *key, size_t n)
 {
     struct replay_tile *t = &r->tile[tile];
 
     EMU_ASSERT(tile < r->tiles && !t->all);
     TRY(reserve_keys(r, n));
-    t->site = emu_alloc(n, sizeof(*t->site));
-    if (!t->site)
-        return FAIL(NO_MEMORY, "%zu calls", n);
-    for (size_t i = 0; i < n; i++)
+    TRY(take_sites(r, n, &t->site));
+    t->rare_from = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
         t->site[i] = (struct replay_site){ key[i].addr, key_index(r, key[i].key) };
-    t->sites = n;
+        if (key[i].key == REPLAY_RARE)
+            note_rare(t, key[i].addr);
+    }
+    t->sites = (uint32_t)n;
     t->key = NO_KEY;
     t->back = NO_RETURN;
     t->all = r;
@@ -256,12 +303,12 @@ void replay_end(struct replay_tile *t, const struct barrel *b)
 
 static const struct replay_site *find_site(struct replay_tile *t, uint32_t addr)
 {
-    size_t low = 0, high = t->sites;
+    uint32_t low = 0, high = t->sites;
 
     if (t->next < high && t->site[t->next].addr == addr)
         return &t->site[t->next++];
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        uint32_t middle = low + (high - low) / 2;
 
         if (t->site[middle].addr < addr)
             low = middle + 1;
@@ -290,9 +337,14 @@ int replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc)
     return 1;
 }
 
+int replay_is_in_call(const struct replay_tile *t)
+{
+    return t->key != NO_KEY;
+}
+
 int replay_is_rare(struct replay_tile *t, uint32_t pc)
 {
-    const struct replay_site *s = find_site(t, pc);
+    const struct replay_site *s = pc >= t->rare_from && pc < t->rare_to ? find_site(t, pc) : NULL;
 
     return s && t->all->key[s->key] == REPLAY_RARE;
 }
@@ -354,4 +406,26 @@ void replay_return(struct replay_tile *t, const struct barrel *b, int quiet)
                                      __ATOMIC_ACQUIRE))
         ss_free(c);
     replay_end(t, b);
+}
+
+/* ---- for who looks ahead ---- */
+
+enum { HOST_LINE = 64 /* bytes */ };
+
+void replay_prefetch(const struct replay *r, uint32_t tile)
+{
+    __builtin_prefetch(&r->tile[tile]);
+    __builtin_prefetch((const char *)&r->tile[tile] + HOST_LINE);
+}
+
+void replay_prefetch_site(const struct replay_tile *t)
+{
+    if (t->next < t->sites)
+        __builtin_prefetch(&t->site[t->next]);
+}
+
+void replay_prefetch_known(const struct replay_tile *t)
+{
+    if (t->next < t->sites)
+        __builtin_prefetch(&t->all->known[t->site[t->next].key]);
 }

@@ -14,13 +14,15 @@
 #include <stdlib.h>
 
 #include "emu/base/alloc.h"
+#include "emu/bsp/barrel_ahead.h"
 #include "emu/bsp/machine_internal.h"
+#include "emu/bsp/replay.h"
 #include "emu/exchange/exchange_known.h"
 #include "emu/exchange/host_header.h"
 
 enum { HOST_LINE = 64 /* bytes */, PREFETCH_CODE = 3 * HOST_LINE };
 enum { NO_TILE = UINT32_MAX, TURN_GROWTH = 4 };
-enum { AHEAD_CODE = 1, AHEAD_PART, AHEAD_STATE }; /* tiles before their turn */
+enum { BATCH = 8 }; /* tiles that wait for the host's memory together */
 
 /* The cycle a tile has reached: its next issue, or the sync it waits in. */
 uint64_t place_clock(const struct machine *m, uint32_t tile)
@@ -117,7 +119,9 @@ static int take_recv(struct machine *m, uint32_t tile, uint64_t max_cycle)
         if (exchange_recv(m->exchange, &m->tile[tile], (uint32_t)(p->arrived - p->release)) !=
             FAULT_NONE)
             p->wait = WAIT_FAULT;
-        if (!alone || p->wait == WAIT_FAULT)
+        else if (!alone)
+            ahead_receive(m, tile);
+        if (!p->received || p->wait == WAIT_FAULT)
             return 0;
     }
     p->wait = WAIT_DATA;
@@ -149,6 +153,7 @@ static int take_sync(struct machine *m, uint32_t tile, uint64_t max_cycle)
     }
     if (zone == SYNC_RECV)
         return take_recv(m, tile, max_cycle);
+    ahead_receive(m, tile);
     if (zone == SYNC_ANS) {
         wait_at(m, tile, WAIT_ANS);
         if (exchange_log_of(m->exchange, tile)->votes)
@@ -174,6 +179,9 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
     if (p->wait == WAIT_DATA && !receive_data(m, tile, max_cycle))
         return;
     m->barrel[tile].words = code_cache_words(m->cache, (unsigned)omp_get_thread_num());
+    if (m->options.replay && m->barrel[tile].cycle < max_cycle && ahead_issue(m, tile) &&
+        !take_recv(m, tile, max_cycle))
+        return;
     for (;;) {
         uint64_t until = tile_limit(m, tile, max_cycle), next = place_next_arrival(p);
         uint64_t turn = turn_limit(m, tile, max_cycle);
@@ -216,7 +224,8 @@ static uint32_t collect_runnable(struct machine *m)
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         const struct place *p = &m->place[i];
 
-        if (p->wait == WAIT_NOT || (p->wait == WAIT_DATA && p->next_arrival < p->arrivals))
+        if (p->wait == WAIT_NOT ? !ahead_is_held(m, i)
+                                : p->wait == WAIT_DATA && p->next_arrival < p->arrivals)
             m->runnable[n++] = i;
     }
     return n;
@@ -394,11 +403,15 @@ static void prefetch_state(const struct machine *m, uint32_t tile)
 
     prefetch_bytes(&m->barrel[tile], sizeof(struct barrel));
     prefetch_bytes(exchange_log_of(m->exchange, tile), sizeof(struct exchange_log));
+    prefetch_bytes(&m->place[tile], sizeof(struct place));
+    if (m->options.replay)
+        replay_prefetch(m->options.replay, tile);
     __builtin_prefetch(t->pc);
     __builtin_prefetch(t->npc);
     __builtin_prefetch(t->xcsr);
     __builtin_prefetch(&t->mem);
     __builtin_prefetch(&t->cycle);
+    __builtin_prefetch(&t->fast);
 }
 
 static void prefetch_code(const struct machine *m, uint32_t tile)
@@ -409,18 +422,32 @@ static void prefetch_code(const struct machine *m, uint32_t tile)
                    PREFETCH_CODE);
 }
 
+/* Of n tiles whose state has been fetched: what is found in it, for all of them at a time, so that
+ * they wait for the host's memory together. */
+static void prefetch_turns(const struct machine *m, const uint32_t *tile, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        exchange_prefetch_part(m->exchange, tile[i]);
+        if (m->barrel[tile[i]].replay)
+            replay_prefetch_site(m->barrel[tile[i]].replay);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        prefetch_code(m, tile[i]);
+        if (m->barrel[tile[i]].replay)
+            replay_prefetch_known(m->barrel[tile[i]].replay);
+    }
+}
+
 /* The n tiles that a thread takes at a time. */
 static void run_tiles(struct machine *m, const uint32_t *tile, uint32_t n, uint64_t max_cycle)
 {
-    for (uint32_t i = 0; i < n && i < AHEAD_STATE; i++)
+    for (uint32_t i = 0; i < n && i < BATCH; i++)
         prefetch_state(m, tile[i]);
     for (uint32_t i = 0; i < n; i++) {
-        if (i + AHEAD_STATE < n)
-            prefetch_state(m, tile[i + AHEAD_STATE]);
-        if (i + AHEAD_PART < n)
-            exchange_prefetch_part(m->exchange, tile[i + AHEAD_PART]);
-        if (i + AHEAD_CODE < n)
-            prefetch_code(m, tile[i + AHEAD_CODE]);
+        if (i % BATCH == 0)
+            prefetch_turns(m, tile + i, n - i < BATCH ? n - i : BATCH);
+        if (i + BATCH < n)
+            prefetch_state(m, tile[i + BATCH]);
         run_tile(m, tile[i], max_cycle);
     }
 }
@@ -617,6 +644,7 @@ static enum machine_stop run_to(struct machine *m, uint64_t max_cycle)
 {
     if (!m->started && collect_groups(m) != EMU_OK)
         return MACHINE_ERROR;
+    m->max_cycle = max_cycle;
     for (;;) {
         uint32_t n;
         int moved;

@@ -105,22 +105,10 @@ static void finish_receive(struct machine *m, const struct exchange_phase *x)
     }
 }
 
-static int resolve_phase(struct machine *m, unsigned phase)
+int sync_resolved(struct machine *m, unsigned phase, const struct exchange_phase *x)
 {
-    const struct exchange_phase *x;
     uint32_t exchange = 0;
-    enum emu_status s;
 
-    if (!phase_members(m, phase))
-        return 0;
-    s = exchange_resolve(m->exchange, m->member, &x);
-    if (s != EMU_OK) {
-        note_exchange_fault(m);
-        return -1;
-    }
-    if (!m->options.replay)
-        deliver(m, x);
-    finish_receive(m, x);
     if (m->options.record && record_wants_exchanges(m->options.record) &&
         record_add_exchange(m->options.record, x, &exchange) != EMU_OK)
         return -1;
@@ -133,6 +121,24 @@ static int resolve_phase(struct machine *m, unsigned phase)
     return 1;
 }
 
+static int resolve_phase(struct machine *m, unsigned phase)
+{
+    const struct exchange_phase *x;
+    enum emu_status s;
+
+    if (!phase_members(m, phase))
+        return 0;
+    s = exchange_resolve(m->exchange, m->member, &x);
+    if (s != EMU_OK) {
+        note_exchange_fault(m);
+        return -1;
+    }
+    if (!m->options.replay)
+        deliver(m, x);
+    finish_receive(m, x);
+    return sync_resolved(m, phase, x);
+}
+
 /* --- complete syncs
  * ----------------------------------------------------------------------------------------------------------
  */
@@ -143,6 +149,13 @@ static int votes_ahead(const struct machine *m, uint32_t tile, enum tile_wait wa
     return wait == WAIT_GROUP && exchange_log_of(m->exchange, tile)->votes > 0;
 }
 
+/* Whether a tile that has voted ahead is still before its RECV: while an exchange is not known,
+ * none can be. */
+static int is_before_recv(const struct place *p)
+{
+    return p->wait == WAIT_NOT && !p->received;
+}
+
 /* All tiles of a group wait in this kind of sync, or have voted ahead for it (group syncs only). */
 static int group_complete(const struct machine *m, const struct group *g, enum tile_wait wait,
                           uint64_t *latest)
@@ -151,7 +164,7 @@ static int group_complete(const struct machine *m, const struct group *g, enum t
         const struct place *p = &m->place[g->tile[i]];
         uint64_t at;
 
-        if (votes_ahead(m, g->tile[i], wait))
+        if (votes_ahead(m, g->tile[i], wait) && !is_before_recv(p))
             at = exchange_log_of(m->exchange, g->tile[i])
                      ->vote_cycle; /* also when it stands at a later sync already */
         else if (p->wait == wait)
@@ -363,10 +376,17 @@ struct complete_sync {
     enum tile_wait wait;
     uint64_t latest, release; /* last arrival; cycle in which all go on */
     uint32_t consensus;
-    unsigned phase; /* struct group */
+    unsigned phase;                      /* struct group */
+    struct exchange_beginning beginning; /* of the tiles that go on */
 };
 
-static int release_group(struct machine *m, unsigned index, const struct complete_sync *c)
+/* A tile that has voted takes part in the next phase if its own is not over. */
+static void note_voter(const struct machine *m, uint32_t tile, struct exchange_beginning *b)
+{
+    b->is_mixed |= !m->place[tile].received;
+}
+
+static int release_group(struct machine *m, unsigned index, struct complete_sync *c)
 {
     struct group *g = &m->group[index];
 
@@ -379,13 +399,18 @@ static int release_group(struct machine *m, unsigned index, const struct complet
     }
     g->phase = c->phase;
     g->resolved = 0;
+    g->ahead = AHEAD_NOT;
     g->release = c->release;
     note_place(m, g, c->wait);
     for (uint32_t i = 0; i < g->tiles; i++) {
-        if (votes_ahead(m, g->tile[i], c->wait))
+        if (votes_ahead(m, g->tile[i], c->wait)) {
+            note_voter(m, g->tile[i], &c->beginning);
             use_vote(m, g->tile[i], c->release, c->consensus);
-        else if (release_tile(m, g->tile[i], c->release, c->consensus) < 0)
+        } else if (release_tile(m, g->tile[i], c->release, c->consensus) < 0) {
             return -1;
+        } else if (m->options.replay) {
+            ahead_add(m, &c->beginning, g->tile[i]);
+        }
     }
     return 1;
 }
@@ -414,7 +439,7 @@ static int release_internal(struct machine *m)
             continue;
         c.release = c.latest + m->arch.sync_chip_cycles;
         c.consensus = group_consensus(m, g, WAIT_GROUP);
-        if (release_group(m, k, &c) < 0)
+        if (release_group(m, k, &c) < 0 || ahead_begin(m, k, &c.beginning) < 0)
             return -1;
         moved = 1;
     }
@@ -452,7 +477,7 @@ static int release_groups(struct machine *m, struct complete_sync *c)
         if (release_group(m, k, c) < 0)
             return -1;
     }
-    return 1;
+    return ahead_begin(m, c->phase, &c->beginning) < 0 ? -1 : 1;
 }
 
 /* A sync of all groups. cost in cycles after the last arrival. */
@@ -484,7 +509,7 @@ int sync_advance(struct machine *m)
     for (unsigned k = 0; k < m->groups; k++) {
         if (!m->group[k].tiles || m->group[k].resolved || m->group[k].phase != k)
             continue;
-        r = resolve_phase(m, k);
+        r = m->group[k].ahead == AHEAD_OTHERS ? ahead_settle(m, k) : resolve_phase(m, k);
         if (r < 0)
             return -1;
         moved |= r;

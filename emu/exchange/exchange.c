@@ -35,7 +35,9 @@ static enum emu_status fill(struct exchange *x)
         x->unheard = emu_alloc(x->tiles, sizeof(*x->unheard));
         x->clashes.clash = emu_alloc(EXCHANGE_CLASHES_MAX, sizeof(*x->clashes.clash));
     }
-    if (!x->log || !x->log_key || (x->options.check && (!x->unheard || !x->clashes.clash)))
+    x->first = emu_alloc(x->tiles, sizeof(*x->first));
+    if (!x->log || !x->log_key || !x->first ||
+        (x->options.check && (!x->unheard || !x->clashes.clash)))
         return FAIL(NO_MEMORY, "exchange logs of %u tiles", x->tiles);
     for (uint32_t i = 0; i < x->tiles; i++) {
         x->log[i].port.issue = exchange_issue;
@@ -100,6 +102,7 @@ void exchange_free(struct exchange *x)
     exchange_resolvers_free(x);
     ss_free(x->log);
     ss_free(x->log_key);
+    ss_free(x->first);
     ss_free(x->unheard);
     ss_free(x->pairs);
     ss_free(x->clashes.clash);
@@ -109,6 +112,9 @@ void exchange_free(struct exchange *x)
     ss_free(x->logical);
     ss_free(x->staging);
     ss_free(x->part_tiles);
+    ss_free(x->sorted);
+    ss_free(x->sorted_tile);
+    ss_free(x->sorted_first);
     ss_free(x->traffic);
     ss_free(x->traffic_messages);
     ss_free(x);
@@ -185,6 +191,7 @@ enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release)
     log->running = 1;
     log->to_chips = 0;
     log->free_event = 0;
+    x->first[log->tile] = NULL;
     if (t->xcsr[XCSR_MUX] != x->arch->null_source)
         return begin_listening(x, log, t);
     return FAULT_NONE;

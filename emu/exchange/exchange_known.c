@@ -79,12 +79,23 @@ static const struct exchange_traffic *find_traffic(const struct exchange *x, uin
 
 /* ---- a tile ---- */
 
+/* Whether an address is after the part before the next one, and before that. */
+static int is_between_parts(const struct exchange_log *log, uint32_t addr)
+{
+    size_t next = log->next_part;
+
+    return (next == log->parts || addr < log->part[next].addr) &&
+           (!next || addr > log->part[next - 1].addr);
+}
+
 static const struct exchange_part *find_part(struct exchange_log *log, uint32_t addr)
 {
     size_t low = 0, high = log->parts;
 
     if (log->next_part < high && log->part[log->next_part].addr == addr)
         return &log->part[log->next_part++];
+    if (is_between_parts(log, addr))
+        return NULL;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -93,10 +104,27 @@ static const struct exchange_part *find_part(struct exchange_log *log, uint32_t 
         else
             high = middle;
     }
+    log->next_part = low;
     if (low == log->parts || log->part[low].addr != addr)
         return NULL;
     log->next_part = low + 1;
     return &log->part[low];
+}
+
+/* What tiles have for x->first[] that begin with anything else. */
+static const struct exchange_part no_part = { .exchange = 0 };
+
+const struct exchange_part *exchange_first_part(const struct exchange *x, uint32_t tile)
+{
+    return x->first[tile] == &no_part ? NULL : x->first[tile];
+}
+
+const struct exchange_part *exchange_take_first(struct exchange *x, uint32_t tile)
+{
+    const struct exchange_part *p = x->first[tile];
+
+    x->first[tile] = NULL;
+    return p;
 }
 
 uint32_t exchange_skip_part(struct exchange_log *log, struct tile *t, uint64_t until)
@@ -105,7 +133,11 @@ uint32_t exchange_skip_part(struct exchange_log *log, struct tile *t, uint64_t u
 
     if (!log->parts || !log->running || log->open || t->cycle != log->release || until < t->cycle)
         return 0;
-    p = find_part(log, t->pc[LANE_SUPER]);
+    p = exchange_take_first(log->fabric, log->tile);
+    if (!p)
+        p = find_part(log, t->pc[LANE_SUPER]);
+    else if (p == &no_part)
+        return 0;
     if (!p || until - t->cycle < p->events)
         return 0;
     log->known = p;
@@ -119,7 +151,7 @@ void exchange_prefetch_part(struct exchange *x, uint32_t tile)
 {
     const struct exchange_log *log = exchange_log_of(x, tile);
 
-    if (log->next_part < log->parts)
+    if (!x->first[tile] && log->next_part < log->parts)
         __builtin_prefetch(&log->part[log->next_part]);
 }
 
@@ -129,6 +161,8 @@ uint32_t exchange_next_code(struct exchange *x, uint32_t tile, const struct tile
     const struct exchange_part *next = log->part + log->next_part;
     uint32_t pc = t->pc[LANE_SUPER];
 
+    if (x->first[tile])
+        return pc + x->first[tile]->bytes; /* none of what is no part */
     return log->next_part < log->parts && next->addr == pc ? pc + next->bytes : pc;
 }
 
@@ -196,18 +230,18 @@ static void set_traffic(struct exchange *x, uint32_t exchange)
     p->list_bytes = t->list_bytes;
 }
 
-static void set_phase(struct exchange *x, struct tile *const *tile, uint32_t exchange)
+/* The figures of a tile; p NULL: it has no part. */
+static void set_figures(struct exchange_figures *f, uint32_t d, const struct exchange_part *p)
 {
-    static const struct exchange_part none = { .exchange = 0 };
-    struct exchange_figures *f = &x->figures;
+    f->end_event[d] = p ? p->end_event : 0;
+    f->words_in[d] = p ? p->words_in : 0;
+    f->words_out[d] = p ? p->words_out : 0;
+}
 
-    for (uint32_t d = 0; d < x->tiles; d++) {
-        const struct exchange_part *p = tile[d] && x->log[d].known ? x->log[d].known : &none;
+static void set_phase(struct exchange *x, uint32_t exchange)
+{
+    const struct exchange_figures *f = &x->figures;
 
-        f->end_event[d] = p->end_event;
-        f->words_in[d] = p->words_in;
-        f->words_out[d] = p->words_out;
-    }
     x->known_phase = (struct exchange_phase){ .end_event = f->end_event,
                                               .words_in = f->words_in,
                                               .words_out = f->words_out };
@@ -225,7 +259,9 @@ const struct exchange_phase *exchange_known_phase(struct exchange *x, struct til
         return NULL;
     exchange = exchange_of(x, tile);
     if (exchange) {
-        set_phase(x, tile, exchange);
+        for (uint32_t d = 0; d < x->tiles; d++)
+            set_figures(&x->figures, d, tile[d] ? x->log[d].known : NULL);
+        set_phase(x, exchange);
         x->counts.known++;
         return &x->known_phase;
     }
@@ -234,4 +270,104 @@ const struct exchange_phase *exchange_known_phase(struct exchange *x, struct til
             *wrong = execute_part(&x->log[d], tile[d]);
     }
     return NULL;
+}
+
+/* ---- a phase that has just begun ---- */
+
+static enum emu_status sort_parts(struct exchange *x)
+{
+    size_t n = 0;
+
+    x->sorted_first = emu_alloc((size_t)x->part_numbers + 1, sizeof(*x->sorted_first));
+    for (uint32_t k = 0; x->sorted_first && k < x->part_numbers; k++) {
+        x->sorted_first[k] = n;
+        n += x->part_tiles[k];
+    }
+    x->sorted_tile = emu_alloc_aligned(n, sizeof(*x->sorted_tile), sizeof(*x->sorted_tile));
+    x->sorted = emu_alloc_aligned(n, sizeof(*x->sorted), sizeof(*x->sorted));
+    if (!x->sorted_first || !x->sorted_tile || !x->sorted)
+        return FAIL(NO_MEMORY, "%zu parts of exchanges", n);
+    for (uint32_t d = 0; d < x->tiles; d++) {
+        for (size_t i = 0; i < x->log[d].parts; i++) {
+            size_t to = x->sorted_first[x->log[d].part[i].exchange]++;
+
+            x->sorted_tile[to] = d;
+            x->sorted[to] = x->log[d].part[i];
+        }
+    }
+    for (uint32_t k = x->part_numbers; k > 0; k--)
+        x->sorted_first[k] = x->sorted_first[k - 1];
+    x->sorted_first[0] = 0;
+    return EMU_OK;
+}
+
+/* The part of the exchange of the phase that a tile has at an address. */
+static const struct exchange_part *
+next_of_phase(const struct exchange *x, struct exchange_beginning *b, uint32_t tile, uint32_t addr)
+{
+    size_t first = x->sorted_first[b->exchange], end = x->sorted_first[b->exchange + 1];
+
+    if (b->at > first && x->sorted_tile[b->at - 1] >= tile)
+        b->at = first;
+    while (b->at < end && x->sorted_tile[b->at] < tile)
+        b->at++;
+    return b->at < end && x->sorted_tile[b->at] == tile && x->sorted[b->at].addr == addr
+               ? &x->sorted[b->at++]
+               : NULL;
+}
+
+/* With which part a tile begins; NULL: with none of the exchange of the phase. */
+static const struct exchange_part *begins_with(struct exchange *x, struct exchange_beginning *b,
+                                               struct exchange_log *log, uint32_t addr)
+{
+    const struct exchange_part *p;
+
+    if (!log->parts || (!x->sorted && sort_parts(x) != EMU_OK))
+        return NULL;
+    if (!b->exchange) {
+        p = find_part(log, addr);
+        if (!p)
+            return NULL;
+        b->exchange = p->exchange;
+        b->at = x->sorted_first[p->exchange];
+    }
+    return next_of_phase(x, b, log->tile, addr);
+}
+
+void exchange_beginning_add(struct exchange *x, struct exchange_beginning *b, const struct tile *t,
+                            int is_idle)
+{
+    struct exchange_log *log = (struct exchange_log *)t->exchange;
+    const struct exchange_part *p = is_idle ? begins_with(x, b, log, t->pc[LANE_SUPER]) : NULL;
+
+    EMU_ASSERT(log->fabric == x && log->running);
+    b->is_mixed |= log->open;
+    x->first[log->tile] = p || !is_idle ? p : &no_part;
+    if (!p) {
+        b->others++;
+        return;
+    }
+    b->events = p->events > b->events ? p->events : b->events;
+    b->parts++;
+}
+
+int exchange_beginning_is_known(const struct exchange *x, const struct exchange_beginning *b)
+{
+    return b->exchange && !b->is_mixed && b->parts == x->part_tiles[b->exchange] &&
+           (!x->options.pairs || find_traffic(x, b->exchange));
+}
+
+const struct exchange_phase *exchange_believe(struct exchange *x,
+                                              const struct exchange_beginning *b)
+{
+    x->counts.known++;
+    if (!x->options.pairs)
+        return NULL;
+    for (uint32_t d = 0; d < x->tiles; d++) {
+        const struct exchange_part *p = exchange_first_part(x, d);
+
+        set_figures(&x->figures, d, p && p->exchange == b->exchange ? p : NULL);
+    }
+    set_phase(x, b->exchange);
+    return &x->known_phase;
 }

@@ -84,11 +84,18 @@ struct exchange {
     struct exchange_run_codes run;
     struct exchange_resolver *resolver; /* [options.threads], disjoint and in order of tiles */
     struct exchange_figures figures;
-    uint32_t *part_tiles;              /* owned [part_numbers]: how many tiles have such a part */
-    uint32_t part_numbers;             /* above all numbers of parts */
-    struct exchange_phase known_phase; /* its arrays are those of figures, and of traffic */
-    struct exchange_traffic *traffic;  /* owned; ascending numbers of exchanges */
-    uint32_t *traffic_messages;        /* owned: theirs */
+    uint32_t *part_tiles;  /* owned [part_numbers]: how many tiles have such a part */
+    uint32_t part_numbers; /* above all numbers of parts */
+    /* The parts again, by exchange and then by tile, as phases need them; made when one is looked
+     * at for the first time. Owned, NULL before. */
+    struct exchange_part *sorted;
+    uint32_t *sorted_tile;              /* owned: of each of them */
+    size_t *sorted_first;               /* owned [part_numbers + 1]: of each exchange */
+    const struct exchange_part **first; /* owned [tiles]: with whose code a tile begins its phase,
+                                           until it goes on after it: exchange_beginning_add() */
+    struct exchange_phase known_phase;  /* its arrays are those of figures, and of traffic */
+    struct exchange_traffic *traffic;   /* owned; ascending numbers of exchanges */
+    uint32_t *traffic_messages;         /* owned: theirs */
     size_t traffics;
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
     uint64_t *pairs;   /* owned [tiles][tiles], or NULL: nobody wants to know who sends to whom */

@@ -394,6 +394,39 @@ static void exchanges_are_whole_and_one(void **state)
     timing_trial_free(&t);
 }
 
+/* A run that is stopped and goes on, be it in the middle of an exchange, has the same record: where
+ * the limit falls into an exchange that is known, tiles do not go ahead. */
+static void stops_change_nothing(void **state)
+{
+    static const uint64_t every[] = { 1, 50, 1000 };
+    const struct session_options so = { .threads = 2, .timing = 1, .record = 1 };
+    struct timing_trial t;
+    struct session *values;
+    char text[200];
+
+    (void)state;
+    looping_trial_new(&t);
+    values = run_with(&t, 1, 0);
+    for (size_t i = 0; i < EMU_COUNT_OF(every); i++) {
+        struct session *timing;
+        enum machine_stop stop;
+        struct pod *pod;
+
+        assert_int_equal(ss_session_new(t.c, &so, &timing), EMU_OK);
+        pod = ss_session_run_image(timing)->pod;
+        for (uint64_t limit = every[i]; (stop = pod_run_all(pod, limit)) == MACHINE_LIMIT;
+             limit += every[i])
+            ;
+        assert_int_equal(stop, MACHINE_HOST);
+        assert_int_equal(pod_finish(pod), EMU_OK);
+        if (!record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)))
+            fail_msg("every %u cycles: %s", (unsigned)every[i], text);
+        ss_session_free(timing);
+    }
+    ss_session_free(values);
+    timing_trial_free(&t);
+}
+
 static void memory_has_no_values(void **state)
 {
     float out[TILES * ELEMENTS];
@@ -483,6 +516,7 @@ int main(void)
         cmocka_unit_test(traffic_is_known),
         cmocka_unit_test(parts_are_what_records_hold),
         cmocka_unit_test(exchanges_are_whole_and_one),
+        cmocka_unit_test(stops_change_nothing),
         cmocka_unit_test(memory_has_no_values),
         cmocka_unit_test(branches_on_data_need_values),
         cmocka_unit_test(guards_take_their_usual_side),
