@@ -136,12 +136,9 @@ static int in_name(char c)
 }
 
 /* Parameters by name become their values in brackets. */
-static void replace_names(const struct known_params *k, const char *text, char *out, size_t room)
+static void replace_names(const struct known_params *k, const char *text, FILE *f)
 {
-    size_t n = 0;
-
-    out[0] = 0;
-    while (*text && n + 32 < room) {
+    while (*text) {
         size_t length = 0, i = 1;
 
         while (in_name(text[length]))
@@ -150,34 +147,39 @@ static void replace_names(const struct known_params *k, const char *text, char *
                (strlen(k->at[i].name) != length || strncmp(k->at[i].name, text, length)))
             i++;
         if (length && i < k->count)
-            n += (size_t)snprintf(out + n, room - n, "(%" PRId64 ")", k->at[i].value);
+            fprintf(f, "(%" PRId64 ")", k->at[i].value);
         else
-            n += (size_t)snprintf(out + n, room - n, "%.*s", (int)(length ? length : 1), text);
+            fwrite(text, 1, length ? length : 1, f);
         text += length ? length : 1;
     }
 }
 
+/* The expression of n characters. */
+static int value_of(const struct known_params *k, const char *text, size_t n, int64_t *out,
+                    const char **why)
+{
+    char *part = emu_strndup(text, n);
+    int good = part && expr_evaluate(part, k->at, k->count, out, why);
+
+    ss_free(part);
+    return good;
+}
+
 /* What stands in braces becomes its value. */
 static enum emu_status replace_braces(const struct json_reader *r, const struct json_path *at,
-                                      const struct known_params *k, const char *text, char *out,
-                                      size_t room)
+                                      const struct known_params *k, const char *text, FILE *f)
 {
-    size_t n = 0;
-
-    for (out[0] = 0; *text && n + 32 < room; text++) {
+    for (; *text; text++) {
         const char *end = strchr(text, '}'), *why = "";
-        char part[200];
         int64_t value;
 
         if (*text != '{') {
-            out[n++] = *text;
-            out[n] = 0;
+            fputc(*text, f);
             continue;
         }
-        snprintf(part, sizeof(part), "%.*s", end ? (int)(end - text - 1) : 0, text + 1);
-        if (!end || !expr_evaluate(part, k->at, k->count, &value, &why))
+        if (!end || !value_of(k, text + 1, (size_t)(end - text - 1), &value, &why))
             return json_wrong(r, at, NULL, "expected an expression in braces: %s", why);
-        n += (size_t)snprintf(out + n, room - n, "%" PRId64, value);
+        fprintf(f, "%" PRId64, value);
         text = end;
     }
     return EMU_OK;
@@ -197,19 +199,25 @@ static enum emu_status replace_in(const struct json_reader *r, const struct json
                                   const char *key, json_t *v)
 {
     const struct known_params k = known_of(manifest_of(r));
-    const char *text = json_string_value(v);
-    char out[TEXT_BYTES];
+    int names = name_ends_with(key, "_per_tile") || name_ends_with(key, "_sequence");
+    enum emu_status s = EMU_OK;
+    char *out = NULL;
+    size_t bytes;
+    FILE *f;
 
-    if (strlen(text) > TEXT_BYTES / 4)
+    if (!names && (strcmp(key, "tiles") || !strchr(json_string_value(v), '{')))
         return EMU_OK;
-    if (name_ends_with(key, "_per_tile") || name_ends_with(key, "_sequence")) {
-        replace_names(&k, text, out, sizeof(out));
-        return json_string_set(v, out) ? FAIL(NO_MEMORY, "a manifest") : EMU_OK;
-    }
-    if (strcmp(key, "tiles") || !strchr(text, '{'))
-        return EMU_OK;
-    TRY(replace_braces(r, at, &k, text, out, sizeof(out)));
-    return json_string_set(v, out) ? FAIL(NO_MEMORY, "a manifest") : EMU_OK;
+    f = open_memstream(&out, &bytes);
+    if (!f)
+        return FAIL(NO_MEMORY, "a manifest");
+    if (names)
+        replace_names(&k, json_string_value(v), f);
+    else
+        s = replace_braces(r, at, &k, json_string_value(v), f);
+    if ((fclose(f) || (s == EMU_OK && json_string_set(v, out))) && s == EMU_OK)
+        s = FAIL(NO_MEMORY, "a manifest");
+    free(out); /* allocated by open_memstream() */
+    return s;
 }
 
 static enum emu_status number_in(const struct json_reader *r, const struct json_path *at,

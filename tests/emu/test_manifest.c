@@ -295,6 +295,26 @@ static void ring_runs(void **state)
     outcome_free(&again);
 }
 
+/* Of any length, and with a parameter at the end. */
+static void long_expressions(void **state)
+{
+    struct manifest_outcome o;
+    char zeros[4 * 600 + 1] = "", text[8000];
+
+    (void)state;
+    for (unsigned i = 0; i < 600; i++)
+        strcat(zeros, " + 0");
+    snprintf(text, sizeof(text),
+             RING ",{\"tiles\":\"1-{1%s + ONE}\",\"name\":\"a\",\"count\":2,\"u32_per_tile\":"
+                  "\"10 * tile + i%s + ONE - 1\"}],\"parameters\":{\"ONE\":{\"value\":1,\"low\":1,"
+                  "\"high\":1}}}",
+             zeros, zeros);
+    run_text(text, 1, &o);
+    assert_int_equal(number_of(o.report, "unmet"), 0);
+    assert_int_equal(number_of(o.report, "expectations"), 8 + 4);
+    outcome_free(&o);
+}
+
 static void unmet_expectations(void **state)
 {
     struct manifest_outcome o;
@@ -446,12 +466,19 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_shapes), cmocka_unit_test(wrong_tiles),
-        cmocka_unit_test(wrong_values), cmocka_unit_test(wrong_streams_and_expectations),
-        cmocka_unit_test(tile_lists),   cmocka_unit_test(expressions),
-        cmocka_unit_test(ring_runs),    cmocka_unit_test(unmet_expectations),
-        cmocka_unit_test(streams_run),  cmocka_unit_test(builds_that_fail),
-        cmocka_unit_test(no_memory),    cmocka_unit_test(an_expectation_that_divides_by_zero),
+        cmocka_unit_test(wrong_shapes),
+        cmocka_unit_test(wrong_tiles),
+        cmocka_unit_test(wrong_values),
+        cmocka_unit_test(wrong_streams_and_expectations),
+        cmocka_unit_test(tile_lists),
+        cmocka_unit_test(expressions),
+        cmocka_unit_test(ring_runs),
+        cmocka_unit_test(unmet_expectations),
+        cmocka_unit_test(streams_run),
+        cmocka_unit_test(builds_that_fail),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(long_expressions),
+        cmocka_unit_test(an_expectation_that_divides_by_zero),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
