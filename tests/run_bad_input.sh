@@ -480,6 +480,12 @@ expect 0 "status equal" diff "$tmp/pair.digests" "$tmp/image.digests"
 sed 's/^step 1 0 0 /step 1 0 1 /' "$tmp/pair.digests" >"$tmp/other.digests"
 expect 1 "a chip 1 group 0" diff "$tmp/pair.digests" "$tmp/other.digests"
 refuse "--chips does nothing for an image" run "$tmp/pair.img" --chips 2
+expect 0 "chip 1, tile 3, group 0" dis "$tmp/pair.img" --tile 3
+[ "$(grep -c '^chip [01], tile 3, ' "$tmp/out")" -eq 2 ] && passed=$((passed + 1)) || fail "dis pair: not the tile of both chips"
+expect 0 "chip 1, tile 3, group 0" dis "$tmp/pair.img" --tile 3 --chip 1
+grep -q '^chip 0' "$tmp/out" && fail "dis pair --chip 1: chip 0, too"
+refuse "pair.img: expected a chip below 2, got 2" dis "$tmp/pair.img" --tile 3 --chip 2
+refuse "--chip does nothing without --tile" dis "$tmp/pair.img" --chip 1
 refuse "--link-jitter does nothing on one chip" run ring --link-jitter 9
 for late in "--link-jitter 5000" "--set link_latency_ns=0" "--set link_mbytes_per_s=1600" "--set link_mbytes_per_s=160000" "--engine timing"; do
     expect 0 "status ok" run "$tmp/pair.bsp.json" $late

@@ -14,6 +14,7 @@
 
 /* What is read of the command line. */
 OPTION_READ(NUMBER, tile)
+OPTION_READ(NUMBER, of_chip)
 
 static enum emu_status print_object(const char *path, const char *data, size_t bytes)
 {
@@ -67,7 +68,7 @@ static int is_code(const char *category)
     return strstr(category, "code") != NULL || !strcmp(category, ".text");
 }
 
-static void print_code(const struct image *im, uint32_t tile, const uint8_t *mem,
+static void print_code(const struct image *im, const struct image_tile *t, const uint8_t *mem,
                        const struct image_range *r)
 {
     uint32_t base = ss_image_arch(im)->mem_base, at = r->addr & ~3u;
@@ -81,7 +82,7 @@ static void print_code(const struct image *im, uint32_t tile, const uint8_t *mem
 
         memcpy(word, mem + (at - base), r->addr + r->bytes - at < 8 ? 4 : 8);
         n = isa_decode(word, &main, &aux, &is_bundle);
-        place_text(im, 0, tile, at, place, sizeof(place));
+        place_text(im, t->chip, t->tile, at, place, sizeof(place));
         if (main.op == INSN_ILLEGAL) {
             printf("  0x%05x %-28s .int 0x%08x\n", at, place, word[0]);
             at += ISA_WORD_BYTES;
@@ -96,28 +97,48 @@ static void print_code(const struct image *im, uint32_t tile, const uint8_t *mem
     }
 }
 
-static enum emu_status print_tile(const struct image *im, uint32_t tile)
+static enum emu_status print_tile(const struct image *im, const struct image_tile *t)
 {
-    const struct image_tile *t = image_find_tile(im, 0, tile);
     enum emu_status s;
     uint8_t *mem;
     size_t n;
-    const struct image_range *r;
+    const struct image_range *r = image_map_of(im, t->map, &n);
 
-    if (!t)
-        return FAIL(USAGE, "tile %u takes no part in the program", tile);
-    r = image_map_of(im, t->map, &n);
     s = tile_bytes(im, t, &mem);
+    if (s == EMU_OK && image_chip_count(im) > 1)
+        printf("chip %u, ", t->chip);
     if (s == EMU_OK)
-        printf("tile %u, group %u, entry 0x%x\n", tile, t->group, t->entry);
+        printf("tile %u, group %u, entry 0x%x\n", t->tile, t->group, t->entry);
     for (size_t i = 0; i < n && s == EMU_OK; i++) {
         printf("0x%05x..0x%05x %8u %s: %s\n", r[i].addr, r[i].addr + r[i].bytes, r[i].bytes,
                image_text(im, r[i].category), image_text(im, r[i].owner));
         if (is_code(image_text(im, r[i].category)))
-            print_code(im, tile, mem, &r[i]);
+            print_code(im, t, mem, &r[i]);
     }
     ss_free(mem);
     return s;
+}
+
+/* The tile of one chip, or of all chips where it takes part. */
+static enum emu_status print_chips(const struct request *q, const struct image *im)
+{
+    uint32_t tile = (uint32_t)option_tile(q), chips = image_chip_count(im), chip = 0, printed = 0;
+
+    if (request_has(q, OPTION_of_chip)) {
+        chip = (uint32_t)option_of_chip(q);
+        if (chip >= chips)
+            return FAIL(USAGE, "%s: expected a chip below %u, got %u", q->what, chips, chip);
+        chips = chip + 1;
+    }
+    for (; chip < chips; chip++) {
+        const struct image_tile *t = image_find_tile(im, chip, tile);
+
+        if (t && printed++)
+            printf("\n");
+        if (t)
+            TRY(print_tile(im, t));
+    }
+    return printed ? EMU_OK : FAIL(USAGE, "tile %u takes no part in the program", tile);
 }
 
 static enum emu_status print_image(const struct request *q)
@@ -126,7 +147,7 @@ static enum emu_status print_image(const struct request *q)
     enum emu_status s;
 
     TRY(ss_image_read(q->what, &im));
-    s = print_tile(im, (uint32_t)option_tile(q));
+    s = print_chips(q, im);
     ss_image_free(im);
     return s;
 }
