@@ -10,6 +10,7 @@ SUPERSTEP_API_BEGIN
 
 /* A completed superstep of a group. All times are cycles. */
 struct machine_superstep {
+    uint32_t chip; /* of the system */
     unsigned group;
     uint64_t index;    /* from 0 */
     uint64_t release;  /* of the sync that began it; 0: the start of the run */

@@ -283,9 +283,11 @@ static int record_group(struct machine *m, struct group *g, unsigned index, uint
 static void watch_group(const struct machine *m, const struct group *g, unsigned index,
                         uint64_t end, enum tile_wait wait)
 {
-    struct machine_superstep s = {
-        .group = index, .index = g->superstep, .release = g->release, .end = end
-    };
+    struct machine_superstep s = { .chip = m->options.chip,
+                                   .group = index,
+                                   .index = g->superstep,
+                                   .release = g->release,
+                                   .end = end };
 
     if (!m->options.watch)
         return;

@@ -55,23 +55,15 @@ static enum emu_status note_variables(struct session *s)
     return s->written && s->written_first ? EMU_OK : FAIL(NO_MEMORY, "a session");
 }
 
-static enum emu_status check_options(const struct image *im, const struct session_options *o)
-{
-    if (o && (o->overflow || o->ranges) && ss_image_arch(im)->chips > 1)
-        return FAIL(USAGE, "overflows and ranges are looked for in programs of one chip");
-    return EMU_OK;
-}
-
 /* c: NULL for an image alone. */
 static enum emu_status new_session(const struct compiled *c, const struct image *im,
                                    const struct session_options *o, struct session **out)
 {
     struct run_options ro = run_options_of(o);
+    enum emu_status status = EMU_OK;
     struct session *s;
-    enum emu_status status;
 
     *out = NULL;
-    TRY(check_options(im, o));
     s = emu_alloc(1, sizeof(*s));
     if (!s)
         return FAIL(NO_MEMORY, "a session");
@@ -80,8 +72,10 @@ static enum emu_status new_session(const struct compiled *c, const struct image 
         s->options = *o;
         ro.watch = session_watch;
         ro.watch_ctx = s;
+        status = im ? session_watch_open(s, ss_image_arch(im)->chips) : EMU_OK;
     }
-    status = ss_run_new(im, &ro, &s->run);
+    if (status == EMU_OK)
+        status = ss_run_new(im, &ro, &s->run);
     if (status == EMU_OK)
         status = note_variables(s);
     if (status == EMU_OK)
@@ -122,9 +116,7 @@ void ss_session_free(struct session *s)
         return;
     ss_run_free(s->run);
     session_close_streams(s);
-    ss_free(s->trace);
-    ss_free(s->range);
-    ss_free(s->overflow_tiles);
+    session_watch_close(s);
     ss_free(s->written);
     ss_free(s->written_first);
     ss_free(s);
@@ -383,17 +375,85 @@ enum emu_status ss_compiled_add_note(struct compiled *c, const char *name, const
     return image_add_note_text(compiled_image(c), name, text);
 }
 
+static int is_written(const struct session *s, unsigned chip, uint32_t var)
+{
+    return s->written[s->written_first[chip] + var];
+}
+
+/* What a variable holds on a chip of the system; data has room for all of it. */
+static enum emu_status read_variable(struct session *s, unsigned chip, uint32_t var, uint8_t *data)
+{
+    const struct compiled *c = program_of(s, chip);
+    const struct view_run all = { .var = var, .elements = c->graph->variable.at[var].elements };
+    struct transport x = { s, data, 0, chip };
+    const struct run_walk w = { c, move_bytes, &x };
+
+    return walk_run((void *)(uintptr_t)&w, &all); /* ss_session_read() does not read inputs */
+}
+
+/* The image is that of one replica: what was written must be the same in all of them. */
+static enum emu_status check_replicas(struct session *s, const struct compiled *c, uint32_t var,
+                                      const uint8_t *data)
+{
+    const struct variable *v = &c->graph->variable.at[var];
+    size_t bytes = (size_t)v->elements * ss_elem_bytes(v->elem);
+    uint8_t *other = emu_alloc(bytes + 1, 1);
+    enum emu_status st = other ? EMU_OK : FAIL(NO_MEMORY, "input %s", v->name);
+
+    for (uint32_t k = c->number; st == EMU_OK && (k += s->c->chips) < s->run->chips;) {
+        st = read_variable(s, k, var, other);
+        if (st == EMU_OK && (is_written(s, k, var) != is_written(s, c->number, var) ||
+                             memcmp(data, other, bytes) != 0))
+            st = FAIL(USAGE,
+                      "the image is that of one replica: expected the same input %s on chips %u "
+                      "and %u",
+                      v->name, c->number, k);
+    }
+    ss_free(other);
+    return st;
+}
+
+/* Whether another chip has a variable of that name, too, which was written. */
+static int is_of_several(const struct session *s, const struct compiled *c, const char *name)
+{
+    for (uint32_t k = 0; k < s->c->chips; k++) {
+        const struct graph *g = program_of(s, k)->graph;
+
+        for (uint32_t i = 0; k != c->number && i < g->variable.count; i++)
+            if (is_written(s, k, i) && !strcmp(g->variable.at[i].name, name))
+                return 1;
+    }
+    return 0;
+}
+
 /* A variable, as the session holds it, becomes an input; data has room for all of it. */
 static enum emu_status add_variable(struct session *s, struct compiled *c, uint32_t var,
                                     uint8_t *data)
 {
     const struct variable *v = &c->graph->variable.at[var];
-    const struct view_run all = { .var = var, .elements = v->elements };
-    struct transport x = { s, data, 0, c->number };
-    const struct run_walk w = { c, move_bytes, &x };
+    size_t room = strlen(v->name) + 12;
+    enum emu_status st;
+    char *name;
 
-    TRY(walk_run((void *)(uintptr_t)&w, &all)); /* ss_session_read() does not read inputs */
-    return ss_compiled_add_input(c, v->whole, v->name, data);
+    TRY(read_variable(s, c->number, var, data));
+    TRY(check_replicas(s, c, var, data));
+    name = emu_alloc(room, 1);
+    if (!name)
+        return FAIL(NO_MEMORY, "input %s", v->name);
+    snprintf(name, room, is_of_several(s, c, v->name) ? "%s@%" PRIu32 : "%s", v->name, c->number);
+    st = ss_compiled_add_input(c, v->whole, name, data);
+    ss_free(name);
+    return st;
+}
+
+/* Whether it was written on a chip of some replica. */
+static int is_input(const struct session *s, const struct compiled *c, uint32_t var)
+{
+    uint32_t k = c->number;
+
+    while (k < s->run->chips && !is_written(s, k, var))
+        k += s->c->chips;
+    return k < s->run->chips;
 }
 
 static enum emu_status add_written(struct session *s, struct compiled *c)
@@ -403,7 +463,7 @@ static enum emu_status add_written(struct session *s, struct compiled *c)
         enum emu_status st;
         uint8_t *data;
 
-        if (!s->written[s->written_first[c->number] + i])
+        if (!is_input(s, c, i))
             continue;
         data = emu_alloc(v->elements, ss_elem_bytes(v->elem));
         if (!data)
@@ -421,8 +481,6 @@ enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c)
         return FAIL(BAD_PROGRAM, "there is no session: ss_session_new() has failed");
     if (!c || s->c != c)
         return FAIL(BAD_PROGRAM, "the session is not one of this compiled program");
-    if (s->run->chips > c->chips)
-        return FAIL(USAGE, "the image is that of one replica, and the system has several");
     for (uint32_t k = 0; k < c->chips; k++)
         TRY(add_written(s, c->chip[k]));
     return EMU_OK;

@@ -37,7 +37,7 @@ struct session_options {
 
 struct session;
 /* A machine with the image of c loaded, or a system of several. c is borrowed. EMU_USAGE when the
- * program did not fit, and for overflow or ranges of several chips. */
+ * program did not fit. */
 enum emu_status ss_session_new(const struct compiled *c, const struct session_options *o,
                                struct session **out) EMU_MUST_CHECK;
 /* The same without the program: an image that was compiled earlier, borrowed. There are no
@@ -69,8 +69,9 @@ enum emu_status ss_session_value_read(struct session *s, const char *name, void 
                                       uint64_t bytes) EMU_MUST_CHECK;
 /* Makes what ss_session_write() has written since the last run inputs of the image
  * (emu/load/image.h): whole variables, under their names, with what they hold. The image file then
- * runs like this session. s is a session of c. EMU_BAD_IMAGE when two of them have the same name,
- * EMU_NO_MEMORY.
+ * runs like this session. What several chips of the program have is called NAME@CHIP. s is a
+ * session of c. EMU_BAD_IMAGE when two of them have the same name, EMU_USAGE when replicas hold
+ * different ones, EMU_NO_MEMORY.
  */
 enum emu_status ss_session_image_inputs(struct session *s, struct compiled *c) EMU_MUST_CHECK;
 /* The number of a stream: that of the graph, and in the image; of another chip than chip 0 of the
@@ -119,6 +120,9 @@ struct session_overflow {
 };
 /* The first overflow of all runs so far, if session_options.overflow is set. */
 struct session_overflow ss_session_overflow(const struct session *s);
+/* Each of these functions about chip 0 has one for another chip of the system, with its supersteps
+ * and steps; of a chip that there is not, nothing was seen. */
+struct session_overflow ss_session_chip_overflow(const struct session *s, unsigned chip);
 /* The numbers of f16 that a step of ss_compiled_trace() left in memory. */
 struct session_range {
     uint64_t numbers, saturated; /* saturated: at the end of the range, or no numbers */
@@ -133,14 +137,20 @@ struct session_not_finite {
 };
 /* Of all runs so far, if session_options.overflow is set. */
 struct session_not_finite ss_session_not_finite(const struct session *s);
+struct session_not_finite ss_session_chip_not_finite(const struct session *s, unsigned chip);
 /* By superstep of sync group 0, of the first *supersteps of them: the tiles that had their first
  * overflow then; NULL as long as there was none. Borrowed. */
 const uint32_t *ss_session_overflow_tiles(const struct session *s, size_t *supersteps);
+const uint32_t *ss_session_chip_overflow_tiles(const struct session *s, unsigned chip,
+                                               size_t *supersteps);
 /* The superstep of a step of ss_session_ranges(). */
 uint64_t ss_session_range_superstep(const struct session *s, size_t step);
+uint64_t ss_session_chip_range_superstep(const struct session *s, unsigned chip, size_t step);
 /* By step of ss_compiled_trace(), of all runs together; *steps: how many. NULL unless
  * session_options.ranges is set, with values. Borrowed. */
 const struct session_range *ss_session_ranges(const struct session *s, size_t *steps);
+const struct session_range *ss_session_chip_ranges(const struct session *s, unsigned chip,
+                                                   size_t *steps);
 /* What every superstep cost, for bill.h; borrowed. Empty unless session_options.record is set. */
 const struct record *ss_session_record(const struct session *s);
 struct run *

@@ -26,17 +26,10 @@ struct session_stream {
     struct session_moment when; /* of the last one */
 };
 
-struct session {
-    const struct compiled *c;      /* borrowed; NULL: a session of an image */
-    struct run *run;               /* owned */
-    struct session_stream *stream; /* owned, in the order of the image, replica by replica */
-    size_t streams;
-    uint8_t *written;      /* of every variable of every chip: since the last run; owned */
-    size_t *written_first; /* by chip of the system: of its variables; owned */
-    uint64_t runs;
-    struct session_options options; /* as given, where overflow or ranges are looked for */
-    const struct compiled
-        *program; /* borrowed: what session_program() has found out; NULL: not yet */
+/* What is seen of a chip after every superstep. */
+struct session_look {
+    const struct session *s; /* borrowed */
+    uint32_t chip;           /* of the system */
     struct session_overflow overflow;
     struct session_not_finite not_finite;
     uint64_t superstep;       /* of sync group 0: the first that has not been looked at */
@@ -48,7 +41,22 @@ struct session {
     struct session_range *range;
     size_t steps, measured;   /* of the trace; those that are done in this run, */
     uint64_t first_superstep; /* which began with this one */
-    int stopped;              /* by a fault, or for another reason that allows no further run */
+};
+
+struct session {
+    const struct compiled *c;      /* borrowed; NULL: a session of an image */
+    struct run *run;               /* owned */
+    struct session_stream *stream; /* owned, in the order of the image, replica by replica */
+    size_t streams;
+    uint8_t *written;      /* of every variable of every chip: since the last run; owned */
+    size_t *written_first; /* by chip of the system: of its variables; owned */
+    uint64_t runs;
+    struct session_options options; /* as given, where overflow or ranges are looked for */
+    const struct compiled
+        *program;              /* borrowed: what session_program() has found out; NULL: not yet */
+    struct session_look *look; /* owned [chips]; NULL: nothing is looked for */
+    uint32_t looks;
+    int stopped; /* by a fault, or for another reason that allows no further run */
 };
 
 /* Connects to host memory the streams of which the image knows what they carry. The data of streams
@@ -59,6 +67,9 @@ void session_close_streams(struct session *s);
 /* The program: the session's own, or the one that session_options.program gives, asked once; NULL:
  * an image alone. Errors: those of the call. */
 enum emu_status session_program(struct session *s, const struct compiled **out) EMU_MUST_CHECK;
+/* Before the run is made: room for what is seen of so many chips. EMU_NO_MEMORY. */
+enum emu_status session_watch_open(struct session *s, uint32_t chips) EMU_MUST_CHECK;
+void session_watch_close(struct session *s);
 /* Prepares ss_session_ranges(). Errors: those of ss_compiled_trace(); EMU_USAGE, an image alone. */
 enum emu_status session_watch_ranges(struct session *s) EMU_MUST_CHECK;
 /* A run begins: its steps are those of the trace again. */

@@ -466,6 +466,69 @@ static void headers_say_where_words_go(void **state)
     trial_free(&x);
 }
 
+/* ---- what overflows ---- */
+
+/* Each chip meets the other k times, then rounds a number to f16, which is too large on chip 1. */
+static void overflow_graphs(struct trial *x, unsigned replicas)
+{
+    *x = (struct trial){ .chips = 2, .replicas = replicas };
+    for (unsigned k = 0; k < 2; k++) {
+        const float number = k ? 1e6f : 2;
+        struct graph *g = x->g[k] = graph_of_chips("toy4", 2 * replicas);
+        struct tensor in = ss_graph_constant_repeated(g, ELEM_F32, SHAPE(8), &number, "in");
+        struct tensor out = ss_graph_variable(g, ELEM_F16, SHAPE(8), "out");
+        struct program all = ss_program_sequence(g);
+        uint32_t cs = ss_graph_compute_set(g, "cast");
+        uint32_t v = ss_graph_vertex(g, cs, "cast_f32_f16", 1);
+
+        ss_graph_map(g, in, 1);
+        ss_graph_map(g, out, 1);
+        ss_graph_keep(g, out);
+        ss_vertex_connect(g, v, "x", in);
+        ss_vertex_connect(g, v, "y", out);
+        for (unsigned i = 0; i < 2; i++)
+            ss_program_add(g, all, ss_program_exchange_chips(g, CHIPS_OF_POD, NULL, 0));
+        ss_program_add(g, all, ss_program_execute(g, cs));
+        ss_graph_set_program(g, all);
+    }
+}
+
+static void sessions_watch_every_chip(void **state)
+{
+    (void)state;
+    for (unsigned replicas = 1; replicas <= 2; replicas++) {
+        struct session_options o = { .threads = replicas, .overflow = 1, .ranges = 1 };
+        struct trial x;
+        struct session *s;
+
+        overflow_graphs(&x, replicas);
+        trial_compile(&x, 1);
+        OK(ss_session_new(x.c, &o, &s));
+        OK(ss_session_run(s));
+        for (unsigned chip = 0; chip < 2 * replicas; chip++) {
+            struct session_overflow over = ss_session_chip_overflow(s, chip);
+            const struct session_range *range;
+            uint64_t saturated = 0, numbers = 0;
+            size_t steps;
+
+            assert_int_equal(over.tiles, chip % 2);
+            assert_int_equal(over.values, chip % 2 ? 8 : 0);
+            assert_int_equal(over.superstep, chip % 2 ? 2 : 0);
+            range = ss_session_chip_ranges(s, chip, &steps);
+            for (size_t i = 0; i < steps; i++) {
+                numbers += range[i].numbers;
+                saturated += range[i].saturated;
+            }
+            assert_int_equal(numbers, 8);
+            assert_int_equal(saturated, chip % 2 ? 8 : 0);
+        }
+        assert_int_equal(ss_session_overflow(s).tiles, 0);
+        assert_int_equal(ss_session_chip_overflow(s, 2 * replicas).tiles, 0);
+        ss_session_free(s);
+        trial_free(&x);
+    }
+}
+
 /* ---- who deals out words ---- */
 
 /* The tiles that send. */
@@ -608,6 +671,7 @@ int main(void)
         cmocka_unit_test(sessions_reach_every_chip),
         cmocka_unit_test(images_are_equal_on_any_threads),
         cmocka_unit_test(few_bundles_deal_out_their_words),
+        cmocka_unit_test(sessions_watch_every_chip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
