@@ -140,7 +140,7 @@ struct image_channel {
 struct image_channel_part {
     uint32_t chip;     /* of the replica that sends or receives, which may be another one */
     uint32_t receives; /* 1: the bytes arrive here, 0: they leave here */
-    uint32_t tile, addr, bytes;
+    uint32_t tile, addr, bytes; /* a program may send from several places in turn: all of them */
 };
 
 /* A header of a transfer between chips (emu/exchange/link_header.h) that lies in the memory of a
@@ -188,8 +188,9 @@ struct image_traffic {
  * a key or vertex, is a multiple of 4 in region 0. Tiles and streams are unique; a transfer has
  * less than 4 GiB, the parts of its order are not empty and whole elements of it, and a run is
  * whole transfers. Parents are added before their scopes; the string ids of owners ascend. Zones
- * have a scope once, channels different names and as many bytes sent as received, none of them
- * twice at one place, in whole words; links ascend by chip, tile and address.
+ * have a scope once, channels different names and as many bytes sent as received, or as many from
+ * each of several places, none of them received twice, in whole words; links ascend by chip, tile
+ * and address.
  *
  * arch is copied; one that ss_arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;

@@ -118,8 +118,10 @@ static enum emu_status check_channel(const struct image *im, const struct image_
         TRY(check_channel_part(im, name, i, &p[i]));
         bytes[p[i].receives] += p[i].bytes;
     }
-    if (!bytes[0] || bytes[0] != bytes[1])
-        return FAIL(BAD_IMAGE, "channel %s: %llu bytes are sent, %llu received, expected as many",
+    if (!bytes[0] || !bytes[1] || bytes[0] % bytes[1])
+        return FAIL(BAD_IMAGE,
+                    "channel %s: %llu bytes are sent, %llu received, expected as many, or as many "
+                    "from each of several places",
                     name, (unsigned long long)bytes[0], (unsigned long long)bytes[1]);
     return check_received_once(name, p, c->parts);
 }

@@ -466,6 +466,48 @@ static void headers_say_where_words_go(void **state)
     trial_free(&x);
 }
 
+/* A channel that is sent from two tensors in turn, one of them twice: both places are there. */
+static void channels_have_all_places(void **state)
+{
+    enum { N = 60 };
+    struct trial x = { .chips = 2, .replicas = 1 };
+    const struct image_channel *c;
+    uint64_t bytes[2] = { 0, 0 };
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct graph *g = x.g[k] = graph_of_chips("toy16", 2);
+        struct tensor t[2] = { ss_graph_variable(g, ELEM_U32, SHAPE(N), "one"),
+                               ss_graph_variable(g, ELEM_U32, SHAPE(N), "two") };
+        uint32_t edge =
+            ss_graph_channel(g, k ? CHANNEL_RECEIVE : CHANNEL_SEND, ELEM_U32, N, 0, "edge");
+        struct program all = ss_program_sequence(g);
+
+        for (unsigned i = 0; i < 2; i++) {
+            ss_graph_map_linear(g, t[i], 1, 1, 6 * i, 3 + 2 * i);
+            ss_graph_keep(g, t[i]);
+        }
+        for (unsigned i = 0; i < 3; i++)
+            ss_program_add(
+                g, all,
+                ss_program_exchange_chips(g, CHIPS_OF_REPLICA,
+                                          &(struct channel_use){ edge, t[k ? 0 : i % 2] }, 1));
+        ss_graph_set_program(g, all);
+    }
+    trial_compile(&x, 1);
+    c = image_channel_at(ss_compiled_image(x.c), 0);
+    assert_int_equal(c->parts, 3 + 5 + 3);
+    for (uint32_t i = 0; i < c->parts; i++) {
+        const struct image_channel_part *p = image_channel_part_at(ss_compiled_image(x.c), i);
+
+        assert_int_equal(p->chip, p->receives);
+        bytes[p->receives] += p->bytes;
+    }
+    assert_int_equal(bytes[0], 2 * N * 4);
+    assert_int_equal(bytes[1], N * 4);
+    trial_free(&x);
+}
+
 /* ---- what overflows ---- */
 
 /* Each chip meets the other k times, then rounds a number to f16, which is too large on chip 1. */
@@ -671,6 +713,7 @@ int main(void)
         cmocka_unit_test(sessions_reach_every_chip),
         cmocka_unit_test(images_are_equal_on_any_threads),
         cmocka_unit_test(few_bundles_deal_out_their_words),
+        cmocka_unit_test(channels_have_all_places),
         cmocka_unit_test(sessions_watch_every_chip),
     };
 

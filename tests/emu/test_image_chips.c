@@ -58,6 +58,8 @@ static void test_channels_are_checked(void **state)
         { { 2, 0, 0 }, { { 0 } }, "channel backward: 0 bytes are sent" },
         { { 2, 1, 0 }, { { 1, 1, 2, b, 8 } }, "0 bytes are sent, 8 received" },
         { { 2, 2, 0 }, { { 0, 0, 1, b, 8 }, { 1, 1, 2, b, 12 } }, "8 bytes are sent, 12 received" },
+        { { 2, 2, 0 }, { { 0, 0, 1, b, 12 }, { 1, 1, 2, b, 8 } }, "12 bytes are sent, 8 received" },
+        { { 2, 1, 0 }, { { 0, 0, 1, b, 8 } }, "8 bytes are sent, 0 received" },
         { { 2, 2, 0 }, { { 0, 0, 2, b, 8 }, { 1, 1, 2, b, 8 } }, "part 0: tile 2 of chip 0 takes" },
         { { 2, 2, 0 }, { { 0, 0, 1, b, 8 }, { 2, 1, 2, b, 8 } }, "part 1: tile 2 of chip 2 takes" },
         { { 2, 2, 0 }, { { 0, 0, 1, b, 8 }, { 1, 2, 2, b, 8 } }, "part 1: receives 2" },

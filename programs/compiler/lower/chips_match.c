@@ -12,7 +12,7 @@ struct channel_end {
     const struct channel *channel;
     uint32_t chip, number;       /* of the channel, in its graph */
     uint8_t scopes;              /* bit s: used in an exchange of enum chips_scope s */
-    struct chip_part_list parts; /* of the receiver; owned */
+    struct chip_part_list parts; /* of all uses; owned */
 };
 
 struct matching {
@@ -34,22 +34,48 @@ static enum emu_status step_parts(const struct lowered *l, const struct step *st
     return KEY_SORT(out, struct chip_part, at, 1);
 }
 
-enum emu_status chip_parts_of(const struct lowered *l, uint32_t channel, struct chip_part_list *out)
+static int same_place(const struct chip_part *a, const struct chip_part *b)
 {
-    out->count = 0;
-    for (size_t i = 0; i < l->step.count && !out->count; i++)
-        if (l->step.at[i].kind == STEP_CHIPS)
-            TRY(step_parts(l, &l->step.at[i], channel, out));
-    return EMU_OK;
+    return a->object == b->object && a->offset == b->offset && a->bytes == b->bytes;
 }
 
 static int same_places(const struct chip_part_list *a, const struct chip_part_list *b)
 {
     for (size_t i = 0; i < a->count && a->count == b->count; i++)
-        if (a->at[i].object != b->at[i].object || a->at[i].offset != b->at[i].offset ||
-            a->at[i].bytes != b->at[i].bytes)
+        if (!same_place(&a->at[i], &b->at[i]))
             return 0;
     return a->count == b->count;
+}
+
+/* Whether a list of uses, each of which begins at byte 0 of its channel, has this one. */
+static int has_use(const struct chip_part_list *uses, const struct chip_part_list *use)
+{
+    for (size_t first = 0, end; first < uses->count; first = end) {
+        size_t same = 0;
+
+        for (end = first; end < uses->count && (end == first || uses->at[end].at); end++)
+            same += end - first < use->count && same_place(&uses->at[end], &use->at[end - first]);
+        if (same == use->count && end - first == use->count)
+            return 1;
+    }
+    return 0;
+}
+
+enum emu_status chip_parts_of(const struct lowered *l, uint32_t channel, struct chip_part_list *out)
+{
+    struct chip_part_list use = { 0 };
+    enum emu_status s = EMU_OK;
+
+    out->count = 0;
+    for (size_t i = 0; i < l->step.count && s == EMU_OK; i++) {
+        if (l->step.at[i].kind != STEP_CHIPS)
+            continue;
+        s = step_parts(l, &l->step.at[i], channel, &use);
+        for (size_t k = has_use(out, &use) ? use.count : 0; k < use.count && s == EMU_OK; k++)
+            s = VEC_PUSH(out, use.at[k]);
+    }
+    VEC_FREE(&use);
+    return s;
 }
 
 /* Finds out where an end is used. The sender knows one place only, so a receiver has only one. */

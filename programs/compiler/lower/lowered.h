@@ -258,8 +258,9 @@ uint32_t lowered_next(const struct lowered *l, uint32_t step);
 enum emu_status chips_match(struct lowered *const *l, unsigned chips) EMU_MUST_CHECK;
 /* Words of payload that a packet has at most. chip_deal.c */
 uint32_t chip_packet_words(const struct arch *a);
-/* The parts of a step that a channel of the graph has on all tiles, in the order of its bytes;
- * out is emptied first. *count: 0: the step does not use it. The only error is EMU_NO_MEMORY. */
+/* Where a channel of the graph is sent from or received, in the order of its bytes; use after use,
+ * but places that are used again only once. out is emptied first; no parts: the program does not
+ * use it. The only error is EMU_NO_MEMORY. */
 struct chip_part_list {
     struct chip_part *at;
     size_t count, cap;
