@@ -37,6 +37,7 @@ struct arrival {
 struct place {
     uint8_t wait; /* enum tile_wait */
     uint8_t group;
+    uint8_t zone;     /* of the sync that it has issued last */
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
     uint64_t data_cycles;                   /* of the superstep: at a RECV, for host data */

@@ -9,13 +9,25 @@ static enum tile_wait wait_of(enum sync_scope scope)
     return scope == SCOPE_POD ? WAIT_POD : WAIT_CHIPS;
 }
 
+/* Of the lowest tile that waits so. */
+static unsigned zone_of(const struct machine *m, enum tile_wait wait)
+{
+    uint32_t i = 0;
+
+    while (i < m->arch.tiles && m->place[i].wait != wait)
+        i++;
+    return i < m->arch.tiles ? m->place[i].zone : 0;
+}
+
 struct machine_outer machine_outer(const struct machine *m)
 {
     for (enum sync_scope scope = SCOPE_REPLICA; scope <= SCOPE_POD; scope++) {
         struct machine_outer o = { .scope = scope };
 
-        if (sync_all_complete(m, wait_of(scope), &o.latest, &o.consensus))
-            return o;
+        if (!sync_all_complete(m, wait_of(scope), &o.latest, &o.consensus))
+            continue;
+        o.zone = zone_of(m, wait_of(scope));
+        return o;
     }
     return (struct machine_outer){ .scope = SCOPE_RESERVED };
 }

@@ -13,6 +13,7 @@
 struct machine_outer {
     enum sync_scope scope; /* REPLICA or POD: all tiles wait in a sync of these chips; else RESERVED
                             */
+    unsigned zone;         /* of that sync, on the lowest tile */
     uint64_t latest;       /* of their arrivals, cycle */
     uint32_t consensus;    /* AND of their LC, not 0 if it is set */
 };

@@ -164,6 +164,7 @@ static int take_sync(struct machine *m, uint32_t tile, uint64_t max_cycle)
         return 1;
     }
     wait_at(m, tile, wait_of_zone(m, zone));
+    p->zone = (uint8_t)zone;
     if (p->wait == WAIT_FAULT)
         tile_fault(t, LANE_SUPER, FAULT_EXERR, 0, "a reserved sync zone");
     return 0;

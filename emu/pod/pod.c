@@ -225,6 +225,8 @@ static int is_complete(const struct pod *p, struct pod_outer *out, uint32_t *con
         if (o.scope != out->scope)
             return 0;
         *consensus &= o.consensus;
+        if (i == out->first_chip)
+            out->zone = o.zone;
         if (out->first > o.latest)
             out->first = o.latest;
         if (i == out->first_chip || out->latest < o.latest) {

@@ -25,6 +25,7 @@ struct pod_options {
 /* A sync that joined several chips, and what they sent each other after it. */
 struct pod_outer {
     enum sync_scope scope;
+    unsigned zone; /* of the sync, on the lowest tile of the first chip */
     uint32_t first_chip, chips;
     uint64_t release;       /* cycle in which all went on */
     uint64_t first, latest; /* cycles in which the first and the last chip were complete */

@@ -1,4 +1,4 @@
--- profile.sql - the tables of a profile, version 4 (docs/profile.md). A program that reads a profile compares its tables with these.
+-- profile.sql - the tables of a profile, version 5 (docs/profile.md). A program that reads a profile compares its tables with these.
 -- Cycles are those of the tile clock, words have 4 bytes. Ids of names are only good within one file. Packed: zstd of u32, little-endian, each less
 -- the one before it, which is 0 before the first. Chips have their numbers in the system, from 0; a program of one chip is on chip 0.
 
@@ -36,6 +36,7 @@ CREATE TABLE chips ( -- of the system, where each stands, and what it runs
 CREATE TABLE outer_syncs ( -- that joined several chips, in the order of their releases
     outer_sync INTEGER PRIMARY KEY NOT NULL,
     scope TEXT NOT NULL,                -- 'replica', 'pod'
+    zone INTEGER NOT NULL,              -- of the sync
     first_chip INTEGER NOT NULL,        -- the chips that it joined follow each other
     chips INTEGER NOT NULL,
     release INTEGER NOT NULL,           -- cycle in which all went on
@@ -113,7 +114,7 @@ CREATE TABLE program ( -- what sync group 0 does, in order; empty where the orde
     position INTEGER NOT NULL,
     step INTEGER NOT NULL,              -- of the compiled program: a repeated one has several positions
     superstep INTEGER NOT NULL,         -- number of the superstep in its group
-    kind TEXT NOT NULL,                 -- 'compute', 'exchange', 'host'
+    kind TEXT NOT NULL,                 -- 'compute', 'exchange', 'host', 'chips'
     name INTEGER NOT NULL,
     scope INTEGER NOT NULL,
     fullest_tile INTEGER NOT NULL,      -- meanwhile, with the bytes in use there, code included
@@ -155,9 +156,11 @@ CREATE TABLE peak_owners ( -- what is in use on the five tiles that need most, e
 ) STRICT;
 
 CREATE TABLE advice ( -- of a program that does not fit: what to change, the most useful first
-    position INTEGER PRIMARY KEY NOT NULL,
-    text TEXT NOT NULL
-) STRICT;
+    chip INTEGER NOT NULL,              -- of the first replica
+    position INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (chip, position)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE layers ( -- of a network, in its order; the last has what belongs to no layer
     layer INTEGER PRIMARY KEY NOT NULL,

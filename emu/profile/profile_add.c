@@ -274,14 +274,18 @@ static enum emu_status add_record(struct profile *p, const struct image *im,
 
 /* ---- a chip ---- */
 
+void profile_add_place(struct profile *p, uint32_t chip, uint32_t replica_chips)
+{
+    uint32_t stage = chip % replica_chips;
+
+    PROFILE_ROW(p, "chips", PROFILE_I(chip), PROFILE_I(stage), PROFILE_I(stage),
+                PROFILE_I(chip / replica_chips), PROFILE_I(chip / SIDES), PROFILE_I(chip % SIDES));
+}
+
 enum emu_status profile_add_chip(struct profile *p, const struct image *im,
                                  const struct profile_chip *c)
 {
-    uint32_t stage = record_stage(c->record);
-
-    PROFILE_ROW(p, "chips", PROFILE_I(c->chip), PROFILE_I(stage), PROFILE_I(stage),
-                PROFILE_I(c->chip / image_chip_count(im)), PROFILE_I(c->chip / SIDES),
-                PROFILE_I(c->chip % SIDES));
+    profile_add_place(p, c->chip, image_chip_count(im));
     TRY(add_tiles_of_run(p, im, c));
     return add_record(p, im, c);
 }

@@ -20,7 +20,7 @@ static const struct {
     { "tiles", 0 },      { "tile_bytes", 0 },     { "tile_maps", 0 }, { "owners", 0 },
     { "program", 0 },    { "tile_variables", 0 }, { "lifetimes", 0 }, { "tile_needs", 0 },
     { "supersteps", 0 }, { "saturations", 0 },    { "streams", 0 },   { "faults", 0 },
-    { "transfers", 1 },  { "peak_owners", 1 },
+    { "transfers", 1 },  { "peak_owners", 1 },    { "advice", 0 },
 };
 
 uint32_t profile_chips(struct profile *p)
@@ -112,9 +112,10 @@ void profile_add_pod(struct profile *p, const struct pod *pod)
         const struct pod_outer *o = pod_outer_at(pod, i);
 
         PROFILE_ROW(p, "outer_syncs", PROFILE_I(i), PROFILE_T(sync_scope_name(o->scope)),
-                    PROFILE_I(o->first_chip), PROFILE_I(o->chips), PROFILE_I(o->release),
-                    PROFILE_I(o->first), PROFILE_I(o->latest), PROFILE_I(o->last_chip),
-                    PROFILE_I(o->packets), PROFILE_I(o->bytes), PROFILE_I(o->arrived));
+                    PROFILE_I(o->zone), PROFILE_I(o->first_chip), PROFILE_I(o->chips),
+                    PROFILE_I(o->release), PROFILE_I(o->first), PROFILE_I(o->latest),
+                    PROFILE_I(o->last_chip), PROFILE_I(o->packets), PROFILE_I(o->bytes),
+                    PROFILE_I(o->arrived));
         add_loads(p, pod, i);
     }
 }

@@ -67,6 +67,26 @@
     "b.names n ON n.id = operation GROUP BY text) b USING (text) "                                 \
     "WHERE NOT EXISTS (SELECT * FROM main.layers) "
 
+/* Sync group 0 of each chip, and the bytes of its tiles. */
+#define CHIP_SUMS(db)                                                                              \
+    "(SELECT chip, cycles, exchange, link, compute, \"outer\", bytes FROM (SELECT chip, "          \
+    "sum(ends - starts) AS cycles, sum(exchange) AS exchange, sum(link) AS link, "                 \
+    "sum(compute) AS compute, sum(\"outer\") AS \"outer\" FROM " db                                \
+    ".supersteps WHERE sync_group = 0 GROUP BY chip) JOIN (SELECT chip, sum(used_bytes) AS "       \
+    "bytes FROM " db ".tiles GROUP BY chip) USING (chip))"
+#define CHIPS                                                                                      \
+    "SELECT chip, a.cycles AS cycles_a, b.cycles AS cycles_b, "                                    \
+    "ifnull(b.cycles, 0) - ifnull(a.cycles, 0) AS difference, "                                    \
+    "ifnull(b.exchange, 0) - ifnull(a.exchange, 0) AS exchange, "                                  \
+    "ifnull(b.link, 0) - ifnull(a.link, 0) AS link, "                                              \
+    "ifnull(b.compute, 0) - ifnull(a.compute, 0) AS compute, "                                     \
+    "ifnull(b.\"outer\", 0) - ifnull(a.\"outer\", 0) AS \"outer\", "                               \
+    "ifnull(b.bytes, 0) - ifnull(a.bytes, 0) AS bytes "                                            \
+    "FROM " CHIP_SUMS("main") " a FULL JOIN " CHIP_SUMS(                                           \
+        "b") " b USING (chip) "                                                                    \
+             "WHERE max((SELECT count(*) FROM main.chips), (SELECT count(*) FROM b.chips)) > 1 "   \
+             "ORDER BY chip"
+
 static const struct profile_section sections[] = {
     { "options", "Options; - : not given",
       "SELECT name, a.value AS a, b.value AS b FROM " OPTIONS("main") " a FULL JOIN " OPTIONS(
@@ -80,6 +100,7 @@ static const struct profile_section sections[] = {
       TIME "SELECT what, a, b, " DIFFERENCE " FROM (" TOTALS ") "
            "WHERE what NOT IN ('link', 'outer') OR a OR b",
       NULL },
+    { "chips", "Chips: cycles of sync group 0 of both, and what B has more of", CHIPS, NULL },
     { "memory", "Bytes by category, on all tiles",
       "SELECT category, a, b, " DIFFERENCE " FROM (SELECT category, sum(bytes) AS a FROM "
       "main.tile_bytes GROUP BY category) FULL JOIN (SELECT category, sum(bytes) AS b FROM "

@@ -92,11 +92,11 @@ static const struct profile_section sections[] = {
     { "peak_owners", "What fills the fullest of them at its worst moment",
       "SELECT p.chip, p.tile, o.text AS owner, c.text AS category, bytes FROM peak_owners p JOIN "
       "names o "
-      "ON o.id = owner JOIN names c ON c.id = category WHERE p.rowid < 16 AND (p.chip, p.tile) "
-      "= (SELECT chip, tile FROM peak_owners LIMIT 1) AND EXISTS (SELECT * FROM advice) ORDER BY "
-      "p.rowid LIMIT 10",
+      "ON o.id = owner JOIN names c ON c.id = category WHERE (p.chip, p.tile) = (SELECT chip, "
+      "tile FROM peak_owners WHERE chip = (SELECT min(chip) FROM advice) ORDER BY rowid LIMIT 1) "
+      "ORDER BY p.rowid LIMIT 10",
       NULL },
-    { "advice", "What would help", "SELECT text FROM advice ORDER BY position", NULL },
+    { "advice", "What would help", "SELECT chip, text FROM advice ORDER BY chip, position", NULL },
     { "layers",
       "Slowest layers; bytes on the fullest tile meanwhile, and held on all tiles all the time",
       LAYER_COLUMNS "ORDER BY cycles DESC, layer LIMIT 10", LAYER_COLUMNS "ORDER BY layer" },

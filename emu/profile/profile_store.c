@@ -495,7 +495,11 @@ enum emu_status profile_attach(struct profile *a, const struct profile *b)
     }
     rc = sqlite3_deserialize(a->db, "b", data, bytes, bytes,
                              SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-    return rc == SQLITE_OK ? EMU_OK : store_failed(b, rc);
+    if (rc != SQLITE_OK)
+        return store_failed(b, rc);
+    if (profile_chips(a) < profile_query_integer(a, "SELECT count(*) FROM b.chips"))
+        a->chips = (uint32_t)profile_query_integer(a, "SELECT count(*) FROM b.chips");
+    return EMU_OK;
 }
 
 int profile_is_sweep(const struct profile *p)

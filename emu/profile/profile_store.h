@@ -24,7 +24,7 @@ struct image;
 struct profile;
 struct record;
 
-enum { PROFILE_VERSION = 4, SWEEP_VERSION = 3, SWEEP_APPLICATION = 0x73777031 };
+enum { PROFILE_VERSION = 5, SWEEP_VERSION = 3, SWEEP_APPLICATION = 0x73777031 };
 
 /* ---- writing ---- */
 
@@ -97,6 +97,8 @@ struct profile_chip {
 };
 enum emu_status profile_add_chip(struct profile *p, const struct image *im,
                                  const struct profile_chip *c) EMU_MUST_CHECK;
+/* Only where a chip of the system stands, and which of the chips of its replica it is. */
+void profile_add_place(struct profile *p, uint32_t chip, uint32_t replica_chips);
 /* Syncs that joined chips, and what went over their links. */
 struct pod;
 void profile_add_pod(struct profile *p, const struct pod *pod);
@@ -121,7 +123,8 @@ enum emu_status profile_read_bytes(const void *data, size_t bytes, const char *p
                                    struct profile **out) EMU_MUST_CHECK;
 
 /* Makes the tables of b part of a, as b.meta, b.layers and so on, for queries over both; a copy: b
- * may be freed. Both were read. Errors: EMU_NO_MEMORY, EMU_BAD_FILE. */
+ * may be freed. Then profile_chips() is the larger number of both. Both were read. Errors:
+ * EMU_NO_MEMORY, EMU_BAD_FILE. */
 enum emu_status profile_attach(struct profile *a, const struct profile *b) EMU_MUST_CHECK;
 
 /* A query at work, on one row. */

@@ -152,7 +152,7 @@ static const struct {
     { "peaks",
       "SELECT tile, o.text AS owner, c.text AS category, bytes FROM peak_owners p JOIN names o ON "
       "o.id = owner JOIN names c ON c.id = category ORDER BY p.rowid" },
-    { "advice", "SELECT text FROM advice ORDER BY position" },
+    { "advice", "SELECT text FROM advice ORDER BY chip, position" },
 };
 
 static enum emu_status put_run(struct profile *p, json_t *o)

@@ -8,32 +8,36 @@
 #include "programs/compiler/compiled.h"
 #include "programs/compiler/report/memory_advice.h"
 
-/* A compiled program is one of one chip. */
-enum { CHIP = 0 };
+/* What a chip of the system runs. */
+struct chip_rows {
+    struct profile *p;
+    const struct compiled *c;
+    uint32_t chip;
+};
 
 /* ---- steps ---- */
 
-static void add_step(struct profile *p, size_t position, const struct trace_step *t)
+static void add_step(const struct chip_rows *x, size_t position, const struct trace_step *t)
 {
     static const char *const kind[] = { [TRACE_COMPUTE] = "compute",
                                         [TRACE_EXCHANGE] = "exchange",
                                         [TRACE_HOST] = "host",
                                         [TRACE_CHIPS] = "chips" };
 
-    PROFILE_ROW(p, "program", PROFILE_I(CHIP), PROFILE_I(position), PROFILE_I(t->step),
+    PROFILE_ROW(x->p, "program", PROFILE_I(x->chip), PROFILE_I(position), PROFILE_I(t->step),
                 PROFILE_I(t->superstep), PROFILE_T(kind[t->kind]),
-                PROFILE_I(profile_name(p, t->name)), PROFILE_I(t->scope), PROFILE_I(t->max_tile),
+                PROFILE_I(profile_name(x->p, t->name)), PROFILE_I(t->scope), PROFILE_I(t->max_tile),
                 PROFILE_I(t->max_tile_bytes));
 }
 
-static enum emu_status add_steps(struct profile *p, const struct compiled *c)
+static enum emu_status add_steps(const struct chip_rows *x)
 {
     struct trace_step *trace = NULL;
     size_t steps = 0;
-    enum emu_status s = ss_compiled_trace(c, &trace, &steps);
+    enum emu_status s = ss_compiled_trace(x->c, &trace, &steps);
 
     for (size_t i = 0; i < steps && s == EMU_OK; i++)
-        add_step(p, i, &trace[i]);
+        add_step(x, i, &trace[i]);
     ss_free(trace);
     return s == EMU_USAGE ? EMU_OK : s; /* the order is not known */
 }
@@ -41,13 +45,15 @@ static enum emu_status add_steps(struct profile *p, const struct compiled *c)
 /* ---- objects ---- */
 
 /* Lifetime 0 is all the time, and has no rows. */
-static void add_lifetimes(struct profile *p, const struct lowered *l)
+static void add_lifetimes(const struct chip_rows *x)
 {
+    const struct lowered *l = x->c->lowered;
+
     for (size_t i = 1; i < l->live_set.count; i++) {
         const struct live_set *set = &l->live_set.at[i];
 
         for (uint32_t k = set->first; k < set->first + set->count; k++)
-            PROFILE_ROW(p, "lifetimes", PROFILE_I(CHIP), PROFILE_I(i),
+            PROFILE_ROW(x->p, "lifetimes", PROFILE_I(x->chip), PROFILE_I(i),
                         PROFILE_I(l->live_range.at[k].begin),
                         PROFILE_I(l->live_range.at[k].end - 1));
     }
@@ -92,25 +98,24 @@ static enum emu_status sort_objects(const struct lowered *l, uint32_t tiles, str
     return EMU_OK;
 }
 
-static uint32_t name_of(struct profile *p, const struct lowered *l, struct object_rows *r,
-                        uint32_t string)
+static uint32_t name_of(const struct chip_rows *x, struct object_rows *r, uint32_t string)
 {
     if (!r->name[string])
-        r->name[string] = profile_name(p, strings_text(&l->strings, string));
+        r->name[string] = profile_name(x->p, strings_text(&x->c->lowered->strings, string));
     return r->name[string];
 }
 
-static enum emu_status add_tile(struct profile *p, const struct lowered *l, struct object_rows *r,
-                                uint32_t tile)
+static enum emu_status add_tile(const struct chip_rows *x, struct object_rows *r, uint32_t tile)
 {
+    const struct lowered *l = x->c->lowered;
     uint32_t first = r->first[tile], n = r->first[tile + 1] - first;
 
     qsort_r(r->order + first, n, sizeof(*r->order), by_address, (void *)(uintptr_t)l);
     for (uint32_t k = 0; k < n; k++) {
         const struct object *o = &l->object.at[r->order[first + k]];
         const uint32_t v[OBJECT_PLANES] = {
-            o->addr, o->bytes, profile_name(p, category_name((enum category)o->category)),
-            name_of(p, l, r, o->owner), o->live
+            o->addr, o->bytes, profile_name(x->p, category_name((enum category)o->category)),
+            name_of(x, r, o->owner), o->live
         };
 
         for (unsigned j = 0; j < OBJECT_PLANES; j++)
@@ -119,19 +124,19 @@ static enum emu_status add_tile(struct profile *p, const struct lowered *l, stru
     if (!n)
         return EMU_OK;
     return profile_put_numbers(
-        p, "tile_variables",
-        (const struct profile_value[]){ PROFILE_I(CHIP), PROFILE_I(tile), PROFILE_I(n) }, 3,
+        x->p, "tile_variables",
+        (const struct profile_value[]){ PROFILE_I(x->chip), PROFILE_I(tile), PROFILE_I(n) }, 3,
         r->plane, (size_t)OBJECT_PLANES * n);
 }
 
-static enum emu_status add_objects(struct profile *p, const struct compiled *c)
+static enum emu_status add_objects(const struct chip_rows *x)
 {
-    uint32_t tiles = ss_graph_arch(c->graph)->tiles;
+    uint32_t tiles = ss_graph_arch(x->c->graph)->tiles;
     struct object_rows r = { .first = NULL };
-    enum emu_status s = sort_objects(c->lowered, tiles, &r);
+    enum emu_status s = sort_objects(x->c->lowered, tiles, &r);
 
     for (uint32_t t = 0; t < tiles && s == EMU_OK; t++)
-        s = add_tile(p, c->lowered, &r, t);
+        s = add_tile(x, &r, t);
     ss_free(r.first);
     ss_free(r.order);
     ss_free(r.name);
@@ -141,64 +146,83 @@ static enum emu_status add_objects(struct profile *p, const struct compiled *c)
 
 /* ---- needs ---- */
 
-static void add_needs(struct profile *p, const struct memory_report *a)
+static void add_needs(const struct chip_rows *x, const struct memory_report *a)
 {
     for (uint32_t t = 0; t < a->tiles; t++) {
-        const struct tile_place *n = &a->c->place.tile[t];
+        const struct tile_place *n = &x->c->place.tile[t];
 
-        PROFILE_ROW(p, "tile_needs", PROFILE_I(CHIP), PROFILE_I(a->c->lowered->used_tile[t]),
+        PROFILE_ROW(x->p, "tile_needs", PROFILE_I(x->chip), PROFILE_I(x->c->lowered->used_tile[t]),
                     PROFILE_I(n->need_bytes), PROFILE_I(n->code_need), PROFILE_I(n->peak_step),
                     PROFILE_I(n->peak_bytes));
     }
 }
 
-static enum emu_status add_peak(struct profile *p, const struct memory_report *a, uint32_t tile)
+static enum emu_status add_peak(const struct chip_rows *x, const struct memory_report *a,
+                                uint32_t tile)
 {
     struct owner_bytes *o = NULL;
     size_t n = 0;
 
     TRY(memory_report_owners(a, tile, &o, &n));
     for (size_t i = 0; i < n; i++)
-        PROFILE_ROW(p, "peak_owners", PROFILE_I(CHIP), PROFILE_I(a->c->lowered->used_tile[tile]),
-                    PROFILE_I(profile_name(p, o[i].owner)),
-                    PROFILE_I(profile_name(p, category_name(o[i].category))),
-                    PROFILE_I(o[i].bytes));
+        PROFILE_ROW(
+            x->p, "peak_owners", PROFILE_I(x->chip), PROFILE_I(x->c->lowered->used_tile[tile]),
+            PROFILE_I(profile_name(x->p, o[i].owner)),
+            PROFILE_I(profile_name(x->p, category_name(o[i].category))), PROFILE_I(o[i].bytes));
     ss_free(o);
     return EMU_OK;
 }
 
-static enum emu_status add_advice(struct profile *p, const struct memory_report *a)
+/* What helps a chip helps those of all replicas that run the same. */
+static enum emu_status add_advice(const struct chip_rows *x, const struct memory_report *a)
 {
     struct advice v;
-    enum emu_status s = shortage_advice(a, &v);
+    enum emu_status s = EMU_OK;
 
+    if (x->chip != x->c->number)
+        return EMU_OK;
+    s = shortage_advice(a, &v);
     for (size_t i = 0; i < v.line.count && s == EMU_OK; i++)
-        PROFILE_ROW(p, "advice", PROFILE_I(i), PROFILE_T(v.line.at[i]));
+        PROFILE_ROW(x->p, "advice", PROFILE_I(x->chip), PROFILE_I(i), PROFILE_T(v.line.at[i]));
     advice_free(&v);
     return s;
 }
 
-static enum emu_status add_memory(struct profile *p, const struct compiled *c)
+static enum emu_status add_memory(const struct chip_rows *x)
 {
     struct memory_report a;
-    enum emu_status s = memory_report_init(c, &a);
+    enum emu_status s = memory_report_init(x->c, &a);
 
     if (s == EMU_OK)
-        add_needs(p, &a);
+        add_needs(x, &a);
     for (uint32_t i = 0; i < a.fullest_count && s == EMU_OK; i++)
-        s = add_peak(p, &a, a.fullest[i]);
+        s = add_peak(x, &a, a.fullest[i]);
     if (s == EMU_OK)
-        s = add_advice(p, &a);
+        s = add_advice(x, &a);
     memory_report_free(&a);
     return s;
 }
 
+static enum emu_status add_chip(const struct chip_rows *x)
+{
+    TRY(add_steps(x));
+    add_lifetimes(x);
+    TRY(add_memory(x));
+    return add_objects(x);
+}
+
+/* For all chips of the system; those of a replica have one program. */
+static enum emu_status each_chip(struct profile *p, const struct compiled *c,
+                                 enum emu_status (*add)(const struct chip_rows *x))
+{
+    for (uint32_t chip = 0; chip < ss_graph_arch(c->graph)->chips; chip++)
+        TRY(add(&(struct chip_rows){ p, ss_compiled_chip(c, chip % ss_compiled_chips(c)), chip }));
+    return EMU_OK;
+}
+
 enum emu_status program_profile_rows(struct profile *p, const struct compiled *c)
 {
-    TRY(add_steps(p, c));
-    add_lifetimes(p, c->lowered);
-    TRY(add_memory(p, c));
-    return add_objects(p, c);
+    return each_chip(p, c, add_chip);
 }
 
 /* ---- kept ---- */
@@ -252,19 +276,31 @@ struct unfit {
     void *ctx;
 };
 
-static void add_unfit_tile(struct profile *p, const struct memory_report *a, uint32_t tile)
+static void add_unfit_tile(const struct chip_rows *x, const struct memory_report *a, uint32_t tile)
 {
-    uint32_t number = a->c->lowered->used_tile[tile];
+    uint32_t number = x->c->lowered->used_tile[tile];
     const uint64_t *bytes = a->tile[tile].category;
 
-    profile_add_tile(
-        p, ss_graph_arch(a->c->graph),
-        &(struct profile_tile){ .chip = CHIP, .tile = number, .used_bytes = a->tile[tile].used });
+    profile_add_tile(x->p, ss_graph_arch(x->c->graph),
+                     &(struct profile_tile){
+                         .chip = x->chip, .tile = number, .used_bytes = a->tile[tile].used });
     for (int i = 0; i < CATEGORY_COUNT; i++) {
         if (bytes[i])
-            PROFILE_ROW(p, "tile_bytes", PROFILE_I(CHIP), PROFILE_I(number),
+            PROFILE_ROW(x->p, "tile_bytes", PROFILE_I(x->chip), PROFILE_I(number),
                         PROFILE_T(category_name((enum category)i)), PROFILE_I(bytes[i]));
     }
+}
+
+static enum emu_status add_unfit_chip(const struct chip_rows *x)
+{
+    struct memory_report a;
+    enum emu_status s = memory_report_init(x->c, &a);
+
+    profile_add_place(x->p, x->chip, x->c->first ? x->c->first->chips : x->c->chips);
+    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
+        add_unfit_tile(x, &a, t);
+    memory_report_free(&a);
+    return s;
 }
 
 static void add_scopes(struct profile *p, const struct compiled *c)
@@ -278,13 +314,8 @@ static void add_scopes(struct profile *p, const struct compiled *c)
 static enum emu_status add_unfit(void *ctx, struct profile *p)
 {
     const struct unfit *u = ctx;
-    struct memory_report a;
-    enum emu_status s = memory_report_init(u->c, &a);
 
-    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
-        add_unfit_tile(p, &a, t);
-    memory_report_free(&a);
-    TRY(s);
+    TRY(each_chip(p, u->c, add_unfit_chip));
     add_scopes(p, u->c);
     TRY(program_profile_rows(p, u->c));
     return u->add ? u->add(u->ctx, p) : EMU_OK;
@@ -303,14 +334,15 @@ enum emu_status program_profile_unfit(const struct request *q, const struct comp
 /* ---- overflows ---- */
 
 /* Of the compute steps of a superstep, which has the first of them at *at. */
-static struct session_range range_of(const struct session *s, uint64_t superstep, size_t *at)
+static struct session_range range_of(const struct session *s, uint32_t chip, uint64_t superstep,
+                                     size_t *at)
 {
     size_t steps;
-    const struct session_range *r = ss_session_ranges(s, &steps);
+    const struct session_range *r = ss_session_chip_ranges(s, chip, &steps);
     struct session_range sum = { 0 };
 
-    for (; *at < steps && ss_session_range_superstep(s, *at) <= superstep; ++*at) {
-        if (ss_session_range_superstep(s, *at) < superstep)
+    for (; *at < steps && ss_session_chip_range_superstep(s, chip, *at) <= superstep; ++*at) {
+        if (ss_session_chip_range_superstep(s, chip, *at) < superstep)
             continue;
         sum.numbers += r[*at].numbers;
         sum.saturated += r[*at].saturated;
@@ -318,23 +350,32 @@ static struct session_range range_of(const struct session *s, uint64_t superstep
     return sum;
 }
 
-enum emu_status program_profile_overflows(struct profile *p, const struct session *s,
-                                          const uint32_t *layer, size_t layers)
+static void add_overflows(struct profile *p, const struct session *s, uint32_t chip,
+                          const uint32_t *layer, size_t layers)
 {
     size_t supersteps, ranges, at = 0;
-    const uint32_t *tiles = ss_session_overflow_tiles(s, &supersteps);
+    const uint32_t *tiles = ss_session_chip_overflow_tiles(s, chip, &supersteps);
 
-    ss_session_ranges(s, &ranges);
+    ss_session_chip_ranges(s, chip, &ranges);
     for (size_t i = 0; i < supersteps; i++) {
-        struct session_range r = range_of(s, i, &at);
+        struct session_range r = range_of(s, chip, i, &at);
         int known = i < layers && layer[i] != UINT32_MAX;
 
         if (tiles[i] || r.saturated)
-            PROFILE_ROW(p, "saturations", PROFILE_I(CHIP), PROFILE_I(i),
+            PROFILE_ROW(p, "saturations", PROFILE_I(chip), PROFILE_I(i),
                         known ? PROFILE_I(layer[i]) : PROFILE_N, PROFILE_I(tiles[i]),
                         ranges ? PROFILE_I(r.numbers) : PROFILE_N,
                         ranges ? PROFILE_I(r.saturated) : PROFILE_N);
     }
+}
+
+enum emu_status program_profile_overflows(struct profile *p, const struct session *s,
+                                          const uint32_t *layer, size_t layers)
+{
+    uint32_t chips = s ? ss_session_run_image((struct session *)(uintptr_t)s)->chips : 0;
+
+    for (uint32_t chip = 0; chip < chips; chip++)
+        add_overflows(p, s, chip, layer, layers);
     return EMU_OK;
 }
 

@@ -622,7 +622,7 @@ static void foreign_files(void **state)
     refuse(file, 100, "");
     refuse(file, file_bytes / 2, "damaged");
     refuse_after(0, "CREATE TABLE t(x)", "no profile");
-    refuse_after(file_bytes, "PRAGMA user_version = 3", "version 3");
+    refuse_after(file_bytes, "PRAGMA user_version = 4", "version 4");
     refuse_after(file_bytes, "CREATE TRIGGER t AFTER INSERT ON meta BEGIN SELECT 1; END",
                  "no profile");
     refuse_after(file_bytes,

@@ -73,8 +73,8 @@ function drawLinks(system, cycles) {
 
 function drawSystem(run) {
     const chips = chipsOf(run), system = chips[0].system;
-    $("system").hidden = !system;
-    if (!system) return;
+    $("system").hidden = !system || run.unfit;
+    if (!system || run.unfit) return;
     const cycles = Math.max(most(chips.map(c => most(c.supersteps.map(s => s.ends)))), 1), waits = waitsOf(system, chips);
     $("system-says").textContent = systemText(system, chips, waits, cycles);
     legend("system-key", PARTS.map(p => [p[1], p[2]]).concat([["mark: the last chip comes to an outer sync", "--ink"]]));
