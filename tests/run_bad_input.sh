@@ -473,7 +473,8 @@ expect 0 "chip 1" run "$tmp/pair.bsp.json" --tiles=0
 expect 0 "expectations 8" run "$tmp/pair.bsp.json" --check --plain
 refuse "this program needs a machine with at least 2 chips, toy4 has 1" run "$tmp/pair.bsp.json" --chips 1
 refuse "expected an integer from 1 to 4096 (chips), got '5000'" run "$tmp/pair.bsp.json" --set chips=5000
-refuse "--chart draws who sends to whom on one chip, this program is for 2" run "$tmp/pair.bsp.json" --chart "$tmp/a.svg"
+expect 0 "status ok" run "$tmp/pair.bsp.json" --chart "$tmp/a.svg"
+[ "$(grep -c '>chip [01]: ' "$tmp/a.svg")" -eq 2 ] && grep -q '>words of other chips<' "$tmp/a.svg" && passed=$((passed + 1)) || fail "run pair --chart: no panel for each chip"
 expect 0 "image $tmp/pair.img" compile "$tmp/pair.bsp.json" -o "$tmp/pair.img"
 expect 0 "bytes_between_chips 32" run "$tmp/pair.img" --digests "$tmp/image.digests"
 expect 0 "status equal" diff "$tmp/pair.digests" "$tmp/image.digests"

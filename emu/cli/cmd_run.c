@@ -142,12 +142,9 @@ static enum emu_status answer(const struct file_run *x, const char *status,
     return s;
 }
 
-/* What is for one chip, or for several. */
+/* What is for several chips. */
 static enum emu_status check_chips(const struct request *q, const struct run *r)
 {
-    if (option_chart(q) && r->chips > 1)
-        return FAIL(USAGE, "--chart draws who sends to whom on one chip, this program is for %u",
-                    r->chips);
     if (request_has(q, OPTION_link_jitter) && r->chips == 1)
         return FAIL(USAGE, "--link-jitter does nothing on one chip");
     return EMU_OK;
@@ -176,7 +173,7 @@ static enum emu_status execute(struct file_run *x, int *code)
     }
     TRY(m ? ss_run_manifest_streams(run, m) : connect_streams(x->q, run));
     if (option_chart(x->q))
-        TRY(exchange_count_pairs(machine_exchange(run->machine)));
+        TRY(run_count_pairs(run));
     TRY(request_trace_begin(x->q, run, &trace));
     execute_meter_begin(&x->meter, x->q, 0);
     s = ss_run_execute(run);

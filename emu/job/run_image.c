@@ -371,6 +371,13 @@ enum emu_status run_manifest_streams_in_memory(struct run *r, const struct manif
 
 /* ---- the run ---- */
 
+enum emu_status run_count_pairs(struct run *r)
+{
+    for (uint32_t chip = 0; chip < r->chips; chip++)
+        TRY(exchange_count_pairs(machine_exchange(machine_of_chip(r, chip))));
+    return EMU_OK;
+}
+
 struct machine_fault run_fault(const struct run *r, uint32_t *chip)
 {
     *chip = 0;

@@ -72,6 +72,10 @@ enum emu_status run_stream_of_chip(struct run *r, int64_t chip, uint32_t id,
  * borrowed. NULL: there is none. */
 const char *run_input_missing(const struct run *r);
 
+/* Before a run: counts the words from tile to tile on each chip, for exchange_pairs(). Errors:
+ * those of exchange_count_pairs(). */
+enum emu_status run_count_pairs(struct run *r) EMU_MUST_CHECK;
+
 /* What checking mode has to say against the program: its reports but CONFLICT, which is a fault
  * anyway; words sent to nobody; tiles and phases whose words clash with what they read. */
 uint64_t run_check_findings(const struct run *r);

@@ -1,5 +1,5 @@
 /* lab_chart.c - draws a run as SVG: a matrix of who sends to whom, a bar for each superstep, and
- * two for prediction and run.
+ * two for prediction and run. Of a system of several chips each has a panel of its own.
  *
  * Colours are those of Okabe and Ito, which the colour-blind tell apart; each has one meaning.
  */
@@ -22,7 +22,10 @@ enum {
     BARS_Y = 110,
     ROWS_MAX = 24,
     ROW = 16,
-    PARTS = 5
+    PANEL = MATRIX + 170, /* from one chip to the next */
+    CHIPS_MAX = 16,       /* that have one */
+    PARTS_OF_ONE = 5,
+    PARTS = 7 /* of several chips */
 };
 
 static const struct {
@@ -32,7 +35,14 @@ static const struct {
                    { "compute (mean tile)", COLOUR_compute },
                    { "imbalance (slowest tile)", COLOUR_imbalance },
                    { "wait for other groups, host", COLOUR_wait },
-                   { "sync", COLOUR_sync } };
+                   { "sync", COLOUR_sync },
+                   { "words of other chips", COLOUR_link },
+                   { "other chips, and the sync with them", COLOUR_outer } };
+
+static int parts_of(const struct run *r)
+{
+    return r->chips > 1 ? PARTS : PARTS_OF_ONE;
+}
 
 /* Several supersteps in one bar, where there are many. */
 struct bar {
@@ -64,9 +74,9 @@ struct matrix {
     double largest;
 };
 
-static enum emu_status matrix_of(const struct run *r, struct matrix *m)
+static enum emu_status matrix_of(const struct run *r, uint32_t chip, struct matrix *m)
 {
-    const uint64_t *pairs = exchange_pairs(machine_exchange(r->machine));
+    const uint64_t *pairs = exchange_pairs(machine_exchange(machine_of_chip(r, chip)));
     uint32_t n = ss_image_arch(r->im)->tiles;
 
     *m = (struct matrix){ .tiles = n, .each = (n + CELLS_MAX - 1) / CELLS_MAX };
@@ -176,9 +186,10 @@ static void draw_matrix(FILE *f, const struct matrix *m)
 
 static void add_step(struct bar *bar, const struct bill *b, uint64_t index)
 {
-    const double cycles[PARTS] = { (double)(b->exchange + b->link),
-                                   (double)(b->compute - b->imbalance), (double)b->imbalance,
-                                   (double)(b->wait + b->host), (double)(b->sync + b->outer) };
+    const double cycles[PARTS] = { (double)b->exchange,  (double)(b->compute - b->imbalance),
+                                   (double)b->imbalance, (double)(b->wait + b->host),
+                                   (double)b->sync,      (double)b->link,
+                                   (double)b->outer };
 
     for (int k = 0; k < PARTS; k++)
         bar->cycles[k] += cycles[k];
@@ -187,15 +198,16 @@ static void add_step(struct bar *bar, const struct bill *b, uint64_t index)
 }
 
 /* Group 0's supersteps in at most ROWS_MAX bars. */
-static unsigned bars_of(const struct run *r, struct bar bar[ROWS_MAX])
+static unsigned bars_of(const struct run *r, uint32_t chip, struct bar bar[ROWS_MAX])
 {
-    uint64_t steps = machine_supersteps(r->machine, 0) + 1,
+    const struct record *record = r->chip[chip].record;
+    uint64_t steps = machine_supersteps(machine_of_chip(r, chip), 0) + 1,
              each = (steps + ROWS_MAX - 1) / ROWS_MAX;
     unsigned n = 0;
 
-    for (size_t i = 0; i < record_count(r->record); i++) {
-        const struct record_step *s = record_at(r->record, i);
-        struct bill b = ss_bill_of_step(r->record, i);
+    for (size_t i = 0; i < record_count(record); i++) {
+        const struct record_step *s = record_at(record, i);
+        struct bill b = ss_bill_of_step(record, i);
 
         if (s->group || s->index / each >= ROWS_MAX)
             continue;
@@ -217,9 +229,9 @@ static double length_of(const struct bar *b)
     return sum;
 }
 
-static void draw_legend(FILE *f, double y)
+static void draw_legend(FILE *f, int shown, double y)
 {
-    for (int k = 0; k < PARTS; k++) {
+    for (int k = 0; k < shown; k++) {
         double x = BARS_X + (k % 2) * 190;
 
         rect(f, x, y + (k / 2) * 18 - 10, 12, 12, colour_light(parts[k].colour), parts[k].name);
@@ -249,10 +261,10 @@ static void draw_bar(FILE *f, const struct bar *b, double y, double scale)
 }
 
 /* Returns where the next thing may begin. */
-static double draw_steps(FILE *f, const struct run *r)
+static double draw_steps(FILE *f, const struct run *r, uint32_t chip)
 {
     struct bar bar[ROWS_MAX];
-    unsigned n = bars_of(r, bar);
+    unsigned n = bars_of(r, chip, bar);
     double longest = 1, y = BARS_Y;
 
     fprintf(f,
@@ -263,8 +275,8 @@ static double draw_steps(FILE *f, const struct run *r)
         longest = length_of(&bar[i]) > longest ? length_of(&bar[i]) : longest;
     for (unsigned i = 0; i < n; i++, y += ROW)
         draw_bar(f, &bar[i], y, (BARS - 120) / longest);
-    draw_legend(f, y + 24);
-    return y + 90;
+    draw_legend(f, parts_of(r), y + 24);
+    return y + 54 + 18 * ((parts_of(r) + 1) / 2 - 1);
 }
 
 /* ---- prediction ---- */
@@ -300,19 +312,31 @@ static void draw_costs(FILE *f, double y, const struct chart_cost *p, const stru
     draw_cost(f, "measured", m, y + 40, scale);
 }
 
-enum emu_status lab_chart(const char *path, const char *name, const struct run *r,
-                          const struct chart_cost *predicted, const struct chart_cost *measured)
-{
-    int height = MATRIX_Y + MATRIX + 160;
-    struct output_file *out;
-    struct matrix m;
-    double y;
-    FILE *f;
+/* ---- the picture ---- */
 
-    TRY(output_open(path, &out));
-    if (matrix_of(r, &m) != EMU_OK)
-        return output_end(out, EMU_NO_MEMORY);
-    f = output_stream(out);
+/* Everything of one chip; *y: where the next thing may begin. */
+static enum emu_status draw_chip(FILE *f, const struct run *r, uint32_t chip, double *y)
+{
+    struct matrix m;
+
+    TRY(matrix_of(r, chip, &m));
+    if (r->chips > 1)
+        fprintf(f,
+                "<text x=\"20\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">chip %" PRIu32
+                ": %" PRIu64 " cycles</text>\n",
+                MATRIX_Y - 30, chip, machine_cycles(machine_of_chip(r, chip)));
+    draw_matrix(f, &m);
+    *y = draw_steps(f, r, chip);
+    ss_free(m.sum);
+    return EMU_OK;
+}
+
+static void draw_head(FILE *f, const char *name, const struct run *r, int height)
+{
+    char chips[32] = "";
+
+    if (r->chips > 1)
+        snprintf(chips, sizeof(chips), "%" PRIu32 " chips of ", r->chips);
     fprintf(f,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
             "%d\" font-family=\"sans-serif\" font-size=\"12\">\n<style>.head { font-size: 14px; "
@@ -320,16 +344,35 @@ enum emu_status lab_chart(const char *path, const char *name, const struct run *
             WIDTH, height, WIDTH, height, WIDTH, height);
     fprintf(
         f,
-        "<text x=\"20\" y=\"36\" font-size=\"18\" font-weight=\"bold\">%s on %s: %" PRIu64
+        "<text x=\"20\" y=\"36\" font-size=\"18\" font-weight=\"bold\">%s on %s%s: %" PRIu64
         " cycles</text>\n<text x=\"20\" y=\"58\">%u tiles, %zu of them used; cycles of the tile "
         "clock, words of 4 bytes</text>\n",
-        name, ss_arch_title(ss_image_arch(r->im)).at, machine_cycles(r->machine),
-        ss_image_arch(r->im)->tiles, image_tile_count(r->im));
-    draw_matrix(f, &m);
-    y = draw_steps(f, r);
-    if (predicted && measured)
-        draw_costs(f, y, predicted, measured);
+        name, chips, ss_arch_title(ss_image_arch(r->im)).at, pod_cycles(r->pod),
+        ss_image_arch(r->im)->tiles * r->chips,
+        image_tile_count(r->im) * r->chips / image_chip_count(r->im));
+}
+
+enum emu_status lab_chart(const char *path, const char *name, const struct run *r,
+                          const struct chart_cost *predicted, const struct chart_cost *measured)
+{
+    uint32_t chips = r->chips < CHIPS_MAX ? r->chips : CHIPS_MAX;
+    int top = r->chips > 1 ? 30 : 0; /* where chips have titles */
+    enum emu_status s = EMU_OK;
+    struct output_file *out;
+    FILE *f;
+
+    TRY(output_open(path, &out));
+    f = output_stream(out);
+    draw_head(f, name, r, top + MATRIX_Y + (int)chips * PANEL - 10);
+    for (uint32_t chip = 0; chip < chips && s == EMU_OK; chip++) {
+        double y = 0;
+
+        fprintf(f, "<g transform=\"translate(0 %d)\">\n", top + (int)chip * PANEL);
+        s = draw_chip(f, r, chip, &y);
+        if (s == EMU_OK && !chip && predicted && measured)
+            draw_costs(f, y, predicted, measured);
+        fprintf(f, "</g>\n");
+    }
     fprintf(f, "</svg>\n");
-    ss_free(m.sum);
-    return output_end(out, EMU_OK);
+    return output_end(out, s);
 }

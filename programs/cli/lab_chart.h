@@ -13,8 +13,8 @@ struct chart_cost {
     double w, h, l;
 };
 
-/* Writes the SVG. r: with exchange_count_pairs() before it ran. predicted, measured: NULL where the
- * program has no lesson. EMU_IO, EMU_NO_MEMORY. */
+/* Writes the SVG, of the first 16 chips of a system. r: with run_count_pairs() before it ran.
+ * predicted, measured: NULL where the program has no lesson. EMU_IO, EMU_NO_MEMORY. */
 enum emu_status lab_chart(const char *path, const char *name, const struct run *r,
                           const struct chart_cost *predicted,
                           const struct chart_cost *measured) EMU_MUST_CHECK;
