@@ -180,6 +180,7 @@ check-cases: $(B)/superstep ## whole programs on one tile
 check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, then graphs
 	$(Q)tests/run_lab.sh $(B)/superstep programs/lab/*.bsp.json
 	$(Q)tests/run_lab_chips.sh $(B)/superstep
+	$(Q)tests/run_graph_chips.sh $(B)/superstep
 	$(Q)tests/run_lab_programs.sh $(B)/superstep tests/programs/lab.expect
 	$(Q)tests/run_classics.sh $(B)/superstep
 	$(Q)tests/run_lessons.sh $(B)/superstep

@@ -303,7 +303,8 @@ refuse "chips 2: expected 1" $net --set chips=2
 refuse "chips 2: expected a program for several chips" run ring --set chips=2
 refuse "chips 2: expected a program for several chips" run ring --chips 2
 refuse "chips 2: expected a program for several chips" tile tests/cases/sum_worker.json --set chips=2
-refuse "--chips does nothing for" run softmax --chips 2
+refuse "chips 2: expected 1: the program runs on one chip" run softmax --chips 2
+refuse "chips 2: expected 1: the program runs on one chip" step softmax --chips 2
 refuse "'--m' is ambiguous" run softmax --m 1
 
 # ---- options and parameters of one name

@@ -62,6 +62,8 @@ answer chips run "$tmp/pair.bsp.json" --steps
 names docs/json.md "$tmp/chips" '.each_chip[]'
 names docs/json.md "$tmp/chips" '.steps[]'
 [ "$(jq -c '[.steps[].chip]' "$tmp/chips")" = "[0,0,1,1]" ] || fail "steps of two chips: $(jq -c '[.steps[].chip]' "$tmp/chips")"
+answer graph_chips run -q tests/step/pair.graph --steps
+names docs/json.md "$tmp/graph_chips" '.each_chip[]'
 answer report report "$tmp/a.db"
 answer compare compare "$tmp/a.db" "$tmp/a.db"
 answer kept cache

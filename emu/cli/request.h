@@ -141,6 +141,10 @@ enum emu_status request_check_arch(const struct arch *a) EMU_MUST_CHECK;
 /* Both where no name stands for the machine: *a is it, unless --machine names another. */
 enum emu_status request_machine_from(const struct request *q, struct arch *a) EMU_MUST_CHECK;
 enum emu_status request_arch_from(const struct request *q, struct arch *a) EMU_MUST_CHECK;
+/* The same for a program of so many chips, or of one whose machine may have several: *a has as many
+ * where nobody says how many; EMU_USAGE where they are no whole replicas. */
+enum emu_status request_arch_of_chips(const struct request *q, uint32_t chips,
+                                      struct arch *a) EMU_MUST_CHECK;
 
 /* A number, decimal or with 0x, from low to high; 0 when the text is none. */
 int request_number(const char *text, uint64_t low, uint64_t high, uint64_t *out);

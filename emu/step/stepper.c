@@ -256,8 +256,8 @@ const char *stepper_name(const struct stepper *s, uint64_t superstep)
 {
     const struct step_names *n = &s->options.names;
 
-    return n->name && !s->chip && !machine_tile_group(stepper_machine(s), s->tile)
-               ? n->name(n->ctx, superstep)
+    return n->name && !machine_tile_group(stepper_machine(s), s->tile)
+               ? n->name(n->ctx, s->chip, superstep)
                : NULL;
 }
 

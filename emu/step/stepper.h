@@ -17,11 +17,11 @@
 
 struct stepper;
 
-/* What others know of a program, by superstep of sync group 0 of chip 0; name() NULL: nothing. */
+/* What others know of a program, by superstep of sync group 0; name() NULL: nothing. */
 struct step_names {
     void *ctx;
-    /* The layer or step that it belongs to; NULL: none. Borrowed. */
-    const char *(*name)(void *ctx, uint64_t superstep);
+    /* The layer or step that it belongs to, on a chip of the system; NULL: none. Borrowed. */
+    const char *(*name)(void *ctx, uint32_t chip, uint64_t superstep);
 };
 
 struct stepper_options {

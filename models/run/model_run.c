@@ -221,10 +221,11 @@ struct layer_steps {
     size_t count;
 };
 
-static const char *layer_name(void *ctx, uint64_t superstep)
+static const char *layer_name(void *ctx, uint32_t chip, uint64_t superstep)
 {
     const struct layer_steps *l = ctx;
 
+    (void)chip;
     return superstep < l->count && l->row[superstep] != UINT32_MAX
                ? l->layers->text[l->row[superstep]].name
                : NULL;

@@ -53,12 +53,25 @@ static const char *program_name(const struct request *q)
 
 /* ---- the answer ---- */
 
-/* Where the cycles of all supersteps of the tiles that compute went. */
-static json_t *bill_of_run(const struct run *r)
+/* Where the cycles of all supersteps of the tiles that compute went, on one chip. */
+static json_t *bill_of_chip(const struct run *r, uint32_t chip)
 {
-    struct bill b = ss_bill_of_group(r->record, 0);
+    struct bill b = ss_bill_of_group(r->chip[chip].record, 0);
 
     return ss_bill_json(&b);
+}
+
+/* Of several chips each has its own. */
+static int put_bills(const struct run *r, json_t *o)
+{
+    json_t *each = json_object_get(o, "each_chip");
+    int bad = 0;
+
+    if (r->chips == 1)
+        return json_object_set_new(o, "bill", bill_of_chip(r, 0));
+    for (uint32_t chip = 0; chip < r->chips && !bad; chip++)
+        bad = json_object_set_new(json_array_get(each, chip), "bill", bill_of_chip(r, chip));
+    return bad;
 }
 
 /* For the text answer: keeps only the numbers of bytes of all tiles; --report has the rest. */
@@ -85,8 +98,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    bad = json_object_set_new(o, "program", json_string(program_name(q))) ||
-          json_object_set_new(o, "bill", bill_of_run(run)) ||
+    bad = json_object_set_new(o, "program", json_string(program_name(q))) || put_bills(run, o) ||
           json_object_set(o, "answer", answer) ||
           json_object_set_new(o, "memory", ss_compiled_report_json(c));
     st = bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
@@ -199,7 +211,7 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
     o.digests = output_stream(files->digests);
     st = ss_session_new(c, &o, &s);
     if (st == EMU_OK && option_chart(q))
-        st = exchange_count_pairs(machine_exchange(ss_session_run_image(s)->machine));
+        st = run_count_pairs(ss_session_run_image(s));
     if (st == EMU_OK)
         st = prepare(q, c, s, state, files);
     if (st == EMU_OK && q->use & USE_RUN)
@@ -247,15 +259,15 @@ static enum emu_status with_compiled(const struct request *q, struct compiled *c
     return q->use & USE_RUN ? EMU_OK : program_print_memory(q, c, stdout);
 }
 
-static enum emu_status compile_and_answer(const struct request *q, struct graph *g, void *state,
-                                          struct outputs *files, int *code)
+static enum emu_status compile_and_answer(const struct request *q, const struct program_graphs *g,
+                                          void *state, struct outputs *files, int *code)
 {
     const struct compile_options o = compile_options_of(q);
     struct compiled *c = NULL;
     enum emu_status s;
 
-    TRY(port_files_check(q, g));
-    s = ss_graph_compile(g, &o, &c);
+    TRY(port_files_check(q, g, &files->ports));
+    s = ss_graphs_compile(g->g, g->chips, &o, &c);
     if (s != EMU_OK && is_file(q)) /* what is found when all of it is there has no line */
         s = ss_fail(s, "%s: %s", q->what, ss_error());
     if (s == EMU_OK)
@@ -265,7 +277,8 @@ static enum emu_status compile_and_answer(const struct request *q, struct graph 
 }
 
 /* The graph of a program that is known by name; *out, which is to be freed also after an error. */
-static enum emu_status build_graph(const struct request *q, struct graph **out, void **state)
+static enum emu_status build_graph(const struct request *q, struct program_graphs *out,
+                                   void **state)
 {
     uint64_t value[PROGRAM_MAX_PARAMS];
     struct arch a;
@@ -273,15 +286,19 @@ static enum emu_status build_graph(const struct request *q, struct graph **out, 
     if (request_has(q, OPTION_input))
         return FAIL(USAGE, "--input is for graph files");
     TRY(request_arch(q, "mk2", &a));
-    TRY(ss_graph_new(&a, &ss_kernel_library, out));
+    out->g = emu_alloc(1, sizeof(struct graph *));
+    if (!out->g)
+        return FAIL(NO_MEMORY, "a graph");
+    out->chips = 1;
+    TRY(ss_graph_new(&a, &ss_kernel_library, &out->g[0]));
     TRY(program_values(q, value));
-    TRY(program(q)->build(*out, value, state));
-    return ss_graph_status(*out);
+    TRY(program(q)->build(out->g[0], value, state));
+    return ss_graph_status(out->g[0]);
 }
 
 static enum emu_status build_and_answer(const struct request *q, struct outputs *files, int *code)
 {
-    struct graph *g = NULL;
+    struct program_graphs g = { NULL, 0 };
     void *state = NULL;
     enum emu_status s;
 
@@ -290,13 +307,13 @@ static enum emu_status build_and_answer(const struct request *q, struct outputs 
     s = (is_file(q) ? graph_program_read : build_graph)(q, &g, &state);
     if (s == EMU_OK && option_dump(q)) {
         *code = EXIT_RAN;
-        s = ss_graph_write(g, stdout);
+        s = ss_graphs_write((const struct graph *const *)g.g, g.chips, stdout);
     } else if (s == EMU_OK) {
-        s = compile_and_answer(q, g, state, files, code);
+        s = compile_and_answer(q, &g, state, files, code);
     }
     if (program(q)->done && state)
         program(q)->done(state);
-    ss_graph_free(g);
+    ss_graphs_free(g.g, g.chips);
     return s;
 }
 

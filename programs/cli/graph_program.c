@@ -17,7 +17,8 @@ static const char head[] = GRAPH_FILE_WORD " ";
 enum { HEAD_BYTES = sizeof(head) - 1 };
 
 struct graph_state {
-    const struct request *q; /* borrowed */
+    const struct request *q; /* borrowed, like the next */
+    const struct program_graphs *g;
     struct port_inputs in;
 };
 
@@ -40,24 +41,27 @@ int graph_program_is(const struct request *q)
 }
 
 static enum emu_status read_source(const struct request *q, const struct graph_source *source,
-                                   struct graph **out)
+                                   struct program_graphs *out)
 {
+    unsigned chips;
     struct arch a;
 
+    TRY(ss_graph_read_chips(source, &chips));
     if (!option_machine(q))
         TRY(ss_graph_read_machine(source, &a));
-    TRY(request_arch_from(q, &a));
-    return ss_graph_read(source, &a, &ss_kernel_library, out);
+    TRY(request_arch_of_chips(q, chips, &a));
+    return ss_graphs_read(source, &a, &ss_kernel_library, &out->g, &out->chips);
 }
 
-enum emu_status graph_program_read(const struct request *q, struct graph **out, void **state)
+enum emu_status graph_program_read(const struct request *q, struct program_graphs *out,
+                                   void **state)
 {
     struct graph_source source = { .text = q->bytes, .bytes = q->byte_count };
     char *text = NULL;
     struct graph_state *x;
     enum emu_status s = EMU_OK;
 
-    *out = NULL;
+    *out = (struct program_graphs){ NULL, 0 };
     *state = NULL;
     if (option_define(q)->count)
         return FAIL(USAGE, "-D %s: a graph file has no parameters", option_define(q)->item[0]);
@@ -74,6 +78,7 @@ enum emu_status graph_program_read(const struct request *q, struct graph **out, 
     if (!x)
         return FAIL(NO_MEMORY, "%s", source.name);
     x->q = q;
+    x->g = out;
     return EMU_OK;
 }
 
@@ -81,14 +86,14 @@ static enum emu_status before(struct session *s, void *state)
 {
     struct graph_state *x = state;
 
-    return port_inputs_write(x->q, s, &x->in);
+    return port_inputs_write(x->q, s, x->g, &x->in);
 }
 
 static enum emu_status after(struct session *s, void *state, json_t *answer)
 {
     const struct graph_state *x = state;
 
-    return ports_answer(x->q, s, answer);
+    return ports_answer(x->q, s, x->g, answer);
 }
 
 static void done(void *state)

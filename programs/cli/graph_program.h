@@ -6,6 +6,7 @@
 
 #include "emu/cli/request.h"
 #include "programs/cli/named_program.h"
+#include "programs/cli/program_ports.h"
 
 /* The `known` of a request for a graph file; without build(): graph_program_read(). */
 extern const struct named_program graph_program;
@@ -14,9 +15,9 @@ extern const struct named_program graph_program;
  * name, FILE.graph. */
 int graph_program_is(const struct request *q);
 
-/* The graph of the file, for the machine of the request, else that of the file; *state: for the
- * calls of graph_program. Errors: those of ss_graph_read() and of machines. */
-enum emu_status graph_program_read(const struct request *q, struct graph **out,
+/* The graphs of the file, for the machine of the request, else that of the file; *state: for the
+ * calls of graph_program, borrows *out. Errors: those of ss_graphs_read() and of machines. */
+enum emu_status graph_program_read(const struct request *q, struct program_graphs *out,
                                    void **state) EMU_MUST_CHECK;
 
 #endif

@@ -9,15 +9,26 @@
 #include "programs/compiler/graph_file.h"
 #include "programs/session/session.h"
 
+/* The graphs of the chips of a replica, in their order. A port is called NAME; of a system of
+ * several chips NAME@CHIP, with the chip of the system. NAME alone is that of the only chip of the
+ * program that has it; --input writes it in all replicas. */
+struct program_graphs {
+    struct graph **g; /* owned: ss_graphs_free() */
+    unsigned chips;
+};
+
 /* The files of --save, opened before the work; free with port_files_close, also after an error. */
 struct port_files {
     struct output_file **save; /* owned: by option_save(q); NULL: in its place, or not wanted */
     size_t saves;
+    const struct program_graphs *g; /* borrowed: port_files_check() */
 };
 enum emu_status port_files_open(const struct request *q, struct port_files *f) EMU_MUST_CHECK;
 void port_files_close(struct port_files *f);
-/* Whether all names of --save are those of variables and streams that the host may read. */
-enum emu_status port_files_check(const struct request *q, const struct graph *g) EMU_MUST_CHECK;
+/* Whether all names of --save are those of variables and streams of g that the host may read; g is
+ * borrowed until port_files_close(). */
+enum emu_status port_files_check(const struct request *q, const struct program_graphs *g,
+                                 struct port_files *f) EMU_MUST_CHECK;
 /* After a run. EMU_USAGE names a variable that is not there, with those that are; EMU_IO. */
 enum emu_status port_files_write(const struct request *q, struct session *s,
                                  struct port_files *f) EMU_MUST_CHECK;
@@ -31,11 +42,12 @@ struct port_inputs {
  * EMU_USAGE (no such variable; a stream without numbers, if the session is to run), EMU_BAD_FILE
  * (another shape, a number that the type does not hold). */
 enum emu_status port_inputs_write(const struct request *q, struct session *s,
+                                  const struct program_graphs *g,
                                   struct port_inputs *in) EMU_MUST_CHECK;
 void port_inputs_free(struct port_inputs *in);
 
 /* After a run: the first numbers of all that the host may read, into the answer. */
 enum emu_status ports_answer(const struct request *q, struct session *s,
-                             json_t *answer) EMU_MUST_CHECK;
+                             const struct program_graphs *g, json_t *answer) EMU_MUST_CHECK;
 
 #endif

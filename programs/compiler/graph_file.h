@@ -24,6 +24,9 @@ struct graph_source {
  * program. */
 enum emu_status ss_graph_read_machine(const struct graph_source *source,
                                       struct arch *out) EMU_MUST_CHECK;
+/* How many chips the program is for. Errors: those of the first two lines. */
+enum emu_status ss_graph_read_chips(const struct graph_source *source,
+                                    unsigned *out) EMU_MUST_CHECK;
 /* Makes a graph of it, which must be of one chip, for another machine if arch is not NULL. Free
  * with ss_graph_free; NULL after an error. ss_graph_check() is left to ss_graph_compile(). Errors:
  * EMU_BAD_FILE and EMU_BAD_MACHINE, "NAME:LINE: ..." with what was expected and what was found;

@@ -96,6 +96,40 @@ static void out_of_memory(void **state)
     profile_free(p);
 }
 
+/* ---- several chips ---- */
+
+/* What the compiler knows of each chip: chips 0 and 2 run one program, 1 and 3 another. */
+static void graphs_of_chips(void **state)
+{
+    (void)state;
+    for (unsigned chips = 2; chips <= 4; chips += 2) {
+        struct profile *p = PROFILE_OF(EXIT_RAN, "run", "tests/step/pair.graph", "-q", "--chips",
+                                       chips == 2 ? "2" : "4");
+
+        assert_int_equal(profile_chips(p), chips);
+        assert_int_equal(NUMBER(p, "SELECT count(DISTINCT chip) FROM tile_variables"), chips);
+        assert_int_equal(NUMBER(p, "SELECT count(DISTINCT chip) FROM tile_needs"), chips);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM program JOIN names ON id = name WHERE "
+                                   "text LIKE '%first_marks' AND chip % 2 = 0"),
+                         chips / 2);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM program JOIN names ON id = name WHERE "
+                                   "text LIKE '%second_marks' AND chip % 2 = 1"),
+                         chips / 2);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM program JOIN names ON id = name WHERE "
+                                   "text LIKE '%marks'"),
+                         chips);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM program WHERE kind = 'chips'"), chips);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM outer_syncs WHERE zone = 5"), chips / 2);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM outer_syncs"), chips / 2);
+        must(profile_choose_chip(p, (int64_t)chips - 1));
+        assert_int_equal(NUMBER(p, "SELECT count(DISTINCT chip) FROM tile_variables"), 1);
+        assert_int_equal(NUMBER(p, "SELECT count(*) FROM program JOIN names ON id = name WHERE "
+                                   "text LIKE '%first_marks'"),
+                         0);
+        profile_free(p);
+    }
+}
+
 /* ---- faults ---- */
 
 static void a_fault(void **state)
@@ -221,9 +255,8 @@ static void a_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(a_fault),
-        cmocka_unit_test(from_the_cache),
+        cmocka_unit_test(graphs_of_chips), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(a_fault),         cmocka_unit_test(from_the_cache),
         cmocka_unit_test(a_stream),
     };
 

@@ -560,6 +560,17 @@ enum emu_status ss_graph_read_machine(const struct graph_source *source, struct 
     return s;
 }
 
+enum emu_status ss_graph_read_chips(const struct graph_source *source, unsigned *out)
+{
+    struct graph_lexer x = lexer_of(source);
+    struct file_head head;
+    enum emu_status s = read_head(&x, &head);
+
+    VEC_FREE(&x.name);
+    *out = s == EMU_OK ? (unsigned)head.chips : 0;
+    return s;
+}
+
 static enum emu_status read_thing(struct graph_reader *r)
 {
     static const struct {
