@@ -158,12 +158,13 @@ void exchange_prefetch_part(struct exchange *x, uint32_t tile)
 uint32_t exchange_next_code(struct exchange *x, uint32_t tile, const struct tile *t)
 {
     const struct exchange_log *log = exchange_log_of(x, tile);
-    const struct exchange_part *next = log->part + log->next_part;
+    const struct exchange_part *next =
+        log->next_part < log->parts ? &log->part[log->next_part] : NULL;
     uint32_t pc = t->pc[LANE_SUPER];
 
     if (x->first[tile])
         return pc + x->first[tile]->bytes; /* none of what is no part */
-    return log->next_part < log->parts && next->addr == pc ? pc + next->bytes : pc;
+    return next && next->addr == pc ? pc + next->bytes : pc;
 }
 
 /* Executes what was skipped. */

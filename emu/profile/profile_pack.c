@@ -25,7 +25,7 @@ static enum emu_status reach_numbers(struct profile_packer *k, size_t numbers)
     size_t cap = numbers > NUMBERS_WAITING ? numbers : NUMBERS_WAITING;
     uint32_t *number;
 
-    if (numbers <= k->number_cap)
+    if (k->number && numbers <= k->number_cap) /* there is a place for no numbers, too */
         return EMU_OK;
     number = emu_realloc(k->number, cap, sizeof(*number));
     if (!number)

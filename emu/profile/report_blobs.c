@@ -179,7 +179,7 @@ static enum emu_status add_list(struct blobs *b, const struct profile_cursor *c)
     uint64_t n = profile_integer(c, 0);
     uint32_t before = 0;
 
-    if (profile_is_none(c, 1))
+    if (!n || profile_is_none(c, 1))
         return EMU_OK;
     TRY(unpack(b, c, 1, n * b->c.planes));
     TRY(reserve(&b->c, n));
