@@ -339,7 +339,7 @@ static const char *status_of(enum emu_status s)
 /* NULL: none is open. */
 static const struct run *run_of(const struct image_at_work *w)
 {
-    const struct session *s = w->compiled ? w->session : w->network.session;
+    struct session *s = w->compiled ? w->session : w->network.session;
 
     return w->image.run ? w->image.run : s ? ss_session_run_image(s) : NULL;
 }
