@@ -261,9 +261,11 @@ bench: $(BENCH) $(B)/superstep ## speeds of the host, medians; AGAINST=COMMIT: b
 
 # libFuzzer, one entry at a time; findings are left in build/fuzz.
 fuzz: $(B)/superstep ## fuzz every reader of outside bytes, FUZZ_SECONDS each
-	@mkdir -p build/fuzz/profile && rm -f build/fuzz/profile/sweep.db # of another version it would be refused
+	@mkdir -p build/fuzz/profile && rm -f build/fuzz/profile/sweep*.db # of another version they would be refused
 	$(Q)$(B)/superstep run ring -m toy4 -q --profile build/fuzz/profile/ring.db >/dev/null
+	$(Q)$(B)/superstep run pingpong -m toy4 -q --profile build/fuzz/profile/pingpong.db >/dev/null
 	$(Q)$(B)/superstep sweep matmul -m toy16 -q --vary n=32,64 -o build/fuzz/profile/sweep.db >/dev/null
+	$(Q)$(B)/superstep sweep pingpong -m toy4 -q --vary chips=1,2 -o build/fuzz/profile/sweep_chips.db >/dev/null
 	$(Q)$(MAKE) --no-print-directory CC=clang MODE=fuzz OPT=-O1 fuzz-all
 
 fuzz-all: $(patsubst %,run-%,$(FUZZERS))

@@ -11,15 +11,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TILES_TRIED = 4, BYTES_TRIED = 1 << 16, DEFINES_TRIED = 8 };
 
-static void fill(const struct arch *arch, const struct manifest_data *d, const struct tile_list *l)
+static void fill(const struct arch *arch, const struct manifest_data *d,
+                 const struct tile_list *chips, const struct tile_list *l)
 {
+    size_t all = l->count * chips->count;
     uint32_t bytes = manifest_data_bytes(d);
     uint8_t *out = bytes <= BYTES_TRIED ? emu_alloc((size_t)bytes + 1, 1) : NULL;
 
-    for (size_t i = 0; out && i < l->count && i < TILES_TRIED; i++) {
-        const struct data_place p = {
-            .arch = arch, .tile = l->tile[i], .index = (uint32_t)i, .count = (uint32_t)l->count
-        };
+    for (size_t k = 0; out && k < all && k < TILES_TRIED; k++) {
+        size_t i = k % l->count;
+        const struct data_place p = { .arch = arch,
+                                      .chip = chips->tile[chips->count - 1 - k / l->count],
+                                      .tile = l->tile[i],
+                                      .index = (uint32_t)i,
+                                      .count = (uint32_t)l->count };
         enum emu_status s = manifest_data_fill(d, &p, out);
 
         EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
@@ -57,12 +62,12 @@ static void read_manifest(const char *text, size_t size, const char *const *defi
         EMU_ASSERT(p->tiles.count && p->chips.count);
         EMU_ASSERT(manifest_program_of(m, p->chips.tile[0], p->tiles.tile[0]) == p);
         for (size_t k = 0; k < p->memories; k++)
-            fill(&m->arch, &p->memory[k].init, &p->tiles);
+            fill(&m->arch, &p->memory[k].init, &p->chips, &p->tiles);
     }
     for (size_t i = 0; i < m->expects; i++)
-        fill(&m->arch, &m->expect[i].value, &m->expect[i].tiles);
+        fill(&m->arch, &m->expect[i].value, &m->expect[i].chips, &m->expect[i].tiles);
     for (size_t i = 0; i < m->streams; i++)
-        fill(&m->arch, &m->stream[i].data, &one);
+        fill(&m->arch, &m->stream[i].data, &one, &one);
     ss_manifest_free(m);
 }
 
