@@ -53,6 +53,7 @@ table() {
     row 8 8 "$torch" "" tests/long/sequences.sh
     row 8 1 "$torch" "" tests/long/train.sh
     row 8 1 "$torch" "" tests/long/train_step.sh
+    row 8 3 "" "" tests/long/chips.sh
     row 9 6 "chromium" "" tests/long/report_page.sh
     row 9 10 "$torch" "" tests/long/onnx_networks.sh
     row 9 5 "$torch" "" tests/long/ssd.sh

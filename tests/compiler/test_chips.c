@@ -4,6 +4,7 @@
  *
  * SUPERSTEP_LONG=1 runs 1,000 random programs; SUPERSTEP_SEED=n[,count] these.
  */
+#include <omp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,6 +23,12 @@ enum {
     ROOM = 4096,
     MAX_CYCLE = 1000000
 };
+
+/* A machine makes no more threads than there are cores. Here it believes in sixteen. */
+int omp_get_num_procs(void)
+{
+    return 16;
+}
 
 /* A program: chips of a replica, and what goes between them. */
 struct link_end {
@@ -230,36 +237,44 @@ static void compare(struct trial *x, struct system *s, struct interpreter **p, u
 /* The timing engine on other threads than the values. */
 static void run_timing(struct trial *x, struct system *values, uint64_t seed)
 {
+    static const unsigned threads[] = { 2, 3, 16 };
     struct system timing;
     char who[40];
 
     snprintf(who, sizeof(who), "seed %llu", (unsigned long long)seed);
-    system_new(&timing, x->c, 2, 1);
+    system_new(&timing, x->c, threads[seed % EMU_COUNT_OF(threads)], 1);
     system_run(&timing, MAX_CYCLE);
     system_same_records(values, &timing, who);
     system_free(&timing);
 }
 
-static void run_seed(uint64_t seed)
+/* Compiles the trial, and frees it. */
+static void run_trial(struct trial *x, uint64_t seed)
 {
     struct interpreter *p[2 * CHIPS_MAX];
     struct system s;
+
+    trial_compile(x, 1);
+    system_new(&s, x->c, 1, 0);
+    for (unsigned i = 0; i < x->chips * x->replicas; i++)
+        OK(ss_interpreter_new(x->g[i % x->chips], &p[i]));
+    fill(x, &s, p);
+    system_run(&s, MAX_CYCLE);
+    OK(ss_interpreters_run(p, x->chips, x->replicas, 100000));
+    compare(x, &s, p, seed);
+    run_timing(x, &s, seed);
+    for (unsigned i = 0; i < x->chips * x->replicas; i++)
+        ss_interpreter_free(p[i]);
+    system_free(&s);
+    trial_free(x);
+}
+
+static void run_seed(uint64_t seed)
+{
     struct trial x;
 
     random_trial(&x, seed);
-    trial_compile(&x, 1);
-    system_new(&s, x.c, 1, 0);
-    for (unsigned i = 0; i < x.chips * x.replicas; i++)
-        OK(ss_interpreter_new(x.g[i % x.chips], &p[i]));
-    fill(&x, &s, p);
-    system_run(&s, MAX_CYCLE);
-    OK(ss_interpreters_run(p, x.chips, x.replicas, 100000));
-    compare(&x, &s, p, seed);
-    run_timing(&x, &s, seed);
-    for (unsigned i = 0; i < x.chips * x.replicas; i++)
-        ss_interpreter_free(p[i]);
-    system_free(&s);
-    trial_free(&x);
+    run_trial(&x, seed);
 }
 
 static void random_programs_mean_the_same(void **state)
@@ -607,6 +622,39 @@ static void few_bundles_deal_out_their_words(void **state)
     }
 }
 
+/* Elements of which no tile has whole words are dealt out, to the same buffers in both exchanges
+ * of a program: the sender knows one place. */
+static void dealt_arrivals_have_one_place(void **state)
+{
+    enum { N = 40, TIMES = 2 };
+    struct trial x = { .random = 1, .chips = 2, .replicas = 1 };
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct graph *g = x.g[k] = graph_of_chips("toy16", 2);
+        struct tensor t = ss_graph_variable(g, ELEM_F16, SHAPE(N), "t");
+        struct tensor seen = ss_graph_variable(g, ELEM_F16, SHAPE(TIMES, N), "seen");
+        struct program all = ss_program_sequence(g);
+        uint32_t c =
+            ss_graph_channel(g, k ? CHANNEL_RECEIVE : CHANNEL_SEND, ELEM_F16, N, 0, "edge");
+
+        ss_graph_map_linear(g, t, 1, 1, 0, 16);
+        ss_graph_map(g, seen, 3);
+        ss_graph_keep(g, t);
+        ss_graph_keep(g, seen);
+        for (uint32_t i = 0; i < TIMES; i++) {
+            struct tensor row = ss_tensor_flatten(g, ss_tensor_slice(g, seen, 0, i, i + 1));
+
+            ss_program_add(
+                g, all,
+                ss_program_exchange_chips(g, CHIPS_OF_REPLICA, &(struct channel_use){ c, t }, 1));
+            ss_program_add(g, all, k ? ss_program_copy(g, t, row) : ss_program_copy(g, row, t));
+        }
+        ss_graph_set_program(g, all);
+    }
+    run_trial(&x, 0);
+}
+
 /* ---- what does not go together ---- */
 
 static void ends_must_go_together(void **state)
@@ -715,6 +763,7 @@ int main(void)
         cmocka_unit_test(few_bundles_deal_out_their_words),
         cmocka_unit_test(channels_have_all_places),
         cmocka_unit_test(sessions_watch_every_chip),
+        cmocka_unit_test(dealt_arrivals_have_one_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

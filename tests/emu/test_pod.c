@@ -416,6 +416,9 @@ static void test_faults(void **state)
           EXCHANGE_FAULT_LENGTH, 0, 1, 1, 2 },
         { SENDER(GOOD_SEND GOOD_SEND, GOOD_HEADER), RECEIVER(8), EXCHANGE_FAULT_CHIP_TWICE, 1, 2, 0,
           1 },
+        { SENDER(GOOD_SEND SEND("head + 8", "words", 4),
+                 GOOD_HEADER POD_HEADER("1", "2", "BASE + 0x3408", "4")),
+          RECEIVER(8), EXCHANGE_FAULT_CHIP_TWICE, 1, 2, 0, 1 }, /* the last words of the first */
         { SENDER(GOOD_SEND, GOOD_HEADER), RECEIVER(3), EXCHANGE_FAULT_LEFT_OVER, 1, 2, 0, 1 },
         { SENDER(GOOD_SEND, GOOD_HEADER), START "sync 6\nsync 0\n" HOST, EXCHANGE_FAULT_LEFT_OVER,
           1, 2, 0, 1 },

@@ -29,6 +29,18 @@ holds() { jq -e "$2" "$1" >/dev/null 2>&1; }
 # calculate EXPRESSION: with fractions
 calculate() { awk "BEGIN { print $1 }"; }
 
+# chip_programs TOOL: programs for 2 and 4 toy chips, by hand and compiled (chips_image.c), the latter for both engines: a line of arguments
+# of `run` for each
+chip_programs() {
+    local chips p
+    for chips in 2 4; do
+        for p in pingpong halo chip_allreduce chip_exchange; do echo "$p --chips $chips"; done
+        "$1" toy16 $chips 32 32 2 "$tmp/ring$chips.img" || echo "$1 fails"
+        echo "$tmp/ring$chips.img"
+        echo "$tmp/ring$chips.img --engine timing"
+    done
+}
+
 # fail WORDS: counts a failure
 fail() {
     echo "FAILED: $*"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Looks for data races between the threads of one run, with ThreadSanitizer: on the lab programs, on a small network that is compiled and
-# run by either engine, and on random programs for whole chips (test_threads). Only clang with its own OpenMP library and archer, which
+# run by either engine, on random programs for whole chips (test_threads), and on programs of several chips: those of the lab and compiled
+# ones, by either engine, and random ones on 1 to 16 threads (test_pod, test_pod_random, test_chips). Only clang with its own OpenMP library and archer, which
 # tells the sanitizer what a barrier is, can be trusted: gcc's library gives false reports. Skipped where archer is absent.
 #
 #   CLANG=PROGRAM  the compiler (default clang-14, else clang)
@@ -68,7 +69,9 @@ watch() { # name, program and arguments
 
 planted "planted: a race" "" 66
 planted "planted: the same after a barrier" "_Pragma(\"omp barrier\")" 0
-make -s -j2 CC="$clang" MODE=$mode OPT="-O1 -fsanitize=thread" all build/obj/$mode/tests/emu/test_threads >"$tmp/log" 2>&1 ||
+objects=build/obj/$mode
+make -s -j2 CC="$clang" MODE=$mode OPT="-O1 -fsanitize=thread" all $objects/long/chips_image \
+    $objects/tests/{emu/test_threads,emu/test_pod,emu/test_pod_random,compiler/test_chips} >"$tmp/log" 2>&1 ||
     { tail -n 20 "$tmp/log"; say "everything builds" FAILED; echo "$passed passed, $failed failed"; exit 1; }
 for program in programs/lab/*.bsp.json; do
     watch "$program" build/$mode/superstep run -j2 "$program"
@@ -77,6 +80,13 @@ for engine in values timing; do
     watch "a small network, $engine" build/$mode/superstep run efficientnet-b0 --resolution 32 --set tiles=128 --no-calibration -j2 \
         --engine $engine
 done
-watch "random programs, 1 to 16 threads" build/obj/$mode/tests/emu/test_threads
+chip_programs $objects/long/chips_image >"$tmp/programs"
+while read -r arguments; do
+    # shellcheck disable=SC2086 # arguments, one by one
+    watch "${arguments#"$tmp/"}" build/$mode/superstep run -q -j2 $arguments
+done <"$tmp/programs"
+for test in emu/test_threads emu/test_pod emu/test_pod_random compiler/test_chips; do
+    watch "random programs, ${test##*/}" $objects/tests/$test
+done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs the unit tests, the ISA tests, the one-tile cases, the lab programs, wrong command lines and streams built with the address and
+# Runs the unit tests, the ISA tests, the one-tile cases, the lab programs, programs of several chips by both engines, wrong command lines and
+# streams built with the address and
 # the undefined behaviour sanitizer (gcc, MODE=asan, whose objects stay). Any report ends the program that caused it, and fails the test.
 . "$(dirname "$0")/common.sh"
 command -v gcc >/dev/null || skip "gcc is not installed"
@@ -25,6 +26,18 @@ step() { # what is tested, command
     grep -E '^(not ok|SUMMARY|FAILED|make: )|exit [0-9]+$|error:' "$log" | head -n 20
 }
 
+# Programs of several chips, all on one to sixteen threads.
+chips() {
+    local arguments threads
+    chip_programs "build/obj/$mode/long/chips_image" >"$tmp/programs"
+    while read -r arguments; do
+        for threads in 1 2 3 16; do
+            # shellcheck disable=SC2086 # arguments, one by one
+            "build/$mode/superstep" run -q -j$threads $arguments || return
+        done
+    done <"$tmp/programs"
+}
+
 # A sanitizer that reports nothing says nothing: it must find what is planted here.
 planted() { # name, code
     printf '#include <stdlib.h>\nint main(int n, char **v)\n{\n    (void)v;\n    %s\n}\n' "$2" >"$log.c"
@@ -39,11 +52,12 @@ planted() { # name, code
 planted "planted: bad address" 'char *p = malloc(4); return p[n + 3];'
 planted "planted: leak" 'void *volatile p = malloc(4); p = NULL; return p != NULL;'
 planted "planted: overflow" 'return (0x7fffffff + n) & 1;'
-step "everything builds" built all "build/obj/$mode/isa/run_isa"
+step "everything builds" built all "build/obj/$mode/isa/run_isa" "build/obj/$mode/long/chips_image"
 step "unit tests" built check-unit
 step "instructions" built check-isa
 step "cases" built check-cases
 step "lab programs" built check-lab
+step "several chips" chips
 step "wrong input" built check-input
 step "streams" env SUPERSTEP=build/$mode/superstep tests/long/stream.sh
 echo "$passed passed, $failed failed"
