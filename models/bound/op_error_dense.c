@@ -22,18 +22,19 @@ static double blocks_of(double n)
     return ceil(n / BLOCK);
 }
 
-/* Of a convolution with so many input channels in a group, and places in its window. Neighbouring
- * groups are joined, so that channels of a group may lie in one block more. */
-static struct sums conv_sums(const struct op_error *o, double channels, double places)
+/* Of a convolution with so many input channels in a group, and places in its window; alone: those
+ * of a group of one are multiplied by themselves. Neighbouring groups are joined otherwise, so that
+ * channels of a group may lie in one block more. */
+static struct sums conv_sums(const struct op_error *o, double channels, double places, int alone)
 {
     int across = channels > BLOCK && fmod(channels, BLOCK) != 0;
     double blocks = (blocks_of(channels) + across) * places;
 
-    if (o->partials == PARTIALS_F32 && channels > 1)
+    if (o->partials == PARTIALS_F32 && !alone)
         return (struct sums){ .wides = blocks, .within = block_sum, .results = 2 };
     return (struct sums){ .halves = blocks + ROUNDS_MORE,
                           .within = block_sum,
-                          .with_added = channels > 1 ? blocks + 1 : 0 };
+                          .with_added = alone ? 0 : blocks + 1 };
 }
 
 static struct sums product_sums(const struct op_error *o, const struct op_node *n, double terms)
@@ -46,7 +47,7 @@ static struct sums product_sums(const struct op_error *o, const struct op_node *
         return (struct sums){ .halves = blocks_of(terms) + ROUNDS_MORE, .within = block_sum };
     if (l.linear)
         return (struct sums){ .wides = terms, .within = F32_UNIT, .results = 2 };
-    return conv_sums(o, terms, 1);
+    return conv_sums(o, terms, 1, 0);
 }
 
 /* ---- sums of products ---- */
@@ -121,6 +122,22 @@ static enum emu_status product_error(const struct op_error *o, const struct op_n
     return st;
 }
 
+/* Whether the groups of a convolution, of one channel each, are not joined (conv_groups.h). */
+static int is_alone(const struct op_error *o, const struct op_node *n, double channels)
+{
+    struct dense_layer l;
+
+    if (channels > 1 || !dense_layer_of(o->g, n, &l))
+        return channels <= 1;
+    return l.conv.groups > 1 && l.conv.groups == l.conv.out_c &&
+           ss_conv_slides(&(struct conv_shape){ .kernel_h = l.conv.kernel_h,
+                                                .kernel_w = l.conv.kernel_w,
+                                                .stride_h = l.conv.stride_h,
+                                                .stride_w = l.conv.stride_w,
+                                                .dilation_h = l.conv.dilation_h,
+                                                .dilation_w = l.conv.dilation_w });
+}
+
 /* Input channels of a group; weights of a transposed one are [in][out of a group].. */
 static double channels_of(const struct op_error *o, const struct op_node *n,
                           const struct op_shape *w)
@@ -148,7 +165,8 @@ enum emu_status conv_error(const struct op_error *o, const struct op_node *n,
                            const struct bounded_value *const *in, struct bounded_value *out)
 {
     const struct op_shape *w = &in[1]->t.shape;
-    const struct sums s = conv_sums(o, channels_of(o, n, w), (double)op_shape_span(w, 2, w->rank));
+    double channels = channels_of(o, n, w), places = (double)op_shape_span(w, 2, w->rank);
+    const struct sums s = conv_sums(o, channels, places, is_alone(o, n, channels));
     uint64_t plane = op_shape_span(&out->t.shape, 2, out->t.shape.rank);
     struct bounded_value weights = { .e = NULL };
     const struct bounded_value *pair[] = { in[0], &weights };

@@ -30,7 +30,8 @@ static int scale_channels(struct lowering *l, const struct op_node *n, uint32_t 
     uint32_t h = s->rank > 3 ? s->dim[2] : 1, w = s->rank ? s->dim[s->rank - 1] : 1;
     struct activation y, factor;
 
-    if (s->rank > 4 || !lower_has_field(l, x, 1) || !is_gate(l, gate, x))
+    if (s->rank > 4 || !lower_computes_on_field(l, x) || !lower_has_field(l, x, 1) ||
+        !is_gate(l, gate, x))
         return 0;
     factor = lower_field(l, gate, 1, s->dim[0], 1, 1);
     y = ss_op_channel_scale(l->nn, lower_field_to_change(l, x, 1, s->dim[0], h, w), factor,
@@ -49,10 +50,11 @@ static int keeps_field(enum binary_op op)
 static int on_fields(struct lowering *l, const struct op_node *n, const struct binary_row *row)
 {
     const struct formula f = { l, n->name };
-    const struct placed *a = &l->at[n->in[row->is_swapped]];
+    uint32_t first = n->in[row->is_swapped];
+    const struct placed *a = &l->at[first];
     struct activation y = a->field, b;
 
-    if (!placed_as_field(a) || !keeps_field(row->op) ||
+    if (!lower_computes_on_field(l, first) || !keeps_field(row->op) ||
         !op_shape_equal(lower_shape(l, n->in[0]), lower_shape(l, n->in[1])) ||
         !is_field_like(l, n->in[!row->is_swapped], &y, a->axis))
         return 0;
@@ -105,7 +107,7 @@ static int with_number(struct lowering *l, const struct op_node *n, const struct
     const struct formula f = { l, n->name };
     const struct placed *p = &l->at[n->in[1 - k]];
     int second = row->commutes || k != (unsigned)row->is_swapped;
-    int field = placed_as_field(p) && keeps_field(row->op);
+    int field = lower_computes_on_field(l, n->in[1 - k]);
     struct activation y = p->field;
     enum binary_op op = row->op;
     struct tensor t;
@@ -114,7 +116,7 @@ static int with_number(struct lowering *l, const struct op_node *n, const struct
     if (!lower_scalar(l, n->in[k], &number) ||
         !op_shape_equal(lower_shape(l, n->in[1 - k]), lower_shape(l, n->out[0])))
         return 0;
-    field = field || (placed_as_field(p) && second && number > 0);
+    field = field && (keeps_field(row->op) || (second && number > 0));
     t = field ? y.t : lower_view(l, n->in[1 - k]);
     if (op == BINARY_DIV && second && is_power_of_two(number)) {
         op = BINARY_MUL;

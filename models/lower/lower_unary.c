@@ -86,7 +86,7 @@ enum emu_status lower_unary(struct lowering *l, const struct node_group *group,
                             const struct op_node *n)
 {
     const struct placed *p = &l->at[n->in[0]];
-    int field = placed_as_field(p) && op_formula_find(l->og, n)->keeps_field;
+    int field = lower_computes_on_field(l, n->in[0]) && op_formula_find(l->og, n)->keeps_field;
     struct activation y = p->field;
     struct tensor x = field ? y.t : lower_view(l, n->in[0]);
 
@@ -130,8 +130,9 @@ static int on_fields(struct lowering *l, const struct op_node *n, struct tensor 
     const struct activation *x = &l->at[n->in[0]].field;
 
     *dy = l->at[n->in[1]].field;
-    if (!l->at[n->in[1]].has_field || !lower_has_field(l, n->in[0], l->at[n->in[1]].axis) ||
-        x->c != dy->c || (uint64_t)x->n * x->h * x->w != (uint64_t)dy->n * dy->h * dy->w)
+    if (!l->at[n->in[1]].has_field || !lower_computes_on_field(l, n->in[0]) ||
+        !lower_has_field(l, n->in[0], l->at[n->in[1]].axis) || x->c != dy->c ||
+        (uint64_t)x->n * x->h * x->w != (uint64_t)dy->n * dy->h * dy->w)
         return 0;
     *v = ss_tensor_reshape(l->g, x->t, 5, ss_tensor_shape(l->g, dy->t));
     return 1;

@@ -102,7 +102,10 @@ static inline int placed_as_field(const struct placed *p)
 {
     return p->has_field && !p->field_is_rounded;
 }
-/* The same of a field along the axis. */
+/* Whether functions are computed on the field of a value: fields are f16, so what is to be f32 (a
+ * pool's gradient plus another, say) is computed on its view, which is widened. */
+int lower_computes_on_field(const struct lowering *l, uint32_t value);
+/* Whether the numbers of a value are those of a field along the axis. */
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis);
 /* The same for an operation that overwrites the field with its result (lower_set_field()): a copy,
  * if the field is read again later. */

@@ -336,6 +336,11 @@ struct tensor lower_field_columns(struct lowering *l, const struct activation *f
         l->g, t, 2, (const uint32_t[]){ each_item ? positions : f->n * positions, columns });
 }
 
+int lower_computes_on_field(const struct lowering *l, uint32_t value)
+{
+    return l->real == ELEM_F16 && placed_as_field(&l->at[value]);
+}
+
 int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis)
 {
     const struct placed *p = &l->at[value];
