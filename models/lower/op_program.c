@@ -432,12 +432,21 @@ static int is_written_ahead(const struct lowered_network *n)
 static enum emu_status describe_input(const struct op_program *p, const struct lowered_value *in)
 {
     if (!in->is_streamed)
-        TRY(ss_compiled_add_input(p->compiled, in->view, in->name, NULL));
-    else if (is_written_ahead(p->network))
-        TRY(ss_compiled_add_input(p->compiled, in->raw, in->name, NULL));
-    return p->network->graph->value[in->value].kind == OP_STATE
-               ? ss_compiled_add_output(p->compiled, in->view, in->name)
+        return ss_compiled_add_input(p->compiled, in->view, in->name, NULL);
+    return is_written_ahead(p->network)
+               ? ss_compiled_add_input(p->compiled, in->raw, in->name, NULL)
                : EMU_OK;
+}
+
+static enum emu_status describe_state(const struct op_program *p, const struct lowered_value *in)
+{
+    TRY(ss_compiled_add_input(p->compiled, in->view, in->name, NULL));
+    return ss_compiled_add_output(p->compiled, in->view, in->name);
+}
+
+static int is_state(const struct op_program *p, const struct lowered_value *in)
+{
+    return p->network->graph->value[in->value].kind == OP_STATE;
 }
 
 /* Whether an output is a state, or what becomes of one: it is read as the state. */
@@ -468,10 +477,23 @@ enum emu_status op_program_describe(const struct op_program *p)
 {
     const struct lowered_network *n = p->network;
 
-    for (uint32_t k = 0; k < n->graph->inputs; k++)
-        TRY(describe_input(p, &n->in[k]));
+    for (uint32_t k = 0; k < n->graph->inputs; k++) {
+        if (!is_state(p, &n->in[k]))
+            TRY(describe_input(p, &n->in[k]));
+    }
     for (uint32_t k = 0; k < n->graph->outputs; k++)
         TRY(describe_output(p, &n->out[k]));
+    return EMU_OK;
+}
+
+enum emu_status op_program_describe_states(const struct op_program *p)
+{
+    const struct lowered_network *n = p->network;
+
+    for (uint32_t k = 0; k < n->graph->inputs; k++) {
+        if (is_state(p, &n->in[k]))
+            TRY(describe_state(p, &n->in[k]));
+    }
     for (uint32_t k = 0; k < n->gradients; k++)
         TRY(describe_gradient(p, &n->gradient[k]));
     return EMU_OK;

@@ -55,11 +55,14 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
                                       struct op_tensor *out) EMU_MUST_CHECK;
 
 /* Declares the inputs, without numbers, and the outputs of the graph as inputs and outputs of the
- * image, by their names. States are both, and gradients that were kept are outputs
- * (op_gradient_name()). A value that comes by a stream is an input if the host writes its first
- * transfer into the memory of IO tiles. Errors: those of ss_compiled_add_input() and
- * ss_compiled_add_output(). */
+ * image, by their names, all but states. A value that comes by a stream is an input if the host
+ * writes its first transfer into the memory of IO tiles. Errors: those of ss_compiled_add_input()
+ * and ss_compiled_add_output(). */
 enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
+/* The same of states, which are both, and of gradients that were kept, as outputs
+ * (op_gradient_name()). They may lie in as many pieces as they have elements, which takes time and
+ * memory: only an image that is written or kept needs it. */
+enum emu_status op_program_describe_states(const struct op_program *p) EMU_MUST_CHECK;
 /* What the image calls the gradient of a parameter. */
 struct gradient_name {
     char at[600];

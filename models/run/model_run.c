@@ -70,7 +70,7 @@ static enum emu_status write_image(struct model_run *m)
     if (s == EMU_OK && m->r.source.net)
         s = describe_image(m);
     if (s == EMU_OK)
-        s = image_write_to(system_image(&m->r.system), m->files.image);
+        s = system_write_image(&m->r.system, m->files.image);
     TRY(output_finish(&m->files.image, s));
     progress_report(&m->r.progress, "write", "%s", option_output(m->r.q));
     return EMU_OK;

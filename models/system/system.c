@@ -123,6 +123,20 @@ const struct image *system_image(const struct system *s)
     return s->kept.image ? s->kept.image : ss_compiled_image(s->program.compiled);
 }
 
+enum emu_status system_name_states(struct system *s)
+{
+    if (s->kept.image || s->states_are_named)
+        return EMU_OK;
+    s->states_are_named = 1;
+    return op_program_describe_states(&s->program);
+}
+
+enum emu_status system_write_image(struct system *s, const struct output_file *f)
+{
+    TRY(system_name_states(s));
+    return image_write_to(system_image(s), f);
+}
+
 enum emu_status system_note(struct system *s, const char *name, const char *text)
 {
     return s->kept.image ? image_add_note_text(s->kept.image, name, text)
@@ -146,6 +160,7 @@ static enum emu_status keep(struct system *s, const char *names, json_t *more)
     enum emu_status st;
     json_t *o;
 
+    TRY(system_name_states(s));
     if (!s->layers.row) {
         st = system_bill_layers(s);
         if (st != EMU_OK && st != EMU_USAGE) /* of a loop that the host ends there are no layers */
@@ -278,12 +293,23 @@ static enum emu_status write_bytes(struct system *s, const char *name, const voi
                          : ss_compiled_fill_input(s->program.compiled, name, data);
 }
 
+/* Whether a value is a state of a running machine that its image has no name for. */
+static int is_unnamed(const struct system *s, uint32_t value)
+{
+    return s->session && !s->kept.image && !s->states_are_named &&
+           s->graph->value[value].kind == OP_STATE;
+}
+
 enum emu_status system_write(struct system *s, uint32_t value, const struct op_tensor *t)
 {
     enum emu_status st;
     uint64_t bytes;
     uint8_t *data;
 
+    if (is_unnamed(s, value))
+        return op_program_write(&s->program, s->session, op_graph_input_index(s->graph, value), t);
+    if (!s->session && s->graph->value[value].kind == OP_STATE)
+        TRY(system_name_states(s));
     TRY(system_pack(s, value, t, &data, &bytes));
     st = write_bytes(s, s->graph->value[value].name, data, bytes);
     ss_free(data);
@@ -328,13 +354,31 @@ enum emu_status system_read(struct system *s, uint32_t value, struct op_tensor *
 {
     const struct op_value *v = &s->graph->value[value];
 
+    if (is_unnamed(s, value))
+        return op_program_read_value(&s->program, s->session,
+                                     &s->program.network->in[op_graph_input_index(s->graph, value)],
+                                     out);
     return read_named(s, v->name, &v->shape, out);
+}
+
+/* Where the gradient of a state is, that the image has no name for; NULL: it was not kept. */
+static const struct lowered_value *unnamed_gradient(const struct system *s, uint32_t state)
+{
+    const struct lowered_network *n = s->program.network;
+
+    for (uint32_t k = 0; k < n->gradients; k++) {
+        if (n->gradient[k].value == state)
+            return &n->gradient[k];
+    }
+    return NULL;
 }
 
 int system_has_gradient(const struct system *s, uint32_t state)
 {
     const struct image *im = system_image(s);
 
+    if (is_unnamed(s, state))
+        return unnamed_gradient(s, state) != NULL;
     return image_output_find(im, op_gradient_name(s->graph->value[state].name).at) <
            image_output_count(im);
 }
@@ -343,6 +387,8 @@ enum emu_status system_read_gradient(struct system *s, uint32_t state, struct op
 {
     const struct op_value *v = &s->graph->value[state];
 
+    if (is_unnamed(s, state) && system_has_gradient(s, state))
+        return op_program_read_value(&s->program, s->session, unnamed_gradient(s, state), out);
     return read_named(s, op_gradient_name(v->name).at, &v->shape, out);
 }
 

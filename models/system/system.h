@@ -15,6 +15,8 @@
 #include "models/lower/op_program.h"
 #include "models/system/system_ends.h"
 
+struct output_file;
+
 struct system_options {
     /* schedules NULL: those of the folder, which gets those that are new. */
     struct op_program_options program;
@@ -46,6 +48,8 @@ struct system {
     struct system_batches batches; /* of an open loop that is connected */
     struct layer_cycles layers;    /* owned; of a program that was found, or system_bill_layers() */
     struct memory_facts memory;    /* owned; of a program that was found or compiled */
+    int states_are_named; /* states and gradients are inputs and outputs of the image: of a program
+                             that was compiled, only once it is to be kept or written */
 };
 
 /* ---- the program ---- */
@@ -74,6 +78,12 @@ int system_fits(const struct system *s);
 uint64_t system_need_bytes(const struct system *s);
 /* The program's image, borrowed; NULL: it does not fit. */
 const struct image *system_image(const struct system *s);
+/* Writes the program's image to a file, with what was written into it. Errors: those of
+ * image_write_to() and ss_compiled_add_input(). */
+enum emu_status system_write_image(struct system *s, const struct output_file *f) EMU_MUST_CHECK;
+/* Gives states and gradients their names in the image of a running machine, too: without them only
+ * system_read() and system_write() find them. Errors: those of ss_compiled_add_input(). */
+enum emu_status system_name_states(struct system *s) EMU_MUST_CHECK;
 /* Adds a note to the image. Errors: those of ss_compiled_add_note(). */
 enum emu_status system_note(struct system *s, const char *name, const char *text) EMU_MUST_CHECK;
 /* Of a program that was compiled now; NULL: it was found, or given up. Borrowed. */

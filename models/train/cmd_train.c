@@ -153,7 +153,7 @@ static enum emu_status write_image(struct training *t)
         return EMU_OK;
     s = train_chip_image(&t->chip, train_rate(&t->schedule, 0));
     if (s == EMU_OK)
-        s = image_write_to(system_image(&t->chip.system), t->image);
+        s = system_write_image(&t->chip.system, t->image);
     return output_finish(&t->image, s);
 }
 

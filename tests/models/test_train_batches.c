@@ -164,9 +164,11 @@ static void check_bill(const struct train_chip *t, unsigned passes)
 }
 
 /* The timing engine has no numbers: nobody draws or packs what states begin with. */
-static void no_states(const struct train_chip *t)
+static void no_states(struct train_chip *t)
 {
     const struct run *r = ss_session_run_image(t->system.session);
+
+    OK(system_name_states(&t->system));
 
     for (uint32_t k = 0; k < t->g->inputs; k++) {
         const struct op_value *v = &t->g->value[t->g->input[k]];
