@@ -430,24 +430,62 @@ void layer_cycles_clear(struct layer_cycles *k)
     layer_cycles_sum(k);
 }
 
-enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r)
+static enum emu_status bill_record(struct layer_cycles *k, const struct record *record)
 {
-    size_t supersteps = record_count(r->record), at = 0;
+    size_t supersteps = record_count(record), at = 0;
 
     if (k->steps && k->step[k->steps - 1].superstep >= supersteps)
         return FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
                     k->step[k->steps - 1].superstep + 1, supersteps);
     for (size_t i = 0, index = 0; i < supersteps; i++) {
-        struct bill cost = ss_bill_of_step(r->record, i);
+        struct bill cost = ss_bill_of_step(record, i);
         struct superstep now;
 
-        if (record_at(r->record, i)->group)
+        if (record_at(record, i)->group)
             continue; /* the others work beside it */
         now = superstep_at(k, at, index++);
         at += now.count;
         bill_superstep(k, &now, &cost);
     }
     layer_cycles_sum(k);
+    return EMU_OK;
+}
+
+enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r)
+{
+    return bill_record(k, r->record);
+}
+
+enum emu_status layer_cycles_bill_chip(struct layer_cycles *k, const struct run *r, uint32_t chip)
+{
+    return bill_record(k, r->chip[chip].record);
+}
+
+enum emu_status layer_cycles_join(const struct layer_cycles *stage, uint32_t stages,
+                                  struct layer_cycles *out)
+{
+    uint32_t rows = 0, at = 0;
+
+    memset(out, 0, sizeof(*out));
+    for (uint32_t k = 0; k < stages; k++)
+        rows += stage[k].rows;
+    out->row = emu_alloc(rows + 1, sizeof(*out->row));
+    out->plan = emu_alloc(rows + 1, sizeof(*out->plan));
+    out->text = emu_alloc(rows + 1, sizeof(*out->text));
+    if (!out->row || !out->plan || !out->text)
+        return FAIL(NO_MEMORY, "bills of %u layers", rows);
+    out->rows = rows;
+    for (uint32_t k = 0; k < stages; k++) {
+        for (uint32_t i = 0; i < stage[k].rows; i++, at++) {
+            out->row[at] = stage[k].row[i];
+            out->row[at].chip = k;
+            out->plan[at] = stage[k].plan[i];
+            out->text[at] = stage[k].text[i];
+        }
+        if (stage[k].total.held_tile_bytes > out->total.held_tile_bytes)
+            out->total.held_tile_bytes = stage[k].total.held_tile_bytes;
+    }
+    layer_cycles_sum(out);
     return EMU_OK;
 }
 

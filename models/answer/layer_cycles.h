@@ -17,6 +17,7 @@ enum { BILL_NONE = UINT32_MAX };
 
 struct layer_bill {
     uint32_t layer, last; /* the first and the last layer fused; BILL_NONE: of no layer */
+    uint32_t chip;        /* of a replica: its stage */
     uint32_t supersteps;  /* in which it computes */
     uint64_t cycles;      /* exchange + compute + sync */
     uint64_t exchange;    /* its shares of these parts, over all supersteps: see above */
@@ -94,6 +95,14 @@ enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t so
                                   struct layer_cycles *out) EMU_MUST_CHECK;
 /* Adds the cycles of a recorded run. EMU_BAD_PROGRAM when the record is not of this program. */
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r) EMU_MUST_CHECK;
+/* The same of a stage, from what its chip did. */
+enum emu_status layer_cycles_bill_chip(struct layer_cycles *k, const struct run *r,
+                                       uint32_t chip) EMU_MUST_CHECK;
+/* The rows of all stages, one after the other, with their chips; without steps, so that nothing can
+ * be billed to them. Lists are copied, texts are borrowed as before. EMU_NO_MEMORY. Free with
+ * layer_cycles_free, also on failure. */
+enum emu_status layer_cycles_join(const struct layer_cycles *stage, uint32_t stages,
+                                  struct layer_cycles *out) EMU_MUST_CHECK;
 /* Sets all cycles to 0 again, as before the first bill; memory stays. */
 void layer_cycles_clear(struct layer_cycles *k);
 /* For each superstep of sync group 0 the first row that computes in it, UINT32_MAX where none does;

@@ -3,6 +3,7 @@
 #include "models/answer/memory_facts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/fail.h"
@@ -21,9 +22,65 @@ static unsigned categories(void)
 
 /* ---- answers ---- */
 
+/* Adds a number of one chip to that of all: to the sum, or the larger of both. 0: no memory. */
+static int join_number(json_t *all, const char *key, const json_t *chip, int is_sum)
+{
+    json_int_t a = json_integer_value(json_object_get(all, key)),
+               b = json_integer_value(json_object_get(chip, key));
+
+    return !json_object_set_new(all, key, json_integer(is_sum ? a + b : a > b ? a : b));
+}
+
+/* Bytes on all tiles are added, those of the fullest tile are the largest. */
+static int join_categories(json_t *all, json_t *chip)
+{
+    json_t *category, *number, *sum;
+    const char *name, *key;
+    int good = 1;
+
+    json_object_foreach(chip, name, category)
+    {
+        sum = json_object_get(all, name);
+        if (!sum)
+            good = good && !json_object_set_new(all, name, json_object());
+        sum = json_object_get(all, name);
+        json_object_foreach(category, key, number)
+        {
+            good = good && (!json_is_integer(number) ||
+                            join_number(sum, key, category, !strcmp(key, "total_bytes")));
+        }
+    }
+    return good;
+}
+
+/* Of several chips, all together beside the list of them. */
+static json_t *join_chips(json_t *all)
+{
+    static const char *const sums[] = { "tiles_used", "total_bytes", "gap_bytes", "free_bytes" };
+    json_t *chips = json_object_get(all, "chips"), *chip;
+    int good = all != NULL;
+    size_t i;
+
+    if (good && chips)
+        good = !json_object_set_new(all, "by_category", json_object());
+    json_array_foreach(chips, i, chip)
+    {
+        for (size_t k = 0; k < EMU_COUNT_OF(sums); k++)
+            good = good && join_number(all, sums[k], chip, 1);
+        good = good && join_number(all, "tile_bytes", chip, 0) &&
+               join_number(all, "max_tile_bytes", chip, 0) &&
+               join_categories(json_object_get(all, "by_category"),
+                               json_object_get(chip, "by_category"));
+    }
+    if (good)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
 json_t *memory_facts_json(const struct memory_facts *m)
 {
-    return m->compiled ? ss_compiled_report_json(m->compiled)
+    return m->compiled ? join_chips(ss_compiled_report_json(m->compiled))
                        : json_deep_copy(json_object_get(m->kept, "memory"));
 }
 

@@ -20,7 +20,7 @@ OPTION_READ(FLAG, host)
 
 uint64_t model_cycles(const struct model_answer *m)
 {
-    return m->run ? machine_cycles(m->run->machine) : 0;
+    return m->run ? pod_cycles(m->run->pod) : 0;
 }
 
 double model_seconds(const struct model_answer *m)
@@ -30,7 +30,8 @@ double model_seconds(const struct model_answer *m)
 
 double model_efficiency(const struct model_answer *m)
 {
-    double peak = (double)model_cycles(m) * m->arch.tiles * arch_f16_macs_f16(&m->arch);
+    double peak =
+        (double)model_cycles(m) * m->arch.tiles * m->arch.chips * arch_f16_macs_f16(&m->arch);
 
     return peak > 0 ? (double)m->facts.macs * m->facts.batch / peak : 0;
 }

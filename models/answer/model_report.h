@@ -14,6 +14,17 @@
 #include "models/ask/not_finite.h"
 #include "models/ask/network_choice.h"
 
+/* A stage of several, on a chip of its own. */
+struct answer_stage {
+    const char *first; /* borrowed: its first layer */
+    uint32_t layers;
+    uint64_t cycles;         /* of its layers */
+    uint64_t between;        /* all others: it waits for stages before it, or words travel */
+    uint64_t max_tile_bytes; /* in use on its fullest tile */
+    uint64_t need_bytes;     /* as ss_compiled_need_bytes() */
+    uint64_t sent_bytes;     /* to other stages */
+};
+
 /* Everything is borrowed. */
 struct model_answer {
     const struct request *request;
@@ -27,6 +38,8 @@ struct model_answer {
     uint32_t files;                   /* 1: of the whole batch; else batch */
     const char *recipe; /* one line: how pictures were prepared; NULL: there are none */
     struct run *run;    /* NULL: the network was only compiled */
+    const struct answer_stage *stage;        /* [stages] */
+    uint32_t stages;                         /* 0 and 1: one chip computes it all */
     const struct class_names *classes;       /* NULL, or empty: classes are numbers only */
     const float *scores;                     /* [batch][classes]; NULL without a run */
     const struct not_finite *not_finite;     /* like the next: NULL: nothing is said of them */
@@ -55,6 +68,10 @@ const char *model_input_name(const struct model_answer *m, uint32_t p, char out[
 
 /* The first line of every report: which network on which machine. */
 void model_print_title(const struct model_answer *m, FILE *f);
+
+/* Stages, a row each; nothing of one chip (model_stages.c). */
+void model_print_stages(const struct model_answer *m, FILE *f);
+json_t *model_stages_json(const struct model_answer *m);
 
 /* Prints the answer on one screen: at most 40 lines of 100 columns, classes and cycles last. */
 void model_summary(const struct model_answer *m, FILE *f);

@@ -54,7 +54,8 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
     int good;
 
     layer_reason(b, why);
-    good = o && put(o, "name", json_text(model_bill_name(m, b))) &&
+    good = o && (m->stages < 2 || put(o, "chip", integer(b->chip))) &&
+           put(o, "name", json_text(model_bill_name(m, b))) &&
            put(o, "op", json_text(model_bill_op(m, b))) && put(o, "cycles", integer(b->cycles)) &&
            put(o, "compute", integer(b->compute)) && put(o, "exchange", integer(b->exchange)) &&
            put(o, "sync", integer(b->sync)) && put(o, "imbalance", integer(b->imbalance)) &&
@@ -197,7 +198,7 @@ static int put_run(const struct model_answer *m, json_t *o)
 
     ss_run_engine_text(m->run, engine);
     if (ss_run_has_values(m->run))
-        hash128_text(machine_digest(m->run->machine), digest);
+        hash128_text(pod_digest(m->run->pod), digest);
     return put(o, "cycles", integer(model_cycles(m))) &&
            put(o, "cycles_per_picture", integer(model_cycles(m) / m->facts.batch)) &&
            put(o, "seconds", json_real(seconds)) &&
@@ -227,6 +228,8 @@ json_t *model_report_json(const struct model_answer *m)
                put(o, "macs_per_input", integer(n->macs)) &&
                put(o, "weights", json_text(m->weights));
 
+    if (good && m->stages > 1)
+        good = put(o, "chips", integer(m->stages)) && put(o, "stages", model_stages_json(m));
     if (good && m->recipe)
         good = put(o, "preprocessing", json_string(m->recipe));
     if (good && m->run)

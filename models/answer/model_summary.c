@@ -178,7 +178,7 @@ static void print_memory(const struct model_answer *m, FILE *f)
 static void print_phases(const struct model_answer *m, FILE *f)
 {
     const struct layer_bill *t = &m->layers->total;
-    double all = (double)model_cycles(m);
+    double all = (double)model_cycles(m) * (m->stages > 1 ? m->stages : 1);
 
     fprintf(f,
             "\nPhases: compute %.1f %% (%.1f %% waiting for the slowest tile), exchange %.1f %%, "
@@ -232,7 +232,7 @@ static void print_total(const struct model_answer *m, FILE *f)
     fprintf(f, "engine %s\n", engine);
     if (!ss_run_has_values(m->run))
         return;
-    hash128_text(machine_digest(m->run->machine), digest);
+    hash128_text(pod_digest(m->run->pod), digest);
     fprintf(f, "digest %s\n", digest);
 }
 
@@ -245,6 +245,7 @@ void model_summary(const struct model_answer *m, FILE *f)
             amount_text(n->parameters).at, m->weights, amount_text(n->macs).at, model_input_word(n),
             precision_text(m->request).at);
     print_rows(m, f);
+    model_print_stages(m, f);
     print_memory(m, f);
     if (m->run)
         print_phases(m, f);

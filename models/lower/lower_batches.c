@@ -2,6 +2,7 @@
  * gets, what remains after it. */
 #include "models/lower/lower_batches.h"
 
+#include "models/lower/lower_stage.h"
 #include "models/lower/lower_state.h"
 
 /* ---- streams ---- */
@@ -10,6 +11,8 @@ int lower_is_of_batch(const struct lowering *l, uint32_t value)
 {
     const struct op_value *v = &l->og->value[value];
 
+    if (lower_comes_from_stage(l, value))
+        return 1;
     if (!lower_has_streams(l) || v->kind == OP_STATE || !v->shape.rank)
         return 0;
     for (uint32_t i = 0; i < l->og->nodes; i++) {
@@ -42,6 +45,10 @@ void lower_arrive(struct lowering *l, struct lowered_value *in, struct tensor ra
     struct prefetch *loop = &l->out->loop;
     uint64_t n = op_shape_count(lower_shape(l, in->value));
 
+    if (lower_comes_from_stage(l, in->value)) {
+        lower_stage_arrive(l, in, raw);
+        return;
+    }
     in->elem = ss_tensor_elem(l->g, raw);
     in->view = in->raw = raw;
     if (in->elem == ELEM_U8) /* without what fills it up */

@@ -449,6 +449,17 @@ static int is_read_wide(const struct lowering *l, uint32_t value)
     return found && found == value_reads(l->og, value);
 }
 
+enum elem op_input_elem(const struct op_graph *og, const struct lower_options *o, uint32_t value)
+{
+    const struct lowering l = { .og = og,
+                                .options = o,
+                                .real = og->f32_nodes ? ELEM_F32 : o->real };
+
+    return lower_is_trained_on(&l, value) || value_is_picture(og, value)
+               ? ELEM_F16
+               : lower_input_elem(&l, value);
+}
+
 enum elem lower_input_elem(const struct lowering *l, uint32_t value)
 {
     enum op_type type = lower_shape(l, value)->type;

@@ -50,6 +50,9 @@ void lower_copy_updates(struct lowering *l, struct program seq);
 void lower_place_states(struct lowering *l);
 /* The elements of an input: numbers of a ParameterUpdate (its rate, say) are f32, seeds u32. */
 enum elem lower_input_elem(const struct lowering *l, uint32_t value);
+/* Whether an input is a field that convolutions train on: their gradients need it in whole blocks
+ * of channels. */
+int lower_is_trained_on(const struct lowering *l, uint32_t value);
 /* Updates parameters, and copies what else op_graph.update says to states: the end of a step. If
  * the sum of a ParameterUpdate's gradients, where it is a result, is no number, all states stay as
  * they were. */

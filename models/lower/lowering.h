@@ -59,8 +59,9 @@ struct lowering {
     struct graph *g;
     struct nn *nn;
     struct program seq;
-    struct program after; /* what follows the batches of a loop (lower_batches.h); else seq */
-    enum elem real;       /* of floats, where the lowering is now */
+    struct program arrival; /* of what other stages send (lower_stage.h) */
+    struct program after;   /* what follows the batches of a loop (lower_batches.h); else seq */
+    enum elem real;         /* of floats, where the lowering is now */
     struct lowered_network *out;
     struct placed *at;      /* by value */
     struct placed *outer;   /* the same outside of functions, where states are */

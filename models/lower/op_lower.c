@@ -3,6 +3,7 @@
 #include "emu/arch/arch.h"
 #include "models/lower/lower_batches.h"
 #include "models/lower/lower_call.h"
+#include "models/lower/lower_stage.h"
 #include "models/lower/lower_state.h"
 #include "models/lower/op_live.h"
 
@@ -133,6 +134,9 @@ static struct program place(struct lowering *l)
     return first;
 }
 
+static struct tensor arriving(struct lowering *l, uint32_t value, enum elem elem,
+                              struct lowered_value *in);
+
 /* Pictures in the format that the options say, as a first layer reads them. */
 static struct activation formatted_picture(struct lowering *l, const struct op_shape *s,
                                            struct lowered_value *in)
@@ -147,6 +151,20 @@ static struct activation formatted_picture(struct lowering *l, const struct op_s
     return x;
 }
 
+/* The same of pictures that another stage has made, which it sends in the order of their shape. */
+static struct activation picture_of_stage(struct lowering *l, const struct op_shape *s,
+                                          struct lowered_value *in, struct activation x)
+{
+    struct tensor t = arriving(l, in->value, ELEM_F16, in);
+
+    ss_op_fill(l->g, l->seq, x.t, 0, in->name); /* channels beyond the last */
+    ss_program_add(l->g, l->seq,
+                   ss_program_copy(l->g,
+                                   ss_tensor_transpose(l->g, t, (const unsigned[]){ 0, 2, 3, 1 }),
+                                   ss_tensor_slice(l->g, x.t, 3, 0, s->dim[1])));
+    return x;
+}
+
 /* Pictures as a first layer reads them, which come with every micro batch. */
 static struct activation streamed_picture(struct lowering *l, const struct op_shape *s,
                                           struct lowered_value *in)
@@ -156,6 +174,8 @@ static struct activation streamed_picture(struct lowering *l, const struct op_sh
                             s->dim[2], s->dim[3] };
 
     ss_graph_map_linear(l->g, x.t, 64, 64, 0, ss_graph_compute_tiles(l->g));
+    if (lower_comes_from_stage(l, in->value))
+        return picture_of_stage(l, s, in, x);
     in->lanes = 4;
     lower_arrive(l, in, x.t, place(l));
     return x;
@@ -213,7 +233,7 @@ static struct tensor arriving(struct lowering *l, uint32_t value, enum elem elem
 
 /* Whether an input is a field that convolutions train on: their gradients need it in whole blocks
  * of channels. */
-static int is_trained_on(const struct lowering *l, uint32_t value)
+int lower_is_trained_on(const struct lowering *l, uint32_t value)
 {
     const struct op_shape *s = lower_shape(l, value);
     int found = 0;
@@ -285,7 +305,7 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
         in->elem = ss_tensor_elem(l->g, in->view);
     } else if (value_is_picture(l->og, value)) {
         add_picture(l, value, in);
-    } else if (is_trained_on(l, value)) {
+    } else if (lower_is_trained_on(l, value)) {
         add_field(l, value, in);
     } else {
         lower_set_view(l, value, arriving(l, value, lower_input_elem(l, value), in));
@@ -330,6 +350,11 @@ static void add_output(struct lowering *l, uint32_t k)
     }
     t = lower_view(l, value);
     out->elem = ss_tensor_elem(l->g, t);
+    if (l->options->stage && k >= l->options->stage->results) {
+        out->view = t;
+        out->is_edge = 1;
+        return;
+    }
     if (lower_leaves(l, k) && !l->options->loop.is_open) {
         out->view = t;
         lower_stream_out(l, t, out);
@@ -563,6 +588,7 @@ static enum emu_status lower_all(struct lowering *l)
     add_inputs(l, 0);
     TRY(ss_graph_status(l->g));
     TRY(lower_batches_begin(l));
+    lower_stage_begin(l);
     add_inputs(l, 1);
     for (uint32_t k = 0; k < og->inputs; k++)
         keep(l, og->input[k]);
@@ -570,6 +596,7 @@ static enum emu_status lower_all(struct lowering *l)
     TRY(lower_groups(l));
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, k);
+    TRY(lower_stage_end(l));
     lower_batches_end(l);
     lower_update_states(l);
     TRY(lower_batches_close(l));

@@ -32,6 +32,21 @@ struct lower_loop {
     const struct pixel_format *pixels;
 };
 
+/* A value that one stage makes and another reads. */
+struct lower_edge {
+    uint32_t value;      /* of this stage's graph: an input that comes, or an output that goes */
+    uint32_t from, to;   /* stages */
+    const char *channel; /* borrowed; different for all edges of a network */
+    enum elem elem;      /* that travels: op_input_elem() of the reader */
+};
+/* One stage of several, each on a chip of its own (lower_stage.h). */
+struct lower_stage {
+    uint32_t number, stages;
+    const struct lower_edge *edge; /* borrowed; those that begin or end here */
+    uint32_t edges;
+    uint32_t results; /* outputs that the host reads, the first ones; the others only go on */
+};
+
 struct lower_options {
     enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16:
                        pass_spell_windows() */
@@ -52,6 +67,7 @@ struct lower_options {
     int watch;
     int gradients; /* 1: those of parameters can be read after a run: lowered_network.gradient */
     struct lower_loop loop; /* all zero: inputs are written before a run, outputs read after it */
+    const struct lower_stage *stage; /* borrowed; NULL: the chip computes the whole graph */
 };
 
 /* An input or output of the program, or a value that is kept. */
@@ -67,6 +83,7 @@ struct lowered_value {
     int is_streamed;
     uint32_t stream;
     struct tensor raw;
+    int is_edge; /* 1: it comes from another stage, into raw */
 };
 
 /* The sum of a result, f32, which is no number where the result has one that is none. */
@@ -122,6 +139,9 @@ enum emu_status op_lower_check_machine(const struct arch *a,
 int lower_reads_f32(const struct op_graph *g, const struct op_node *n);
 /* Whether the statistics of a norm come from its data, or its parameters are no constants. */
 int norm_trains(const struct op_graph *g, const struct op_node *n);
+
+/* The type in which a program takes the numbers of an input. */
+enum elem op_input_elem(const struct op_graph *og, const struct lower_options *o, uint32_t value);
 
 /* Builds the program in g, which becomes its program; passes have been run (pass_all()). Outputs
  * may be read after a run. Errors: those of the graph and of plans; EMU_BAD_FILE names a node that

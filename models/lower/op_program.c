@@ -1,5 +1,5 @@
 /* op_program.c - plans, builds and compiles; again for less memory if the result does not fit. */
-#include "models/lower/op_program.h"
+#include "models/lower/op_attempt.h"
 
 #include <float.h>
 #include <math.h>
@@ -8,7 +8,6 @@
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
-#include "emu/base/progress.h"
 #include "models/lower/block_parameters.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -24,34 +23,8 @@ int op_plans_hopeless(const struct conv_plans *p, const struct arch *a)
 
 /* ---- attempts ---- */
 
-/* What an attempt leaves room for. */
-enum attempt_room {
-    ROOM_AS_EXPECTED,
-    ROOM_FOR_ERROR,   /* by how much the last plans needed more than was expected */
-    ROOM_FOR_MISSING, /* as much as was missing */
-    ROOM_MOST         /* the plans need least, whatever they cost in time */
-};
-
-struct lowering_attempt {
-    enum attempt_room room;
-    uint64_t reserve; /* lower_options.reserve_bytes */
-    int to_the_end;   /* 1: it is compiled whatever it turns out to need */
-    uint64_t need;    /* what came of it: bytes; UINT64_MAX: it was not compiled */
-};
-
-struct fitting {
-    const struct arch *a; /* borrowed, like the next two */
-    const struct op_graph *og;
-    const struct op_program_options *o;
-    int code_must_fit;                  /* 1: if it does not, the first attempt is the last one */
-    unsigned compiled;                  /* attempts that were compiled */
-    struct lowering_attempt best, base; /* base: the last one that was compiled */
-    uint64_t base_peak;                 /* what was expected of it, without its reserve, */
-    uint64_t base_cycles;               /* and the time of its plans */
-};
-
-static enum emu_status lower_program(const struct fitting *f, const struct lowering_attempt *t,
-                                     struct op_program *p)
+enum emu_status op_attempt_lower(const struct fitting *f, const struct lowering_attempt *t,
+                                 struct op_program *p)
 {
     const struct op_program_options *o = f->o;
     struct lower_options lower = o->lower;
@@ -63,7 +36,7 @@ static enum emu_status lower_program(const struct fitting *f, const struct lower
     return op_lower(p->graph, f->og, &lower, &p->network);
 }
 
-static void report_plans(const struct op_program *p, struct progress *progress)
+void op_attempt_report(const struct op_program *p, struct progress *progress)
 {
     const struct conv_plans *plans = &p->network->plans;
 
@@ -92,6 +65,19 @@ static int is_worth_compiling(const struct fitting *f, const struct lowering_att
     }
 }
 
+void op_attempt_note(struct fitting *f, struct lowering_attempt *t, const struct op_program *p)
+{
+    const struct conv_plans *plans = &p->network->plans;
+
+    t->need = ss_compiled_need_bytes(p->compiled);
+    f->compiled++;
+    f->base = *t;
+    f->base_peak = plans->peak_bytes - t->reserve;
+    f->base_cycles = plans->cycles;
+    if (f->compiled == 1 || t->need < f->best.need)
+        f->best = *t;
+}
+
 /* Sets t->need. p->compiled is NULL when the plans are not worth it. */
 static enum emu_status try_attempt(struct fitting *f, struct lowering_attempt *t,
                                    struct op_program *p)
@@ -101,9 +87,9 @@ static enum emu_status try_attempt(struct fitting *f, struct lowering_attempt *t
     const struct conv_plans *plans;
 
     t->need = UINT64_MAX;
-    TRY(lower_program(f, t, p));
+    TRY(op_attempt_lower(f, t, p));
     plans = &p->network->plans;
-    report_plans(p, &progress);
+    op_attempt_report(p, &progress);
     if (!is_worth_compiling(f, t, plans))
         return EMU_OK;
     if (f->code_must_fit)
@@ -111,17 +97,11 @@ static enum emu_status try_attempt(struct fitting *f, struct lowering_attempt *t
     if (f->o->outlook || (plans->fits && !t->to_the_end))
         compile.give_up |= GIVE_UP_MEMORY;
     TRY(graph_compile_with(p->graph, &compile, f->o->schedules, &p->compiled));
-    t->need = ss_compiled_need_bytes(p->compiled);
-    f->compiled++;
-    f->base = *t;
-    f->base_peak = plans->peak_bytes - t->reserve;
-    f->base_cycles = plans->cycles;
-    if (f->compiled == 1 || t->need < f->best.need)
-        f->best = *t;
+    op_attempt_note(f, t, p);
     return EMU_OK;
 }
 
-static void program_free(struct op_program *p)
+void op_attempt_forget(struct op_program *p)
 {
     ss_compiled_free(p->compiled);
     op_lower_free(p->network);
@@ -137,7 +117,7 @@ static int code_fits(const struct arch *a, const struct op_program *p)
 /* What comes after an attempt that does not fit. A reserve as large as the error of the expectation
  * is tried first, since a smaller one does not change plans that were expected to leave room. If no
  * plans leave that much, smaller ones are tried. Returns 0 when nothing is left to try. */
-static int next_attempt(const struct fitting *f, struct lowering_attempt *t)
+int op_attempt_next(const struct fitting *f, struct lowering_attempt *t)
 {
     uint64_t memory = f->a->mem_bytes, step = memory / RESERVE_STEPS;
     int was_compiled = t->need != UINT64_MAX;
@@ -169,7 +149,7 @@ static enum emu_status build_best(struct fitting *f, const struct lowering_attem
     p->need_bytes = best.need;
     if (f->o->outlook || (is_compiled_to_the_end(p) && last->need <= best.need))
         return EMU_OK;
-    program_free(p);
+    op_attempt_forget(p);
     emu_trim();
     best.to_the_end = 1;
     TRY(try_attempt(f, &best, p));
@@ -202,13 +182,13 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
             p->need_bytes = p->compiled ? t.need : p->network->plans.peak_bytes;
             return EMU_OK;
         }
-        if (!next_attempt(&f, &t))
+        if (!op_attempt_next(&f, &t))
             return build_best(&f, &t, p);
         progress = progress_begin(o->compile.progress);
         progress_report(&progress, "again", "%s bytes more than there are: planned for %s",
                         count_text(f.base.need - a->mem_bytes).at,
                         t.room == ROOM_MOST ? "as little as possible" : "less");
-        program_free(p);
+        op_attempt_forget(p);
         emu_trim();
     }
 }
@@ -216,8 +196,7 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
 /* ---- blocks that are alike ---- */
 
 /* The graph with parameters of blocks that are alike as states; *out NULL: there are none. */
-static enum emu_status graph_of_alike(const struct op_graph *og, enum elem real,
-                                      struct op_graph **out)
+enum emu_status op_attempt_alike(const struct op_graph *og, enum elem real, struct op_graph **out)
 {
     struct op_graph *g = emu_alloc(1, sizeof(*g));
     struct op_value *value = emu_alloc(og->values + 1, sizeof(*value));
@@ -256,7 +235,7 @@ static enum emu_status build_shared(const struct arch *a, const struct op_graph 
 
     if (share == SHARE_ALIKE || share == SHARE_AUTO) {
         o.lower.share_blocks = SHARE_NONE;
-        TRY(graph_of_alike(og, o.lower.real, &p->alike));
+        TRY(op_attempt_alike(og, o.lower.real, &p->alike));
     }
     if (!p->alike)
         return build_to_fit(a, og, &o, 0, p);
@@ -268,7 +247,7 @@ static enum emu_status build_shared(const struct arch *a, const struct op_graph 
         progress_report(
             &progress, "again", "%s bytes of code, of %s: blocks that are alike become functions",
             count_text(ss_compiled_code_bytes(p->compiled)).at, count_text(a->region0_bytes).at);
-        program_free(p);
+        op_attempt_forget(p);
     }
     o.lower.share_blocks = SHARE_EQUAL;
     return build_to_fit(a, p->alike, &o, 0, p);
@@ -294,7 +273,7 @@ enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
 
 void op_program_free(struct op_program *p)
 {
-    program_free(p);
+    op_attempt_forget(p);
     alike_free(p->alike);
     memset(p, 0, sizeof(*p));
 }
@@ -431,6 +410,8 @@ static int is_written_ahead(const struct lowered_network *n)
 
 static enum emu_status describe_input(const struct op_program *p, const struct lowered_value *in)
 {
+    if (in->is_edge)
+        return EMU_OK;
     if (!in->is_streamed)
         return ss_compiled_add_input(p->compiled, in->view, in->name, NULL);
     return is_written_ahead(p->network)
@@ -461,7 +442,7 @@ static int is_of_state(const struct op_graph *g, uint32_t value)
 
 static enum emu_status describe_output(const struct op_program *p, const struct lowered_value *out)
 {
-    return out->is_streamed || is_of_state(p->network->graph, out->value)
+    return out->is_streamed || out->is_edge || is_of_state(p->network->graph, out->value)
                ? EMU_OK
                : ss_compiled_add_output(p->compiled, out->view, out->name);
 }

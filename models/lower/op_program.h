@@ -41,6 +41,17 @@ enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
                                struct op_program *out) EMU_MUST_CHECK;
 void op_program_free(struct op_program *p); /* p may be all zero, and is all zero afterwards */
 
+/* The same for the stages of a network, stage k on chip k of a replica: og[k] is its graph,
+ * stage[k] its place, which replaces o->lower.stage; both are borrowed. Programs are compiled as
+ * one, which is out[0].compiled; out[k].compiled is the part of chip k. A stage that does not fit
+ * is planned again, the others stay. give_up and outlook are not looked at. Free with
+ * op_programs_free(), which takes them all. */
+enum emu_status op_programs_new(const struct arch *a, const struct op_graph *const *og,
+                                const struct lower_stage *stage, unsigned stages,
+                                const struct op_program_options *o,
+                                struct op_program *out) EMU_MUST_CHECK;
+void op_programs_free(struct op_program *p, unsigned stages); /* may be all zero */
+
 /* Writes input k before a run: the numbers of t, which has the input's shape, rounded to what the
  * chip has. Reads output k after it. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY, those of
  * ss_session_write() and ss_session_read(). op_program_read(): free with op_tensor_free. */

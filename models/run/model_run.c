@@ -302,7 +302,7 @@ static enum emu_status report_unfit(struct model_run *m)
     TRY(fit_report(m->r.q, c, &found, stdout, &m->code));
     if (!request_profiles(m->r.q))
         return EMU_OK;
-    TRY(system_bill_layers(&m->r.system));
+    TRY(network_run_layers(&m->r));
     return model_profile_unfit(
         &(struct model_profile){ .request = m->r.q, .layers = &m->r.system.layers, .compiled = c },
         &m->files.profile);
@@ -322,7 +322,7 @@ static enum emu_status with_compiled(struct model_run *m)
         return report_hopeless(m);
     if (!system_fits(&m->r.system))
         return report_unfit(m);
-    TRY(system_bill_layers(&m->r.system));
+    TRY(network_run_layers(&m->r));
     if (writes)
         keep_program(m); /* while the image has no inputs and no note */
     TRY(with_image(m));

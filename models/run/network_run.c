@@ -26,15 +26,42 @@ OPTION_READ(TEXT, labels)
 OPTION_READ(TEXT, logits)
 OPTION_READ(FLAG, compare_layers)
 OPTION_READ(FLAG, ranges)
+OPTION_READ(NUMBER, chips)
+OPTION_READ(TEXT, cut)
 
 enum { TEXT_MAX = 512 };
 
 /* ---- open ---- */
 
+/* How many chips compute the network: as many as are asked for, or as --cut makes stages. */
+static enum emu_status chips_of(const struct request *q, uint32_t *chips)
+{
+    uint32_t stages = split_stages_of(option_cut(q));
+
+    *chips = request_has(q, OPTION_chips) ? (uint32_t)option_chips(q) : stages;
+    if (option_cut(q) && *chips != stages)
+        return FAIL(USAGE, "--cut %.200s makes %u stages, expected as many as --chips %u",
+                    option_cut(q), stages, *chips);
+    if (*chips > 1 && option_compare_layers(q))
+        return FAIL(USAGE, "--compare-layers: layers are compared on one chip, expected --chips 1");
+    if (*chips > 1 && option_ranges(q))
+        return FAIL(USAGE, "--ranges: numbers are watched on one chip, expected --chips 1");
+    if (*chips > 1 && option_write_weights(q))
+        return FAIL(USAGE, "--write-weights: expected --chips 1");
+    return EMU_OK;
+}
+
 enum emu_status network_run_open(struct network_run *m, const struct request *q)
 {
+    uint32_t chips;
+
     *m = (struct network_run){ .q = q };
-    TRY(request_arch(q, "mk2", &m->arch));
+    TRY(chips_of(q, &chips));
+    TRY(ss_arch_from_name_or_file("mk2", &m->arch));
+    TRY(request_arch_of_chips(q, chips, &m->arch));
+    if (m->arch.chips != chips)
+        return FAIL(USAGE, "chips %u: expected %u: a network runs on as many as --chips says",
+                    m->arch.chips, chips);
     m->progress = progress_begin(request_progress(q));
     return model_source_open(q, &m->arch, &m->progress, &m->source);
 }
@@ -76,6 +103,7 @@ void network_run_free(struct network_run *m)
     forget_run(m);
     ss_free(m->in);
     ss_free(m->out);
+    ss_free(m->stage);
     class_names_free(&m->classes);
     system_free(&m->system);
     model_source_free(&m->source);
@@ -174,6 +202,8 @@ struct model_answer network_run_answer(const struct network_run *m)
                                   .file = named ? named->name : NULL,
                                   .files = named ? named->names : 0,
                                   .recipe = recipe_text(m),
+                                  .stage = m->stage,
+                                  .stages = m->system.stages.count,
                                   .run = m->system.session ? system_machine(&m->system) : NULL,
                                   .classes = &m->classes,
                                   .scores = m->scores,
@@ -272,6 +302,8 @@ void network_run_init(struct network_run *m)
                      .give_up = !option_report(m->q) && !option_allow_oom(m->q) &&
                                 !request_profiles(m->q) },
         .folder = m->source.choice.cache,
+        .chips = m->arch.chips,
+        .cut = option_cut(m->q),
         .ready = make_ready,
         .ctx = m,
         .progress = &m->progress,
@@ -351,7 +383,7 @@ enum emu_status network_run_start(struct network_run *m, FILE *digests)
     forget_run(m);
     layer_cycles_clear(&m->system.layers);
     o.record = 1;
-    o.overflow = !o.timing && !request_steps(m->q);
+    o.overflow = !o.timing && !request_steps(m->q) && m->arch.chips == 1;
     o.ranges = option_ranges(m->q);
     o.digests = digests;
     o.watch = execute_meter_watch;
@@ -378,8 +410,38 @@ void network_run_tell(struct network_run *m)
                     count_text(ss_session_cycles(m->system.session)).at);
 }
 
+/* Stages for the answer, from the rows of their layers. */
+static enum emu_status sum_up_stages(struct network_run *m)
+{
+    const struct system_stages *stages = &m->system.stages;
+
+    ss_free(m->stage);
+    m->stage = emu_alloc(stages->count + 1, sizeof(*m->stage));
+    if (!m->stage)
+        return FAIL(NO_MEMORY, "stages");
+    for (unsigned k = 0; k < stages->count; k++) {
+        const struct layer_cycles *l = &stages->at[k].layers;
+
+        m->stage[k] = (struct answer_stage){ .first = l->text[0].name,
+                                             .layers = l->rows - 1,
+                                             .cycles = l->total.cycles - l->row[l->rows - 1].cycles,
+                                             .between = l->row[l->rows - 1].cycles,
+                                             .max_tile_bytes = l->total.max_tile_bytes,
+                                             .need_bytes = stages->program[k].need_bytes,
+                                             .sent_bytes = system_stage_sends(stages, k) };
+    }
+    return EMU_OK;
+}
+
+enum emu_status network_run_layers(struct network_run *m)
+{
+    TRY(system_bill_layers(&m->system));
+    return sum_up_stages(m);
+}
+
 enum emu_status network_run_bill(struct network_run *m)
 {
     TRY(layer_ranges_new(&m->system.layers, m->system.session, &m->ranges));
-    return system_bill(&m->system);
+    TRY(system_bill(&m->system));
+    return sum_up_stages(m);
 }

@@ -22,6 +22,7 @@ struct network_run {
     struct model_input *in;       /* by input of the graph */
     struct op_tensor *out;        /* by output of the graph, after a run with values */
     struct system system;
+    struct answer_stage *stage; /* owned; of several chips, with the bill of layers */
     struct layer_range *ranges; /* owned; by row of layers; NULL: not asked for */
     float *scores;
     struct class_names classes;  /* --labels */
@@ -46,6 +47,9 @@ void network_run_init(struct network_run *m);
 /* Takes the program from the cache. Returns 0 when it is not there, or more is wanted than it has.
  */
 int network_run_find(struct network_run *m);
+/* The rows of layers of a program that was compiled, without cycles. Errors: those of
+ * system_bill_layers(). */
+enum emu_status network_run_layers(struct network_run *m) EMU_MUST_CHECK;
 /* Keeps it there, if it was compiled: system_keep(). */
 void network_run_keep(struct network_run *m);
 

@@ -26,12 +26,16 @@ void system_free(struct system *s)
     layer_cycles_free(&s->layers);
     memory_facts_free(&s->memory);
     net_entry_free(&s->kept);
-    op_program_free(&s->program);
+    if (!s->stages.count)
+        op_program_free(&s->program);
+    system_stages_free(&s->stages);
     memset(s, 0, sizeof(*s));
 }
 
 int system_find(struct system *s, const struct net_cache_input *in, int for_timing)
 {
+    if (s->options.chips > 1)
+        return 0;
     net_cache_open(in, &s->cache);
     if (!net_cache_find(&s->cache, for_timing, &s->kept))
         return 0;
@@ -72,13 +76,26 @@ const json_t *system_more(const struct system *s)
     return json_object_get(s->kept.more, "of");
 }
 
+static enum emu_status compile_with(struct system *s, const struct op_program_options *o)
+{
+    if (s->options.chips < 2)
+        return op_program_new(&s->arch, s->graph, o, &s->program);
+    TRY(system_stages_new(&s->arch, s->graph, s->options.cut, s->options.chips, o, &s->stages));
+    s->program = s->stages.program[0];
+    for (unsigned k = 1; k < s->stages.count; k++) {
+        if (s->stages.program[k].need_bytes > s->program.need_bytes)
+            s->program.need_bytes = s->stages.program[k].need_bytes;
+    }
+    return EMU_OK;
+}
+
 /* With the schedules of the folder. */
 static enum emu_status compile_with_folder(struct system *s, struct op_program_options o)
 {
     enum emu_status st;
 
     TRY(schedule_store_new(s->options.folder, &o.schedules));
-    st = op_program_new(&s->arch, s->graph, &o, &s->program);
+    st = compile_with(s, &o);
     if (st == EMU_OK) /* a failure only costs the next compilation some time */
         (void)!schedule_store_write(o.schedules);
     schedule_store_free(o.schedules);
@@ -91,8 +108,7 @@ static enum emu_status compile(struct system *s)
 
     if (s->options.ready)
         TRY(s->options.ready(s->options.ctx));
-    TRY(o->schedules ? op_program_new(&s->arch, s->graph, o, &s->program)
-                     : compile_with_folder(s, *o));
+    TRY(o->schedules ? compile_with(s, o) : compile_with_folder(s, *o));
     if (s->options.progress)
         progress_skip(s->options.progress);
     return EMU_OK;
@@ -102,10 +118,14 @@ enum emu_status system_build(struct system *s)
 {
     TRY(compile(s));
     s->memory.compiled = s->program.compiled;
-    TRY(system_ends_of(s->program.network, s->program.graph, &s->ends));
+    if (!s->stages.count)
+        TRY(system_ends_of(s->program.network, s->program.graph, &s->ends));
     if (!system_fits(s) || s->options.program.outlook)
         return EMU_OK;
-    return op_program_describe(&s->program);
+    if (!s->stages.count)
+        return op_program_describe(&s->program);
+    s->states_are_named = 1;
+    return system_stages_describe(&s->stages);
 }
 
 int system_fits(const struct system *s)
@@ -150,6 +170,8 @@ struct compiled *system_compiled(const struct system *s)
 
 enum emu_status system_bill_layers(struct system *s)
 {
+    if (s->stages.count)
+        return system_stages_bill(&s->stages, &s->arch, NULL, &s->layers);
     return s->kept.image
                ? EMU_OK
                : op_bill_init(s->program.network, s->program.compiled, &s->arch, &s->layers);
@@ -179,7 +201,7 @@ void system_keep(struct system *s, const char *names, json_t *more)
     struct progress none = progress_begin(NULL),
                     *progress = s->options.progress ? s->options.progress : &none;
 
-    if (!s->cache.disk.folder[0] || s->kept.image || !system_fits(s) ||
+    if (s->stages.count || !s->cache.disk.folder[0] || s->kept.image || !system_fits(s) ||
         op_plans_hopeless(&s->program.network->plans, &s->arch))
         return;
     progress_skip(progress);
@@ -219,7 +241,12 @@ static int is_input(const struct op_graph *g, uint32_t value)
 static const struct system_end *end_of(const struct system *s, uint32_t value)
 {
     const struct op_graph *g = s->graph;
+    struct system_place at;
 
+    if (s->stages.count) {
+        EMU_ASSERT(system_stages_find(&s->stages, s->stages.split.of_value[value], value, &at));
+        return at.end;
+    }
     return is_input(g, value) ? &s->ends.in[op_graph_input_index(g, value)]
                               : &s->ends.out[op_graph_output_index(g, value)];
 }
@@ -246,12 +273,16 @@ size_t system_transfer_bytes(const struct system *s, uint32_t value)
     return (size_t)(e->elements * ss_elem_bytes(e->elem));
 }
 
+static enum emu_status pack(const struct system_end *e, const char *name, const struct op_tensor *t,
+                            uint8_t **out, uint64_t *bytes)
+{
+    return op_numbers_pack(e->elem, e->lanes, name, t, out, bytes);
+}
+
 enum emu_status system_pack(const struct system *s, uint32_t value, const struct op_tensor *t,
                             uint8_t **out, uint64_t *bytes)
 {
-    const struct system_end *e = end_of(s, value);
-
-    return op_numbers_pack(e->elem, e->lanes, s->graph->value[value].name, t, out, bytes);
+    return pack(end_of(s, value), s->graph->value[value].name, t, out, bytes);
 }
 
 /* ---- runs ---- */
@@ -300,20 +331,35 @@ static int is_unnamed(const struct system *s, uint32_t value)
            s->graph->value[value].kind == OP_STATE;
 }
 
-enum emu_status system_write(struct system *s, uint32_t value, const struct op_tensor *t)
+static enum emu_status write_numbers(struct system *s, const struct system_place *at,
+                                     const struct op_tensor *t)
 {
     enum emu_status st;
     uint64_t bytes;
     uint8_t *data;
 
+    TRY(pack(at->end, at->name, t, &data, &bytes));
+    st = write_bytes(s, at->name, data, bytes);
+    ss_free(data);
+    return st;
+}
+
+enum emu_status system_write(struct system *s, uint32_t value, const struct op_tensor *t)
+{
+    struct system_place at = { s->graph->value[value].name, NULL };
+
+    for (unsigned k = 0; k < s->stages.count; k++) {
+        if (system_stages_find(&s->stages, k, value, &at))
+            TRY(write_numbers(s, &at, t));
+    }
+    if (s->stages.count)
+        return EMU_OK;
     if (is_unnamed(s, value))
         return op_program_write(&s->program, s->session, op_graph_input_index(s->graph, value), t);
     if (!s->session && s->graph->value[value].kind == OP_STATE)
         TRY(system_name_states(s));
-    TRY(system_pack(s, value, t, &data, &bytes));
-    st = write_bytes(s, s->graph->value[value].name, data, bytes);
-    ss_free(data);
-    return st;
+    at.end = end_of(s, value);
+    return write_numbers(s, &at, t);
 }
 
 /* Which element a word of the image means; ELEM_COUNT: none. */
@@ -479,7 +525,10 @@ enum emu_status system_run(struct system *s)
 
 enum emu_status system_bill(struct system *s)
 {
-    return layer_cycles_bill(&s->layers, ss_session_run_image(s->session));
+    const struct run *r = ss_session_run_image(s->session);
+
+    return s->stages.count ? system_stages_bill(&s->stages, &s->arch, r, &s->layers)
+                           : layer_cycles_bill(&s->layers, r);
 }
 
 void system_digest_text(const struct system *s, char text[SYSTEM_DIGEST_TEXT])
@@ -487,7 +536,7 @@ void system_digest_text(const struct system *s, char text[SYSTEM_DIGEST_TEXT])
     const struct run *r = system_machine(s);
 
     if (ss_run_has_values(r))
-        hash128_text(machine_digest(r->machine), text);
+        hash128_text(pod_digest(r->pod), text);
     else
         snprintf(text, SYSTEM_DIGEST_TEXT, "none: --engine timing");
 }

@@ -3,7 +3,8 @@
  *
  * The caller gives a graph, a machine and how to lower the graph, and from then on names values of
  * the graph. Where these lie on which chip, and whether the program was compiled now or came from
- * the cache, is known here alone. A system has one stage so far: the whole graph on one chip.
+ * the cache, is known here alone. A system has as many stages as chips; of one chip it is the whole
+ * graph. Programs of several chips are not kept between runs.
  */
 #ifndef MODELS_SYSTEM_H
 #define MODELS_SYSTEM_H
@@ -13,7 +14,7 @@
 #include "models/answer/memory_facts.h"
 #include "models/keep/net_cache.h"
 #include "models/lower/op_program.h"
-#include "models/system/system_ends.h"
+#include "models/system/system_stages.h"
 
 struct output_file;
 
@@ -25,6 +26,8 @@ struct system_options {
      * NULL: it is ready. */
     enum emu_status (*ready)(void *ctx);
     void *ctx;
+    unsigned chips;  /* of a replica; 0 and 1: the network is one program */
+    const char *cut; /* borrowed: where stages begin, as split_graph() takes it; NULL: chosen */
     struct progress *progress; /* the caller's, borrowed, or NULL: told about compiling, so that its
                                   time is counted apart */
 };
@@ -40,10 +43,13 @@ struct system {
     const struct op_graph *graph; /* borrowed */
     struct arch arch;
     struct system_options options;
-    struct net_cache cache;        /* all zero before system_find() */
-    struct net_entry kept;         /* owned, found there; all zero: the program was compiled */
-    struct op_program program;     /* owned; all zero as long as nothing was compiled */
-    struct system_ends ends;       /* owned; of the program */
+    struct net_cache cache; /* all zero before system_find() */
+    struct net_entry kept;  /* owned, found there; all zero: the program was compiled */
+    /* Owned; all zero as long as nothing was compiled. Of several chips: the programs of stages, of
+     * which the first one's stands in `program`, too, whose `compiled` is that of all. */
+    struct op_program program;
+    struct system_stages stages;
+    struct system_ends ends;       /* owned; of the program of one chip */
     struct session *session;       /* owned; NULL before system_start() */
     struct system_batches batches; /* of an open loop that is connected */
     struct layer_cycles layers;    /* owned; of a program that was found, or system_bill_layers() */
