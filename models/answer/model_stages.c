@@ -23,10 +23,10 @@ void model_print_stages(const struct model_answer *m, FILE *f)
 static json_t *stage_json(const struct model_answer *m, uint32_t k)
 {
     const struct answer_stage *s = &m->stage[k];
-    json_t *o = json_pack("{s:I, s:s, s:I, s:I, s:I, s:I}", "chip", (json_int_t)k, "first_layer",
-                          s->first, "layers", (json_int_t)s->layers, "max_tile_bytes",
-                          (json_int_t)s->max_tile_bytes, "need_bytes", (json_int_t)s->need_bytes,
-                          "sent_bytes", (json_int_t)s->sent_bytes);
+    json_t *o =
+        json_pack("{s:I, s:s, s:I, s:I, s:I, s:I}", "chip", (json_int_t)k, "first_layer", s->first,
+                  "layers", (json_int_t)s->layers, "max_tile_bytes", (json_int_t)s->max_tile_bytes,
+                  "need_bytes", (json_int_t)s->need_bytes, "sent_bytes", (json_int_t)s->sent_bytes);
     json_t *run = m->run && o ? json_pack("{s:I, s:I}", "cycles", (json_int_t)s->cycles, "between",
                                           (json_int_t)s->between)
                               : NULL;

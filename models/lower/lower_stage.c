@@ -71,8 +71,7 @@ static struct channel_use sent(struct lowering *l, const struct lower_edge *e)
     ss_graph_map_linear(l->g, use.t, GRAIN, LEAST, 0, ss_graph_compute_tiles(l->g));
     if (ss_tensor_elem(l->g, made) != e->elem)
         made = ss_op_cast(l->g, l->seq, made, e->elem, "travels");
-    ss_program_add(l->g, l->seq,
-                   ss_program_copy(l->g, ss_tensor_flatten(l->g, made), use.t));
+    ss_program_add(l->g, l->seq, ss_program_copy(l->g, ss_tensor_flatten(l->g, made), use.t));
     use.channel = ss_graph_channel(l->g, CHANNEL_SEND, e->elem, n, 0, e->channel);
     return use;
 }

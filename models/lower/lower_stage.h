@@ -9,8 +9,8 @@
  *     stage 2:           x0                        x1  buffers  compute
  *
  * An edge lies in a buffer at each end, dealt over the compute tiles in the order of its elements.
- * Both ends deal by the same rule, so a tile sends to the tile with its own number. The reader's end
- * says which type travels.
+ * Both ends deal by the same rule, so a tile sends to the tile with its own number. The reader's
+ * end says which type travels.
  */
 #ifndef MODELS_LOWER_STAGE_H
 #define MODELS_LOWER_STAGE_H

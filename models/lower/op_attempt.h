@@ -43,8 +43,8 @@ void op_attempt_note(struct fitting *f, struct lowering_attempt *t, const struct
 int op_attempt_next(const struct fitting *f, struct lowering_attempt *t);
 /* Graph, network and program of an attempt are gone. */
 void op_attempt_forget(struct op_program *p);
-/* The graph with parameters of blocks that are alike as states; *out NULL: there are none. It shares
- * all but its values. EMU_NO_MEMORY. op_program_free() frees it. */
+/* The graph with parameters of blocks that are alike as states; *out NULL: there are none. It
+ * shares all but its values. EMU_NO_MEMORY. op_program_free() frees it. */
 enum emu_status op_attempt_alike(const struct op_graph *og, enum elem real,
                                  struct op_graph **out) EMU_MUST_CHECK;
 

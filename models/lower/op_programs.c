@@ -19,9 +19,9 @@ struct stage_fit {
 };
 
 struct stages_fit {
-    const struct arch *a;     /* borrowed */
-    struct stage_fit *at;     /* owned */
-    struct graph **graph;     /* owned, as ss_graphs_compile() takes them */
+    const struct arch *a; /* borrowed */
+    struct stage_fit *at; /* owned */
+    struct graph **graph; /* owned, as ss_graphs_compile() takes them */
     unsigned stages;
     struct compiled *program; /* owned until it belongs to stage 0; of all */
 };
@@ -84,14 +84,14 @@ static int try_more(struct stage_fit *s, const struct op_graph *og, int may_shar
 {
     struct progress progress = progress_begin(s->o.compile.progress);
 
-    if (s->p->need_bytes <= s->f.a->mem_bytes)
-        return 0;
-    if (!(may_share && shares_more(s, og)) && !op_attempt_next(&s->f, &s->t))
+    if (!(may_share && ss_compiled_code_bytes(s->p->compiled) > s->f.a->region0_bytes &&
+          shares_more(s, og)) &&
+        (s->p->need_bytes <= s->f.a->mem_bytes || !op_attempt_next(&s->f, &s->t)))
         return 0;
     s->is_lowered = 0;
-    progress_report(&progress, "again", "stage %u needs %s bytes more than there are",
-                    s->o.lower.stage ? s->o.lower.stage->number : 0,
-                    count_text(s->p->need_bytes - s->f.a->mem_bytes).at);
+    progress_report(&progress, "again", "stage %u does not fit: %s bytes, of them %s of code",
+                    s->o.lower.stage->number, count_text(s->p->need_bytes).at,
+                    count_text(ss_compiled_code_bytes(s->p->compiled)).at);
     return 1;
 }
 

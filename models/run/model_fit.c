@@ -90,7 +90,8 @@ enum emu_status fit_report(const struct request *q, struct compiled *c,
 
     for (unsigned k = 0; k < found->lines; k++)
         line[k] = found->line[k];
-    TRY(compiled_set_advice(c, line, found->lines));
+    if (found->lines)
+        TRY(compiled_set_advice(c, line, found->lines));
     if (!option_json(q))
         return program_out_of_memory(q, c, f, code);
     *code = option_allow_oom(q) ? EXIT_RAN : EXIT_FAULTED;

@@ -41,7 +41,8 @@ static int is_read_before(const struct split *split, unsigned stage, uint32_t va
 }
 
 /* In the image an input of the host has a name for each stage that reads it. */
-static enum emu_status name_inputs(struct system_stages *s, const struct op_graph *g, unsigned stage)
+static enum emu_status name_inputs(struct system_stages *s, const struct op_graph *g,
+                                   unsigned stage)
 {
     const struct split_stage *at = &s->split.stage[stage];
 

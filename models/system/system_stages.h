@@ -1,5 +1,5 @@
-/* system_stages.h - the stages of a network on the chips of a replica: each a graph and a program of
- * its own, and where the values of the whole graph are. Private to models/system.
+/* system_stages.h - the stages of a network on the chips of a replica: each a graph and a program
+ * of its own, and where the values of the whole graph are. Private to models/system.
  */
 #ifndef MODELS_SYSTEM_STAGES_H
 #define MODELS_SYSTEM_STAGES_H
@@ -12,14 +12,14 @@
 /* A stage, on the chip of its number. */
 struct system_stage {
     struct lower_stage place;
-    struct system_ends ends; /* owned; of its program */
-    struct layer_cycles layers; /* owned; all zero before system_stages_layers() */
+    struct system_ends ends;    /* owned; of its program */
+    struct layer_cycles layers; /* owned; all zero before system_stages_bill() */
 };
 
 struct system_stages {
     unsigned count;
-    char *cut;          /* owned: where stages begin, as split_graph() takes it */
-    struct split split; /* owned */
+    char *cut;                  /* owned: where stages begin, as split_graph() takes it */
+    struct split split;         /* owned */
     struct system_stage *at;    /* owned, like the next three; by stage */
     struct op_program *program; /* the first one's `compiled` is that of all */
     struct lower_edge *edge;    /* those of each stage, one after the other */
@@ -27,10 +27,10 @@ struct system_stages {
     size_t names;
 };
 
-/* Splits a graph, which must be ready, and plans and compiles all stages. cut: as split_graph() takes
- * it; NULL: chosen by split_auto(). EMU_OK also for stages that do not fit (op_program.need_bytes).
- * Errors: those of split_graph(), split_auto() and op_programs_new(). Free with
- * system_stages_free, also on failure. */
+/* Splits a graph, which must be ready, and plans and compiles all stages. cut: as split_graph()
+ * takes it; NULL: chosen by split_auto(). EMU_OK also for stages that do not fit
+ * (op_program.need_bytes). Errors: those of split_graph(), split_auto() and op_programs_new(). Free
+ * with system_stages_free, also on failure. */
 enum emu_status system_stages_new(const struct arch *a, const struct op_graph *g, const char *cut,
                                   unsigned stages, const struct op_program_options *o,
                                   struct system_stages *out) EMU_MUST_CHECK;

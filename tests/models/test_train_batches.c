@@ -168,7 +168,7 @@ static void no_states(struct train_chip *t)
 {
     const struct run *r = ss_session_run_image(t->system.session);
 
-    OK(system_name_states(&t->system));
+    assert_int_equal(system_name_states(&t->system), EMU_OK);
 
     for (uint32_t k = 0; k < t->g->inputs; k++) {
         const struct op_value *v = &t->g->value[t->g->input[k]];
