@@ -12,7 +12,7 @@
 #include "emu/load/image_internal.h"
 #include "tests/fixtures/graph_fixture.h"
 #include "tests/fixtures/seed_range.h"
-#include "tests/fixtures/system_fixture.h"
+#include "tests/fixtures/chip_system.h"
 
 enum {
     SEEDS = 12,
@@ -194,7 +194,7 @@ static void trial_compile(struct trial *x, unsigned threads)
 }
 
 /* The same random contents for a system and interpreters, one for each of its chips. */
-static void fill(struct trial *x, struct system *s, struct interpreter **p)
+static void fill(struct trial *x, struct chip_system *s, struct interpreter **p)
 {
     uint8_t data[ROOM];
 
@@ -207,13 +207,13 @@ static void fill(struct trial *x, struct system *s, struct interpreter **p)
             assert_true(bytes <= ROOM);
             for (size_t k = 0; k < bytes; k++)
                 data[k] = (uint8_t)below(x, 256);
-            system_move(s, i, v, data, 1);
+            chip_system_move(s, i, v, data, 1);
             OK(ss_interpreter_write(p[i], g->variable.at[v].whole, data));
         }
     }
 }
 
-static void compare(struct trial *x, struct system *s, struct interpreter **p, uint64_t seed)
+static void compare(struct trial *x, struct chip_system *s, struct interpreter **p, uint64_t seed)
 {
     uint8_t is[ROOM], expected[ROOM];
 
@@ -223,7 +223,7 @@ static void compare(struct trial *x, struct system *s, struct interpreter **p, u
         for (uint32_t v = 0; v < g->variable.count; v++) {
             size_t bytes = g->variable.at[v].elements * ss_elem_bytes(g->variable.at[v].elem);
 
-            system_move(s, i, v, is, 0);
+            chip_system_move(s, i, v, is, 0);
             OK(ss_interpreter_read(p[i], g->variable.at[v].whole, expected));
             if (memcmp(is, expected, bytes) != 0)
                 fail_msg("seed %llu: chip %u, variable %u %s", (unsigned long long)seed, i, v,
@@ -235,37 +235,37 @@ static void compare(struct trial *x, struct system *s, struct interpreter **p, u
 /* ---- values, cycles, threads ---- */
 
 /* The timing engine on other threads than the values. */
-static void run_timing(struct trial *x, struct system *values, uint64_t seed)
+static void run_timing(struct trial *x, struct chip_system *values, uint64_t seed)
 {
     static const unsigned threads[] = { 2, 3, 16 };
-    struct system timing;
+    struct chip_system timing;
     char who[40];
 
     snprintf(who, sizeof(who), "seed %llu", (unsigned long long)seed);
-    system_new(&timing, x->c, threads[seed % EMU_COUNT_OF(threads)], 1);
-    system_run(&timing, MAX_CYCLE);
-    system_same_records(values, &timing, who);
-    system_free(&timing);
+    chip_system_new(&timing, x->c, threads[seed % EMU_COUNT_OF(threads)], 1);
+    chip_system_run(&timing, MAX_CYCLE);
+    chip_system_same_records(values, &timing, who);
+    chip_system_free(&timing);
 }
 
 /* Compiles the trial, and frees it. */
 static void run_trial(struct trial *x, uint64_t seed)
 {
     struct interpreter *p[2 * CHIPS_MAX];
-    struct system s;
+    struct chip_system s;
 
     trial_compile(x, 1);
-    system_new(&s, x->c, 1, 0);
+    chip_system_new(&s, x->c, 1, 0);
     for (unsigned i = 0; i < x->chips * x->replicas; i++)
         OK(ss_interpreter_new(x->g[i % x->chips], &p[i]));
     fill(x, &s, p);
-    system_run(&s, MAX_CYCLE);
+    chip_system_run(&s, MAX_CYCLE);
     OK(ss_interpreters_run(p, x->chips, x->replicas, 100000));
     compare(x, &s, p, seed);
     run_timing(x, &s, seed);
     for (unsigned i = 0; i < x->chips * x->replicas; i++)
         ss_interpreter_free(p[i]);
-    system_free(&s);
+    chip_system_free(&s);
     trial_free(x);
 }
 

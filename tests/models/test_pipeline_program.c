@@ -6,7 +6,7 @@
  * back. Each number says who made it and for which micro batch. What F and B read is written down,
  * row by row.
  */
-#include "tests/fixtures/system_fixture.h"
+#include "tests/fixtures/chip_system.h"
 
 #include "models/pipeline/pipeline_time.h"
 #include "models/pipeline/stage_program.h"
@@ -237,7 +237,7 @@ static unsigned wrong_rows(struct trial *x, unsigned k, struct interpreter *p, i
     return wrong;
 }
 
-static void same_memory(struct trial *x, unsigned k, struct system *s, struct interpreter *p)
+static void same_memory(struct trial *x, unsigned k, struct chip_system *s, struct interpreter *p)
 {
     const struct graph *g = x->g[k];
 
@@ -248,7 +248,7 @@ static void same_memory(struct trial *x, unsigned k, struct system *s, struct in
         if (!u->kept)
             continue;
         assert_true(u->elements <= MICROS * COLUMNS);
-        system_move(s, k, v, (uint8_t *)is, 0);
+        chip_system_move(s, k, v, (uint8_t *)is, 0);
         OK(ss_interpreter_read(p, u->whole, expected));
         assert_memory_equal(is, expected, u->elements * sizeof(*is));
     }
@@ -256,7 +256,7 @@ static void same_memory(struct trial *x, unsigned k, struct system *s, struct in
 
 /* Runs the interpreter and, unless s is NULL, compares the machine with it. Returns rows that are
  * not those of the micro batch. */
-static unsigned run_values(struct trial *x, struct system *s)
+static unsigned run_values(struct trial *x, struct chip_system *s)
 {
     struct interpreter *p[STAGES];
     unsigned wrong = 0;
@@ -282,18 +282,18 @@ static void values_and_timing_agree(void **state)
     for (unsigned kind = 0; kind < EMU_COUNT_OF(kinds); kind++) {
         for (unsigned stages = 1; stages <= STAGES; stages++) {
             for (uint32_t micros = stages; micros <= 9; micros += 9 - stages) {
-                struct system values, timing;
+                struct chip_system values, timing;
                 struct trial x;
 
                 trial_new(&x, kind, stages, micros, &none, 0);
-                system_new(&values, x.c, 1, 0);
-                system_run(&values, MAX_CYCLE);
+                chip_system_new(&values, x.c, 1, 0);
+                chip_system_run(&values, MAX_CYCLE);
                 assert_int_equal(run_values(&x, &values), 0);
-                system_new(&timing, x.c, 1, 1);
-                system_run(&timing, MAX_CYCLE);
-                system_same_records(&values, &timing, kinds[kind].name);
-                system_free(&values);
-                system_free(&timing);
+                chip_system_new(&timing, x.c, 1, 1);
+                chip_system_run(&timing, MAX_CYCLE);
+                chip_system_same_records(&values, &timing, kinds[kind].name);
+                chip_system_free(&values);
+                chip_system_free(&timing);
                 trial_free(&x);
             }
         }
@@ -349,7 +349,7 @@ static void find_phases(const struct record *r, unsigned k, struct phase_cycles 
 
 static void timed_new(struct timed *t, unsigned kind, unsigned stages, uint32_t micros)
 {
-    struct system system;
+    struct chip_system system;
     struct trial x;
     size_t phases;
 
@@ -360,8 +360,8 @@ static void timed_new(struct timed *t, unsigned kind, unsigned stages, uint32_t 
     t->phase = emu_alloc(phases, sizeof(*t->phase));
     assert_non_null(t->phase);
     trial_new(&x, kind, stages, micros, &delays, 0);
-    system_new(&system, x.c, 1, 1);
-    system_run(&system, MAX_CYCLE);
+    chip_system_new(&system, x.c, 1, 1);
+    chip_system_run(&system, MAX_CYCLE);
     assert_int_equal(pod_outer_count(system.pod), phases + 1);
     for (size_t i = 0; i < phases; i++) {
         const struct pod_outer *o = pod_outer_at(system.pod, i);
@@ -371,7 +371,7 @@ static void timed_new(struct timed *t, unsigned kind, unsigned stages, uint32_t 
     t->cycles = pod_outer_at(system.pod, phases)->latest - pod_outer_at(system.pod, 0)->latest;
     for (unsigned k = 0; k < stages; k++)
         find_phases(system.record[k], k, t->phase, phases);
-    system_free(&system);
+    chip_system_free(&system);
     trial_free(&x);
 }
 

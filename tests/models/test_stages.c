@@ -60,10 +60,9 @@ static struct arch machine_of(const struct trial *t)
 
 static void run(const struct trial *t, struct system *s, struct made *m)
 {
-    const struct session_options o = { .threads = t->threads,
-                                       .timing = t->timing,
-                                       .plain = t->plain,
-                                       .record = 1 };
+    const struct session_options o = {
+        .threads = t->threads, .timing = t->timing, .plain = t->plain, .record = 1
+    };
 
     OK(system_start(s, &o));
     for (uint32_t k = 0; k < t->g->inputs; k++)
@@ -178,9 +177,8 @@ static void try_ways(struct trial t, const struct op_tensor *want)
 
 /* ---- tests ---- */
 
-static void (*const drafts[])(void) = { relu_and_tanh, batch_norms,    layer_norms,
-                                        class_token,   residual_block, pools,
-                                        u_net };
+static void (*const drafts[])(void) = { relu_and_tanh,  batch_norms, layer_norms, class_token,
+                                        residual_block, pools,       u_net };
 
 /* Small networks at every place, on two chips. */
 static void two_stages(void **state)
