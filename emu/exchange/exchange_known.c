@@ -275,6 +275,16 @@ const struct exchange_phase *exchange_known_phase(struct exchange *x, struct til
 
 /* ---- a phase that has just begun ---- */
 
+static void forget_sorted(struct exchange *x)
+{
+    ss_free(x->sorted);
+    ss_free(x->sorted_tile);
+    ss_free(x->sorted_first);
+    x->sorted = NULL;
+    x->sorted_tile = NULL;
+    x->sorted_first = NULL;
+}
+
 static enum emu_status sort_parts(struct exchange *x)
 {
     size_t n = 0;
@@ -286,8 +296,10 @@ static enum emu_status sort_parts(struct exchange *x)
     }
     x->sorted_tile = emu_alloc_aligned(n, sizeof(*x->sorted_tile), sizeof(*x->sorted_tile));
     x->sorted = emu_alloc_aligned(n, sizeof(*x->sorted), sizeof(*x->sorted));
-    if (!x->sorted_first || !x->sorted_tile || !x->sorted)
+    if (!x->sorted_first || !x->sorted_tile || !x->sorted) {
+        forget_sorted(x);
         return FAIL(NO_MEMORY, "%zu parts of exchanges", n);
+    }
     for (uint32_t d = 0; d < x->tiles; d++) {
         for (size_t i = 0; i < x->log[d].parts; i++) {
             size_t to = x->sorted_first[x->log[d].part[i].exchange]++;

@@ -427,6 +427,37 @@ static void stops_change_nothing(void **state)
     timing_trial_free(&t);
 }
 
+/* An allocation that fails ends the run, or costs time alone; it loses no memory. */
+static void memory_may_lack(void **state)
+{
+    const struct session_options so = { .threads = 1, .timing = 1, .record = 1 };
+    struct timing_trial t;
+    struct session *values;
+    char text[200];
+    int ran = 0;
+
+    (void)state;
+    looping_trial_new(&t);
+    values = run_with(&t, 1, 0);
+    for (long nth = 0; nth < 40; nth++) {
+        struct session *timing;
+        enum emu_status s;
+
+        assert_int_equal(ss_session_new(t.c, &so, &timing), EMU_OK);
+        alloc_test_fail_at(nth);
+        s = ss_session_run(timing);
+        alloc_test_fail_at(-1);
+        ran += s == EMU_OK;
+        if (s == EMU_OK &&
+            !record_same(ss_session_record(values), ss_session_record(timing), text, sizeof(text)))
+            fail_msg("allocation %ld: %s", nth, text);
+        ss_session_free(timing);
+    }
+    assert_true(ran > 0);
+    ss_session_free(values);
+    timing_trial_free(&t);
+}
+
 static void memory_has_no_values(void **state)
 {
     float out[TILES * ELEMENTS];
@@ -517,6 +548,7 @@ int main(void)
         cmocka_unit_test(parts_are_what_records_hold),
         cmocka_unit_test(exchanges_are_whole_and_one),
         cmocka_unit_test(stops_change_nothing),
+        cmocka_unit_test(memory_may_lack),
         cmocka_unit_test(memory_has_no_values),
         cmocka_unit_test(branches_on_data_need_values),
         cmocka_unit_test(guards_take_their_usual_side),
