@@ -305,7 +305,6 @@ refuse "--cut block2a makes 2 stages, expected as many as --chips 3" $net --cut 
 refuse "--chips: '0' is not a number from 1 to 4096" $net --chips 0
 refuse "places to cut, 200 stages need 199" $net --chips 200
 refuse "--compare-layers: layers are compared on one chip" $net --chips 2 --compare-layers
-refuse "--ranges: numbers are watched on one chip" $net --cut block2a --ranges
 refuse "--cut does nothing for" run softmax --cut block2a
 expect 0 "chip 1   block2a.expand" $net --cut block2a --engine timing
 expect 0 '"sent_bytes":' $net --chips 2 --engine timing --json

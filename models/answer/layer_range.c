@@ -25,25 +25,29 @@ static double magnitude(uint16_t bits)
 enum emu_status layer_ranges_new(const struct layer_cycles *k, const struct session *s,
                                  struct layer_range **out)
 {
-    const struct session_range *step;
     size_t steps;
 
     *out = NULL;
-    step = ss_session_ranges(s, &steps);
-    if (!step)
+    if (!ss_session_ranges(s, &steps))
         return EMU_OK;
-    EMU_ASSERT(steps == k->steps);
     *out = emu_alloc(k->rows, sizeof(**out));
-    if (!*out)
-        return FAIL(NO_MEMORY, "ranges of %u layers", k->rows);
+    return *out ? EMU_OK : FAIL(NO_MEMORY, "ranges of %u layers", k->rows);
+}
+
+void layer_ranges_add(const struct layer_cycles *k, const struct session *s, unsigned chip,
+                      struct layer_range *out)
+{
+    size_t steps;
+    const struct session_range *step = ss_session_chip_ranges(s, chip, &steps);
+
+    EMU_ASSERT(steps == k->steps);
     for (size_t i = 0; i < steps; i++) {
-        struct layer_range *to = &(*out)[k->step[i].row];
+        struct layer_range *to = &out[k->step[i].row];
 
         to->numbers += step[i].numbers;
         to->saturated += step[i].saturated;
         to->largest = fmax(to->largest, magnitude(step[i].largest));
     }
-    return EMU_OK;
 }
 
 void layer_ranges_print(const struct layer_cycles *k, const struct layer_range *range, FILE *f)

@@ -24,17 +24,23 @@ static void add_layers(struct profile *p, const struct layer_cycles *k)
     }
 }
 
-static void add_overflow(struct profile *p, const struct session *s)
+/* The first result of each chip that its type cannot hold. */
+static void add_overflows(struct profile *p, const struct session *s)
 {
-    struct session_overflow o = ss_session_overflow(s);
+    uint32_t chips = s ? ss_session_run_image((struct session *)(uintptr_t)s)->chips : 0;
     char text[120];
 
-    if (!o.tiles)
-        return;
-    snprintf(text, sizeof(text), "results beyond the range of their type on %u tiles, first here",
-             o.tiles);
-    PROFILE_ROW(p, "faults", PROFILE_T("overflow"), PROFILE_T(text), PROFILE_N, PROFILE_N,
-                PROFILE_I(o.superstep), PROFILE_N);
+    for (uint32_t chip = 0; chip < chips; chip++) {
+        struct session_overflow o = ss_session_chip_overflow(s, chip);
+
+        if (!o.tiles)
+            continue;
+        snprintf(text, sizeof(text),
+                 "results beyond the range of their type on %u tiles, first here", o.tiles);
+        PROFILE_ROW(p, "faults", PROFILE_T("overflow"), PROFILE_T(text),
+                    chips > 1 ? PROFILE_I(chip) : PROFILE_N, PROFILE_N, PROFILE_I(o.superstep),
+                    PROFILE_N);
+    }
 }
 
 /* A profile being made. */
@@ -56,7 +62,7 @@ static enum emu_status add_network(void *ctx, struct profile *p)
     const struct network_rows *n = ctx;
 
     add_layers(p, n->m->layers);
-    add_overflow(p, n->m->session);
+    add_overflows(p, n->m->session);
     TRY(program_profile_overflows(p, n->m->session, n->layer, n->layers));
     return n->m->compiled ? program_profile_rows(p, n->m->compiled) : EMU_OK;
 }

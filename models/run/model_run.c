@@ -174,9 +174,10 @@ static void write_results(struct model_run *m)
 /* --strict: numbers that are none, or that were clipped, are a failure. */
 static void judge(struct model_run *m)
 {
-    int clipped = m->r.system.session && ss_session_overflow(m->r.system.session).tiles;
+    uint32_t chip;
 
-    if (option_strict(m->r.q) && m->code == EXIT_RAN && (m->r.source.not_finite.rows || clipped))
+    if (option_strict(m->r.q) && m->code == EXIT_RAN &&
+        (m->r.source.not_finite.rows || network_run_clipped(&m->r, &chip)))
         m->code = EXIT_FAULTED;
 }
 

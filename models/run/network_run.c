@@ -29,7 +29,7 @@ OPTION_READ(FLAG, ranges)
 OPTION_READ(NUMBER, chips)
 OPTION_READ(TEXT, cut)
 
-enum { TEXT_MAX = 512 };
+enum { TEXT_MAX = 512, OF_CHIP_TEXT = 24 };
 
 /* ---- open ---- */
 
@@ -44,8 +44,6 @@ static enum emu_status chips_of(const struct request *q, uint32_t *chips)
                     option_cut(q), stages, *chips);
     if (*chips > 1 && option_compare_layers(q))
         return FAIL(USAGE, "--compare-layers: layers are compared on one chip, expected --chips 1");
-    if (*chips > 1 && option_ranges(q))
-        return FAIL(USAGE, "--ranges: numbers are watched on one chip, expected --chips 1");
     if (*chips > 1 && option_write_weights(q))
         return FAIL(USAGE, "--write-weights: expected --chips 1");
     return EMU_OK;
@@ -224,14 +222,17 @@ enum emu_status network_run_profile(struct network_run *m, struct profile_files 
 
 /* ---- warnings ---- */
 
-/* The layer that computes in a superstep; borrowed. */
-static const char *layer_of_superstep(const struct network_run *m, uint64_t superstep)
+/* The layer that computes in a superstep of a chip; borrowed. */
+static const char *layer_of_superstep(const struct network_run *m, uint32_t chip,
+                                      uint64_t superstep)
 {
-    for (size_t i = 0; i < m->system.layers.steps; i++) {
-        const struct billed_step *s = &m->system.layers.step[i];
+    const struct layer_cycles *layers = system_chip_layers(&m->system, chip);
+
+    for (size_t i = 0; i < layers->steps; i++) {
+        const struct billed_step *s = &layers->step[i];
 
         if (s->superstep == superstep && s->computes)
-            return m->system.layers.text[s->row].name;
+            return layers->text[s->row].name;
     }
     return "(no layer)";
 }
@@ -247,34 +248,60 @@ void network_run_look_at_inputs(struct network_run *m)
     not_finite_print(&m->source.not_finite, 0, request_notes(m->q));
 }
 
+/* The first that a layer made of numbers, on the first chip that made one: chips compute one after
+ * the other. */
+static void look_at_layers(struct network_run *m)
+{
+    for (uint32_t chip = 0; chip < m->arch.chips; chip++) {
+        struct session_not_finite made = ss_session_chip_not_finite(m->system.session, chip);
+
+        if (!made.nan && !made.infinite)
+            continue;
+        not_finite_add(&m->source.not_finite, "layer", layer_of_superstep(m, chip, made.superstep),
+                       made.nan, made.infinite);
+        return;
+    }
+}
+
 /* The same of layers and outputs, after it. */
 static void look_at_results(struct network_run *m)
 {
     const struct op_graph *g = m->source.graph;
-    struct session_not_finite made = ss_session_not_finite(m->system.session);
     uint32_t before = m->source.not_finite.rows;
 
-    if (made.nan || made.infinite)
-        not_finite_add(&m->source.not_finite, "layer", layer_of_superstep(m, made.superstep),
-                       made.nan, made.infinite);
+    look_at_layers(m);
     for (uint32_t k = 0; k < g->outputs; k++)
         not_finite_numbers(&m->source.not_finite, "output", g->value[g->output[k]].name,
                            &m->out[k]);
     not_finite_print(&m->source.not_finite, before, request_notes(m->q));
 }
 
+int network_run_clipped(const struct network_run *m, uint32_t *chip)
+{
+    for (*chip = 0; *chip < m->arch.chips; ++*chip) {
+        if (m->system.session && ss_session_chip_overflow(m->system.session, *chip).tiles)
+            return 1;
+    }
+    return 0;
+}
+
 /* Warns of sums that overflowed in f16. */
 static void warn_of_range(const struct network_run *m)
 {
-    struct session_overflow o = ss_session_overflow(m->system.session);
+    struct session_overflow o;
+    char of_chip[OF_CHIP_TEXT] = "";
+    uint32_t chip;
 
-    if (!o.tiles)
+    if (!network_run_clipped(m, &chip))
         return;
+    o = ss_session_chip_overflow(m->system.session, chip);
+    if (m->arch.chips > 1)
+        snprintf(of_chip, sizeof(of_chip), " of chip %u", chip);
     fprintf(request_notes(m->q),
             "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
-            "%s (superstep %" PRIu64 ", %s tiles; %s of their results are +-65504 or no numbers); "
-            "--ranges shows all\n",
-            layer_of_superstep(m, o.superstep), o.superstep, count_text(o.tiles).at,
+            "%s (superstep %" PRIu64 "%s, %s tiles; %s of their results are +-65504 or no "
+            "numbers); --ranges shows all\n",
+            layer_of_superstep(m, chip, o.superstep), o.superstep, of_chip, count_text(o.tiles).at,
             count_text(o.values).at);
 }
 
@@ -383,7 +410,7 @@ enum emu_status network_run_start(struct network_run *m, FILE *digests)
     forget_run(m);
     layer_cycles_clear(&m->system.layers);
     o.record = 1;
-    o.overflow = !o.timing && !request_steps(m->q) && m->arch.chips == 1;
+    o.overflow = !o.timing && !request_steps(m->q);
     o.ranges = option_ranges(m->q);
     o.digests = digests;
     o.watch = execute_meter_watch;
@@ -439,9 +466,24 @@ enum emu_status network_run_layers(struct network_run *m)
     return sum_up_stages(m);
 }
 
+/* The rows of chips stand one after the other. */
+static enum emu_status sum_up_ranges(struct network_run *m)
+{
+    uint32_t row = 0;
+
+    TRY(layer_ranges_new(&m->system.layers, m->system.session, &m->ranges));
+    for (uint32_t chip = 0; m->ranges && chip < m->arch.chips; chip++) {
+        const struct layer_cycles *layers = system_chip_layers(&m->system, chip);
+
+        layer_ranges_add(layers, m->system.session, chip, m->ranges + row);
+        row += layers->rows;
+    }
+    return EMU_OK;
+}
+
 enum emu_status network_run_bill(struct network_run *m)
 {
-    TRY(layer_ranges_new(&m->system.layers, m->system.session, &m->ranges));
+    TRY(sum_up_ranges(m));
     TRY(system_bill(&m->system));
     return sum_up_stages(m);
 }

@@ -66,6 +66,8 @@ void network_run_tell(struct network_run *m);
 enum emu_status network_run_outputs(struct network_run *m) EMU_MUST_CHECK;
 /* The same of results as of inputs, and what was clipped. */
 void network_run_look(struct network_run *m);
+/* Whether results were clipped in a run, and the first chip where some were. */
+int network_run_clipped(const struct network_run *m, uint32_t *chip);
 /* Cycles and ranges by layer. Errors: those of layer_ranges_new(), system_bill(). */
 enum emu_status network_run_bill(struct network_run *m) EMU_MUST_CHECK;
 

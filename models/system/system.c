@@ -177,6 +177,11 @@ enum emu_status system_bill_layers(struct system *s)
                : op_bill_init(s->program.network, s->program.compiled, &s->arch, &s->layers);
 }
 
+const struct layer_cycles *system_chip_layers(const struct system *s, unsigned chip)
+{
+    return s->stages.count ? &s->stages.at[chip].layers : &s->layers;
+}
+
 static enum emu_status keep(struct system *s, const char *names, json_t *more)
 {
     enum emu_status st;

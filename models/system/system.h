@@ -97,6 +97,9 @@ struct compiled *system_compiled(const struct system *s);
 /* Fills s->layers, without cycles; for a program that was found they are filled already. Also for
  * one that does not fit. Errors: those of op_bill_init(). */
 enum emu_status system_bill_layers(struct system *s) EMU_MUST_CHECK;
+/* The rows of one chip, with their steps, which the rows of all have not where several chips
+ * compute; filled as s->layers is. Borrowed. */
+const struct layer_cycles *system_chip_layers(const struct system *s, unsigned chip);
 /* Keeps a program that was compiled, if there is a cache and it fits, under what system_find()
  * looked for; before anything is written into its image. names: of the weights' tensors, NULL
  * without a file. more: what else the caller wants to know of it (system_more()), or NULL;

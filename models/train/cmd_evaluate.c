@@ -134,7 +134,10 @@ static enum emu_status score(struct evaluating *e)
     s = train_evaluate(&e->chip, &e->batches, &meter, interrupt_came, &e->result);
     progress_meter_end(&meter);
     TRY(s);
-    return layer_ranges_new(&e->chip.system.layers, e->chip.system.session, &e->ranges);
+    TRY(layer_ranges_new(&e->chip.system.layers, e->chip.system.session, &e->ranges));
+    if (e->ranges)
+        layer_ranges_add(&e->chip.system.layers, e->chip.system.session, 0, e->ranges);
+    return EMU_OK;
 }
 
 /* What --check has found. */

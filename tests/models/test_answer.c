@@ -468,6 +468,53 @@ static void test_overflow(void **state)
     unlink(path);
 }
 
+/* The same on several chips: of chip 1, whose supersteps are its own; --ranges has it there, too.
+ */
+static void test_overflow_of_chip(void **state)
+{
+    char path[] = "/tmp/test_answer_XXXXXX";
+    char *argv[] = { "run",          "-q",       "efficientnet-b0", "--set",    "tiles=256",
+                     "--resolution", "32",       "--weights",       path,       "--cut",
+                     "block3a",      "--ranges", "--json",          "--strict", NULL };
+    char *said = NULL, *text;
+    unsigned superstep, tiles, values;
+    json_t *o, *layer;
+    size_t i, clipped = 0;
+
+    (void)state;
+    close(mkstemp(path));
+    write_scaled(path, "block3a.expand", 1e5f);
+    argv[EMU_COUNT_OF(argv) - 2] = NULL;
+    said = errors_of(EMU_COUNT_OF(argv) - 2, argv);
+    text = strstr(said, "first in layer block3a.expand (");
+    if (!text || sscanf(strchr(text, '('), "(superstep %u of chip 1, %u tiles; %u of their results",
+                        &superstep, &tiles, &values) != 3)
+        fail_msg("'%s' does not name the layer and the chip", said);
+    assert_true(tiles && values && values <= EXPANDED);
+    free(said);
+    argv[EMU_COUNT_OF(argv) - 2] = "--strict";
+    text = answer_with(EXIT_FAULTED, EMU_COUNT_OF(argv) - 1, argv);
+    o = json_loads(text, 0, NULL);
+    assert_non_null(o);
+    json_array_foreach(json_object_get(o, "layers"), i, layer)
+    {
+        int is_it = !strcmp(json_string_value(json_object_get(layer, "name")), "block3a.expand");
+
+        if (!strcmp(json_string_value(json_object_get(layer, "name")), "stem"))
+            assert_int_equal(json_integer_value(json_object_get(layer, "saturated")), 0);
+        if (!is_it)
+            continue;
+        clipped++;
+        assert_int_equal(json_integer_value(json_object_get(layer, "chip")), 1);
+        assert_true(json_integer_value(json_object_get(layer, "saturated")) > 0);
+        assert_true(json_real_value(json_object_get(layer, "largest")) == 65504);
+    }
+    assert_int_equal(clipped, 1);
+    json_decref(o);
+    free(text);
+    unlink(path);
+}
+
 /* --ranges: the layer whose sums are too large is at the end of the range, and those before it are
  * not. */
 static void test_ranges(void **state)
@@ -521,7 +568,7 @@ int main(void)
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_fullest_tiles),
         cmocka_unit_test(test_text),     cmocka_unit_test(test_screen),
         cmocka_unit_test(test_shortage), cmocka_unit_test(test_hopeless),
-        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_overflow), cmocka_unit_test(test_overflow_of_chip),
     };
 
     return cmocka_run_group_tests(tests, run_json, drop_json);
