@@ -250,10 +250,12 @@ ends 2 "needs a machine with at least 4 tiles" lab stream --machine toy4 --set t
 # ---- a network that does not fit: what was tried and is said to fit does, and the next smaller memory does not
 
 small="compile efficientnet-b0 -q --resolution 32 --no-calibration --set tiles=128 -o $tmp/small.img"
-ends 1 "What would help" $small --set sram=96K
+ends 1 "of more chips: --chips 4 fits" $small --set sram=96K
 fits=$(sed -n 's/.*--set \(sram=[0-9]*K\) fits, \(sram=[0-9]*K\) does not.*/\1 \2/p' "$tmp/out")
 ends 1 "OUT OF MEMORY" $small --set "${fits#* }" --try-for 0
 ends 0 "the fullest has" $small --set "${fits% *}"
+ends 0 "" $small --set sram=96K --chips 4
+ends 1 "of more chips: --chips 4 fits" $small --set sram=96K --chips 2 --try-for 1
 ends 1 "Tiles with more memory: --set sram=" stream efficientnet-b0 -q --resolution 32 --batch 2 --set tiles=48 --io-tiles 4 --prefetch 1 --engine timing --set sram=128K
 ends 1 "code is longer than region 0" $small --set sram=48K --try-for 0 --report
 ends 2 "--gradients needs values, and --engine timing has none" train efficientnet-b0 --engine timing --gradients "$tmp/g"

@@ -1,7 +1,7 @@
 /* fit_search.c - which changes are tried, and in which order: first options, which cost a user
- * nothing, unless far more memory is missing than they can save; then the batch, the size of
- * pictures and the memory of a tile, each down or up to the value nearest to the present one that
- * fits.
+ * nothing, unless far more memory is missing than they can save; then the batch, more chips, the
+ * memory of a tile and the size of pictures, each down or up to the value nearest to the present
+ * one that fits.
  */
 #include "models/run/fit_search.h"
 
@@ -29,13 +29,17 @@ OPTION_READ(WORD, precision)
 OPTION_READ(TEXT, f32_until)
 OPTION_READ(TEXT, recompute)
 OPTION_READ(WORD, share_blocks)
+OPTION_READ(NUMBER, chips)
+OPTION_READ(TEXT, cut)
+OPTION_READ(TEXT, write_weights)
 
 enum {
     SECONDS = 60,   /* --try-for, if it is not given */
     NARROW = 16,    /* a batch or a memory is found to one NARROW-th of it */
     SIZE_TRIES = 7, /* of a size, at most */
     GROWTH = 8,     /* a memory that is too small still grows by one GROWTH-th of it */
-    BLOCKS_ON = 2   /* the word of --share-blocks */
+    BLOCKS_ON = 2,  /* the word of --share-blocks */
+    CHIPS_MOST = 8  /* --chips goes up to so many, or to half as many times those there are */
 };
 
 struct fit_trial {
@@ -172,6 +176,57 @@ static void try_recompute(struct fit_trial *x)
         say(x, "Results computed again instead of kept: with --recompute all it fits.");
 }
 
+/* ---- chips ---- */
+
+/* Whether a request sets a field of the machine: "chips=". */
+static int sets_field(const struct request *q, const char *field)
+{
+    const struct option_list *set = option_set(q);
+
+    for (size_t k = 0; k < set->count; k++) {
+        if (!strncmp(set->item[k], field, strlen(field)))
+            return 1;
+    }
+    return 0;
+}
+
+/* A stage of the network on each; stages are chosen anew. */
+static int try_chips(struct fit_trial *x, uint32_t chips)
+{
+    const char *uncut = option_cut(x->s->q) ? " without --cut" : "";
+    struct request q = *x->s->q;
+    struct arch a = *x->s->arch;
+    char change[FIT_CHANGE_TEXT];
+    int fits;
+
+    q.given[OPTION_chips] = 1;
+    q.value[OPTION_NUMBER_chips].number = a.chips = chips;
+    q.given[OPTION_cut] = 0;
+    q.value[OPTION_TEXT_cut].text = NULL;
+    snprintf(change, sizeof(change), "--chips %u%s", chips, uncut);
+    fits = ss_arch_check(&a) == EMU_OK && try_change(x, &q, &a, change);
+    if (fits)
+        say(x, "A stage of it on each of more chips: %s fits: %s bytes on the fullest tile.",
+            change, count_text(x->out->tried[x->out->tries - 1].need_bytes).at);
+    return fits;
+}
+
+/* The smallest power of 2 that does, above what there is; no further where a network has no more
+ * places to cut (nothing is known of its need then). */
+static void find_chips(struct fit_trial *x)
+{
+    uint32_t now = x->s->arch->chips, most = now > 1 ? now * CHIPS_MOST / 2 : CHIPS_MOST, n = 2;
+
+    if (!takes(x, OPTION_chips) || option_write_weights(x->s->q) || sets_field(x->s->q, "chips="))
+        return;
+    while (n <= now)
+        n *= 2;
+    for (; n <= most && !x->late; n *= 2) {
+        if (try_chips(x, n) || !x->out->tries || !x->out->tried[x->out->tries - 1].need_bytes)
+            return;
+    }
+}
+
 /* ---- sizes ---- */
 
 /* A size and how a request is changed to it; the sizes that are tried are multiples of unit. */
@@ -281,14 +336,11 @@ static struct sram_text sram_text(uint64_t n)
 static struct arch machine_by_name(const struct fit_trial *x)
 {
     const struct arch *named = ss_arch_preset(x->s->arch->name);
-    const struct option_list *set = option_set(x->s->q);
     struct arch a = *x->s->arch;
 
-    for (size_t k = 0; k < set->count && named; k++) {
-        if (!strncmp(set->item[k], "sram=", 5)) {
-            a.mem_bytes = named->mem_bytes;
-            a.region0_bytes = named->region0_bytes;
-        }
+    if (named && sets_field(x->s->q, "sram=")) {
+        a.mem_bytes = named->mem_bytes;
+        a.region0_bytes = named->region0_bytes;
     }
     return a;
 }
@@ -351,6 +403,7 @@ void fit_search(const struct fit_subject *s, struct fit_findings *out)
         if (code_may_mend(s))
             try_code(&x);
         find_smaller(&x, &batch, s->batch);
+        find_chips(&x);
         find_sram(&x);
         try_parameters(&x);
         if (!code_may_mend(s))

@@ -10,7 +10,7 @@
 #include "emu/arch/arch.h"
 #include "emu/cli/request.h"
 
-enum { FIT_CHANGE_TEXT = 64, FIT_TRIES_MAX = 32, FIT_LINES_MAX = 8, FIT_LINE_TEXT = 320 };
+enum { FIT_CHANGE_TEXT = 64, FIT_TRIES_MAX = 40, FIT_LINES_MAX = 10, FIT_LINE_TEXT = 320 };
 
 /* Compiles what a request asks for, for a machine. *need: the bytes of the tile that needs most,
  * *fits: whether there is a program; when there is none, *need may be an estimate. Any error counts

@@ -8,6 +8,7 @@
 /* What is read of the command line. */
 OPTION_READ(FLAG, json)
 OPTION_READ(FLAG, allow_oom)
+OPTION_READ(TEXT, cut)
 
 enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
                                         struct model_source *out)
@@ -29,7 +30,9 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
                                              .compile = compile_options_of(q),
                                              .schedules = ctx,
                                              .outlook = 1 },
-                                .folder = "" };
+                                .folder = "",
+                                .chips = a->chips,
+                                .cut = option_cut(q) };
 
     o.program.compile.progress = NULL;
     if (s == EMU_OK) {

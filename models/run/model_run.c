@@ -297,10 +297,9 @@ static enum emu_status report_hopeless(struct model_run *m)
 static enum emu_status report_unfit(struct model_run *m)
 {
     struct compiled *c = system_compiled(&m->r.system);
-    struct fit_findings found = { .tries = 0 };
+    struct fit_findings found;
 
-    if (m->r.arch.chips == 1) /* the search looks at one */
-        model_fit_search(m->r.q, &m->r.arch, &m->r.source, system_need_bytes(&m->r.system), &found);
+    model_fit_search(m->r.q, &m->r.arch, &m->r.source, system_need_bytes(&m->r.system), &found);
     TRY(fit_report(m->r.q, c, &found, stdout, &m->code));
     if (!request_profiles(m->r.q))
         return EMU_OK;

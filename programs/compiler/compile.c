@@ -406,7 +406,7 @@ static void free_advice(struct compiled *c)
     c->advices = 0;
 }
 
-enum emu_status compiled_set_advice(struct compiled *c, const char *const *line, size_t lines)
+static enum emu_status set_advice(struct compiled *c, const char *const *line, size_t lines)
 {
     free_advice(c);
     c->advice = emu_alloc(lines + 1, sizeof(*c->advice));
@@ -417,6 +417,19 @@ enum emu_status compiled_set_advice(struct compiled *c, const char *const *line,
         c->advices++;
     }
     return c->advice ? EMU_OK : FAIL(NO_MEMORY, "the report");
+}
+
+enum emu_status compiled_set_advice(struct compiled *c, const char *const *line, size_t lines)
+{
+    uint32_t last = 0;
+
+    for (uint32_t k = 1; k < c->chips; k++) {
+        if (!c->chip[k]->place.fits)
+            last = k;
+    }
+    for (uint32_t k = 1; k < c->chips; k++)
+        TRY(set_advice(c->chip[k], line, k == last ? lines : 0));
+    return set_advice(c, line, last ? 0 : lines);
 }
 
 void ss_compiled_free(struct compiled *c)

@@ -33,7 +33,8 @@ enum emu_status graphs_compile_with(struct graph *const *g, unsigned n,
 /* Whether it was given up before its exchanges were scheduled (GIVE_UP_MEMORY, GIVE_UP_CODE). */
 int compiled_given_up(const struct compiled *c);
 /* Of a program that does not fit: sentences that all reports give instead of what they would advise
- * themselves, for instance what was tried. Copied. EMU_NO_MEMORY. */
+ * themselves, for instance what was tried. Copied. Of several chips the last one that does not fit
+ * has them, so that they are said once and last. EMU_NO_MEMORY. */
 enum emu_status compiled_set_advice(struct compiled *c, const char *const *line,
                                     size_t lines) EMU_MUST_CHECK;
 

@@ -14,6 +14,8 @@
 OPTION_READ(FLAG, quiet)
 OPTION_READ(WORD, exchange)
 OPTION_READ(NUMBER, batch)
+OPTION_READ(NUMBER, chips)
+OPTION_READ(TEXT, cut)
 OPTION_READ(PART, parameter_memory)
 OPTION_READ(NUMBER, try_for)
 OPTION_READ(WORD, precision)
@@ -21,8 +23,11 @@ OPTION_READ(WORD, precision)
 /* A network: bytes that it needs whatever its batch, for each input, and less for some options. */
 struct formula {
     uint64_t fixed, input, exchange, f16, parameters;
+    uint64_t places; /* more than 0: what is fixed is divided over chips, one more than those */
     unsigned asked;
-    use_set use; /* of the request; 0: `run` of a network */
+    uint32_t chips;  /* asked for; 0: one */
+    const char *cut; /* asked for */
+    use_set use;     /* of the request; 0: `run` of a network */
 };
 
 static enum emu_status need_of(void *ctx, const struct request *q, const struct arch *a, int *fits,
@@ -31,7 +36,12 @@ static enum emu_status need_of(void *ctx, const struct request *q, const struct 
     struct formula *f = ctx;
 
     f->asked++;
-    *need = f->fixed + f->input * (option_batch(q) ? option_batch(q) : 1) -
+    *fits = 0;
+    *need = 0;
+    if (f->places && a->chips > f->places + 1)
+        return EMU_USAGE;
+    *need = f->fixed / (f->places ? a->chips : 1) +
+            f->input * (option_batch(q) ? option_batch(q) : 1) -
             (option_exchange(q) ? f->exchange : 0) -
             (option_parameter_memory(q) > 0 ? f->parameters : 0);
     if (!option_precision(q))
@@ -56,6 +66,8 @@ static struct fit_findings found_for(struct formula *f, uint64_t batch, uint64_t
     q.value[OPTION_FLAG_quiet].flag = 1;
     q.value[OPTION_NUMBER_batch].number = batch;
     q.value[OPTION_WORD_precision].word = f->f16 != 0;
+    q.value[OPTION_TEXT_cut].text = f->cut;
+    a.chips = f->chips ? f->chips : 1;
     assert_int_equal(ss_arch_set(&a, "sram=640K"), EMU_OK);
     assert_int_equal(need_of(f, &q, &a, &fits, &s.need_bytes), EMU_OK);
     assert_false(fits);
@@ -156,6 +168,31 @@ static void test_uses(void **state)
     assert_non_null(strstr(found.tried[found.tries - 1].change, "--share-blocks"));
 }
 
+/* As few chips as it fits on, more than there are; no more than there are stages for. */
+static void test_chips(void **state)
+{
+    struct formula f = { .fixed = 2400 * 1024, .places = 10 };
+    struct fit_findings found = found_for(&f, 1, 60);
+
+    (void)state;
+    assert_true(says(&found, "--chips 4 fits: 614,400 bytes on the fullest tile"));
+    assert_true(has_tried(&found, "--chips 2"));
+    assert_false(has_tried(&found, "--chips 8"));
+    f.places = 2;
+    found = found_for(&f, 1, 60);
+    assert_true(has_tried(&found, "--chips 4"));
+    assert_false(has_tried(&found, "--chips 8"));
+    assert_false(says(&found, "--chips"));
+    f = (struct formula){ .fixed = 2400 * 1024, .places = 10, .chips = 2, .cut = "here" };
+    found = found_for(&f, 1, 60);
+    assert_true(says(&found, "--chips 4 without --cut fits"));
+    assert_false(has_tried(&found, "--chips 2"));
+    assert_true(has_tried(&found, "--set sram=1200K"));
+    f.use = USE_STREAM;
+    found = found_for(&f, 1, 60);
+    assert_false(has_tried(&found, "--chips"));
+}
+
 /* Without time nothing is tried, and that is said. */
 static void test_no_time(void **state)
 {
@@ -187,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_batch),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_options), cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_nothing), cmocka_unit_test(test_uses),
+        cmocka_unit_test(test_chips),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static enum emu_status print_advice(const struct memory_report *a, FILE *f)
     struct advice v;
     enum emu_status s = shortage_advice(a, &v);
 
-    if (s == EMU_OK)
+    if (s == EMU_OK && v.line.count)
         fprintf(f, "\nWhat would help\n");
     for (size_t i = 0; i < v.line.count && i < ADVICE_SHOWN && s == EMU_OK; i++) {
         fprintf(f, "  %zu. ", i + 1);
