@@ -308,6 +308,7 @@ refuse "--compare-layers: layers are compared on one chip" $net --chips 2 --comp
 refuse "--cut does nothing for" run softmax --cut block2a
 expect 0 "chip 1   block2a.expand" $net --cut block2a --engine timing
 expect 0 '"sent_bytes":' $net --chips 2 --engine timing --json
+[ "$(jq -c '[.stages[].need_bytes]' "$tmp/out")" = "$(jq -c '[.memory.chips[].need_bytes]' "$tmp/out")" ] && passed=$((passed + 1)) || fail "--chips 2: a stage needs what its chip does not"
 refuse "chips 2: expected a program for several chips" run ring --set chips=2
 refuse "chips 2: expected a program for several chips" run ring --chips 2
 refuse "chips 2: expected a program for several chips" tile tests/cases/sum_worker.json --set chips=2

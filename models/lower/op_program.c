@@ -69,7 +69,7 @@ void op_attempt_note(struct fitting *f, struct lowering_attempt *t, const struct
 {
     const struct conv_plans *plans = &p->network->plans;
 
-    t->need = ss_compiled_need_bytes(p->compiled);
+    t->need = compiled_own_need_bytes(p->compiled);
     f->compiled++;
     f->base = *t;
     f->base_peak = plans->peak_bytes - t->reserve;

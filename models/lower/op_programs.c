@@ -60,7 +60,7 @@ static enum emu_status compile_all(struct stages_fit *w)
         struct stage_fit *s = &w->at[k];
 
         s->p->compiled = ss_compiled_chip(w->program, k);
-        s->p->need_bytes = ss_compiled_need_bytes(s->p->compiled);
+        s->p->need_bytes = compiled_own_need_bytes(s->p->compiled);
         op_attempt_note(&s->f, &s->t, s->p);
     }
     return EMU_OK;
@@ -84,14 +84,14 @@ static int try_more(struct stage_fit *s, const struct op_graph *og, int may_shar
 {
     struct progress progress = progress_begin(s->o.compile.progress);
 
-    if (!(may_share && ss_compiled_code_bytes(s->p->compiled) > s->f.a->region0_bytes &&
+    if (!(may_share && compiled_own_code_bytes(s->p->compiled) > s->f.a->region0_bytes &&
           shares_more(s, og)) &&
         (s->p->need_bytes <= s->f.a->mem_bytes || !op_attempt_next(&s->f, &s->t)))
         return 0;
     s->is_lowered = 0;
     progress_report(&progress, "again", "stage %u does not fit: %s bytes, of them %s of code",
                     s->o.lower.stage->number, count_text(s->p->need_bytes).at,
-                    count_text(ss_compiled_code_bytes(s->p->compiled)).at);
+                    count_text(compiled_own_code_bytes(s->p->compiled)).at);
     return 1;
 }
 

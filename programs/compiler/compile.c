@@ -106,12 +106,12 @@ static enum emu_status stage_codelets(struct compiler *k)
 }
 
 /* Bytes of the tile that needs most, and of the one that has most code. */
-static uint64_t chip_need(const struct compiled *c)
+uint64_t compiled_own_need_bytes(const struct compiled *c)
 {
     return c->place.tiles ? c->place.tile[c->place.fullest].need_bytes : 0;
 }
 
-static uint64_t chip_code(const struct compiled *c)
+uint64_t compiled_own_code_bytes(const struct compiled *c)
 {
     return c->place.tiles ? c->place.tile[c->place.longest].code_need : 0;
 }
@@ -124,8 +124,8 @@ static enum emu_status stage_outlook(struct compiler *k)
 
     STAGE("outlook",
           place_outlook(c->lowered, c->codelets.bytes, OUTLOOK_LEAST, k->threads, &c->place));
-    c->given_up = (k->o.give_up & GIVE_UP_MEMORY && chip_need(c) > a->mem_bytes) ||
-                  (k->o.give_up & GIVE_UP_CODE && chip_code(c) > a->region0_bytes);
+    c->given_up = (k->o.give_up & GIVE_UP_MEMORY && compiled_own_need_bytes(c) > a->mem_bytes) ||
+                  (k->o.give_up & GIVE_UP_CODE && compiled_own_code_bytes(c) > a->region0_bytes);
     placement_free(&c->place);
     if (!c->given_up)
         return EMU_OK;
@@ -133,8 +133,8 @@ static enum emu_status stage_outlook(struct compiler *k)
           place_outlook(c->lowered, c->codelets.bytes, OUTLOOK_TYPICAL, k->threads, &c->place));
     progress_report(&k->progress, "outlook",
                     "given up: about %s of %s bytes, %s of %s bytes of code",
-                    count_text(chip_need(c)).at, count_text(a->mem_bytes).at,
-                    count_text(chip_code(c)).at, count_text(a->region0_bytes).at);
+                    count_text(compiled_own_need_bytes(c)).at, count_text(a->mem_bytes).at,
+                    count_text(compiled_own_code_bytes(c)).at, count_text(a->region0_bytes).at);
     return EMU_OK;
 }
 
@@ -179,7 +179,8 @@ static enum emu_status stage_place(struct compiler *k)
                     "fullest: tile %u, %s of %s bytes",
                     c->place.fits ? "everything fits" : "OUT OF MEMORY", count_text(shared).at,
                     count_text(beside_code).at, tiles ? c->lowered->used_tile[c->place.fullest] : 0,
-                    count_text(chip_need(c)).at, count_text(ss_graph_arch(c->graph)->mem_bytes).at);
+                    count_text(compiled_own_need_bytes(c)).at,
+                    count_text(ss_graph_arch(c->graph)->mem_bytes).at);
     lowered_free_work(c->lowered);
     emu_trim();
     return EMU_OK;
@@ -479,12 +480,12 @@ static uint64_t most_of_chips(const struct compiled *c, uint64_t of_chip(const s
 
 uint64_t ss_compiled_need_bytes(const struct compiled *c)
 {
-    return most_of_chips(c, chip_need);
+    return most_of_chips(c, compiled_own_need_bytes);
 }
 
 uint64_t ss_compiled_code_bytes(const struct compiled *c)
 {
-    return most_of_chips(c, chip_code);
+    return most_of_chips(c, compiled_own_code_bytes);
 }
 
 const struct image *ss_compiled_image(const struct compiled *c)

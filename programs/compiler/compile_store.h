@@ -32,6 +32,10 @@ enum emu_status graphs_compile_with(struct graph *const *g, unsigned n,
 
 /* Whether it was given up before its exchanges were scheduled (GIVE_UP_MEMORY, GIVE_UP_CODE). */
 int compiled_given_up(const struct compiled *c);
+/* What ss_compiled_need_bytes() and ss_compiled_code_bytes() say of all chips, of the chip alone
+ * whose part c is. */
+uint64_t compiled_own_need_bytes(const struct compiled *c);
+uint64_t compiled_own_code_bytes(const struct compiled *c);
 /* Of a program that does not fit: sentences that all reports give instead of what they would advise
  * themselves, for instance what was tried. Copied. Of several chips the last one that does not fit
  * has them, so that they are said once and last. EMU_NO_MEMORY. */
