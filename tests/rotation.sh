@@ -31,6 +31,7 @@ table() {
     row 1 2 "" "" tests/long/stream_ends.sh
     row 1 1 "" "" tests/long/weights.sh
     row 1 5 "" "" tests/long/stream.sh
+    row 1 3 "" "" tests/long/chips.sh
     row 2 20 "$clang" "" tests/long/sanitizers.sh
     row 2 4 "" "PART=10 SEED=$count" tests/long/matrix.sh
     row 2 5 "" "" tests/self_contained.sh build/superstep big
@@ -46,14 +47,13 @@ table() {
     row 5 8 "chromium" "KILLS='20 40' GRID='--vary tiles=736,1472 --vary sync_chip_cycles=60,120'" tests/long/sweep.sh
     row 6 25 "$torch npm:onnxruntime-node" "ORT=$npm" tests/long/onnxruntime.sh
     row 6 5 "$torch" "" tests/long/torch.sh
+    row 6 1 "$torch" "" tests/long/train.sh
+    row 6 1 "$torch" "" tests/long/train_step.sh
     row 7 17 "$clang" "FUZZ_SECONDS=30" make -s fuzz
     row 7 12 "" "" tests/long/mutations.sh
     row 8 10 "" "" tests/long/cache.sh
     row 8 10 "" "" tests/long/poplar_layers.sh
-    row 8 8 "$torch" "" tests/long/sequences.sh
-    row 8 1 "$torch" "" tests/long/train.sh
-    row 8 1 "$torch" "" tests/long/train_step.sh
-    row 8 3 "" "" tests/long/chips.sh
+    row 8 13 "$torch" "" tests/long/sequences.sh
     row 9 6 "chromium" "" tests/long/report_page.sh
     row 9 10 "$torch" "" tests/long/onnx_networks.sh
     row 9 5 "$torch" "" tests/long/ssd.sh

@@ -1,8 +1,8 @@
 """Networks of sequences with drawn weights as ONNX, beside torch's answer in f32: a Transformer with encoder and decoder (6 + 6 layers of
-512, 64 + 64 tokens), the encoder of BERT-base's size (12 layers of 768, 12 heads) for 128 and 384 tokens, and LSTMs with attention of GNMT's size (1,024 wide, 4 + 4 layers, 32,000 words), 1 step and 20.
+512, 64 + 64 tokens), encoders of BERT-base's size (12 layers of 768, 12 heads) for 128 and 384 tokens and of BERT-large's (24 of 1,024, 16 heads) for 128, and LSTMs with attention of GNMT's size (1,024 wide, 4 + 4 layers, 32,000 words), 1 step and 20.
 
 sequences_export.py FOLDER NAME    writes NAME.onnx, NAME.a.npy, NAME.b.npy, NAME.y.npy; NAME: transformer, encoder128, encoder384,
-                                   lstm1 or lstm20; an encoder has no b
+                                   large128, lstm1 or lstm20; an encoder has no b
 sequences_export.py FOLDER NAME compare    compares NAME.chip.npy with torch's: the largest error, as a part of the largest number"""
 import sys
 import warnings
@@ -39,6 +39,12 @@ def export():
     if name == 'transformer':
         model, version = torch.nn.Transformer(512, 8, 6, 6, 2048, batch_first=True), 14
         a, b = torch.randn(1, 64, 512), torch.randn(1, 64, 512)
+    elif name == 'large128':
+        layer = torch.nn.TransformerEncoderLayer(1024, 16, 4096, activation='gelu', batch_first=True)
+        model, version = torch.nn.TransformerEncoder(layer, 24), 14
+        for p in model.parameters():  # all layers of a stack begin alike, and the exporter would store them once
+            torch.nn.init.xavier_uniform_(p) if p.dim() > 1 else p.data.add_(torch.randn_like(p) * 0.02)
+        a, b = torch.randn(1, 128, 1024), None
     elif name.startswith('encoder'):
         layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, activation='gelu', batch_first=True)
         model, version = torch.nn.TransformerEncoder(layer, 12), 14
