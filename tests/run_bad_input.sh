@@ -309,6 +309,16 @@ refuse "--cut does nothing for" run softmax --cut block2a
 expect 0 "chip 1   block2a.expand" $net --cut block2a --engine timing
 expect 0 '"sent_bytes":' $net --chips 2 --engine timing --json
 [ "$(jq -c '[.stages[].need_bytes]' "$tmp/out")" = "$(jq -c '[.memory.chips[].need_bytes]' "$tmp/out")" ] && passed=$((passed + 1)) || fail "--chips 2: a stage needs what its chip does not"
+refuse "--cut all: expected --chips 2 to 8 with it" $net --cut all
+refuse "--cut auto: expected --chips 2 to 8 with it" $net --cut auto --chips 9
+for option in "save a=b" "chart a" "image a" "weights a" report compare-layers check; do
+    refuse "either --cut all or --${option%% *}, not both" $net --cut all --chips 2 --$option
+done
+refuse "either --cut all or --output, not both" compile efficientnet-b0 --cut all --chips 2 -o "$tmp/a"
+expect 0 "does not fit: stage 1 needs about" run -q efficientnet-b0 --resolution 32 --set tiles=40 --set mem_bytes=344064 --cut all --chips 2
+expect 0 "--cut block" $net --cut all --chips 3
+expect 0 '"slot_cycles":' compile efficientnet-b0 --resolution 32 --set tiles=64 --cut all --chips 2 --json
+expect 0 "chip 2 " $net --cut auto --chips 3 --engine timing
 refuse "chips 2: expected a program for several chips" run ring --set chips=2
 refuse "chips 2: expected a program for several chips" run ring --chips 2
 refuse "chips 2: expected a program for several chips" tile tests/cases/sum_worker.json --set chips=2

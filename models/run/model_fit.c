@@ -2,13 +2,13 @@
 #include "models/run/model_fit.h"
 
 #include "models/ask/model_request.h"
+#include "models/run/cut_list.h"
 #include "models/system/system.h"
 #include "programs/cli/program_request.h"
 
 /* What is read of the command line. */
 OPTION_READ(FLAG, json)
 OPTION_READ(FLAG, allow_oom)
-OPTION_READ(TEXT, cut)
 
 enum emu_status model_source_open_blank(const struct request *q, const struct arch *a,
                                         struct model_source *out)
@@ -32,7 +32,7 @@ static enum emu_status compile_changed(void *ctx, const struct request *q, const
                                              .outlook = 1 },
                                 .folder = "",
                                 .chips = a->chips,
-                                .cut = option_cut(q) };
+                                .cut = cut_names(q) };
 
     o.program.compile.progress = NULL;
     if (s == EMU_OK) {

@@ -10,6 +10,7 @@
 #include "emu/cli/step_session.h"
 #include "emu/job/run_image.h"
 #include "models/run/compare_graph.h"
+#include "models/run/cut_list.h"
 #include "models/answer/model_chart.h"
 #include "models/answer/model_dump.h"
 #include "models/run/model_fit.h"
@@ -352,12 +353,24 @@ static enum emu_status compare(struct model_run *m)
     return s;
 }
 
+/* --cut all. */
+static enum emu_status list_cuts(struct model_run *m)
+{
+    struct cut_list c;
+    enum emu_status s = cut_choose(m->r.q, &m->r.arch, &c);
+
+    if (s == EMU_OK)
+        m->code = cut_print(&c, m->r.q, request_answers(m->r.q));
+    cut_list_free(&c);
+    return s;
+}
+
 static enum emu_status answer_request(struct model_run *m, const struct request *q)
 {
     int compiles = !(q->use & USE_RUN);
 
     if (compiles && !option_output(q) && !option_allow_oom(q) && !option_layers(q) &&
-        !option_plan(q) && !option_report(q))
+        !option_plan(q) && !option_report(q) && !cut_is_all(q))
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
     TRY(network_run_open(&m->r, q));
     if (option_layers(q)) {
@@ -365,6 +378,8 @@ static enum emu_status answer_request(struct model_run *m, const struct request 
         m->code = EXIT_RAN;
         return EMU_OK;
     }
+    if (cut_is_all(q))
+        return list_cuts(m);
     TRY(model_files_open(q, m->r.source.graph, &m->files));
     TRY(network_run_prepare(&m->r));
     if (!compiles || option_output(q) || option_image(q)->count)

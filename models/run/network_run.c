@@ -12,6 +12,7 @@
 #include "models/ask/model_request.h"
 #include "models/ask/model_weights.h"
 #include "models/ask/net_pictures.h"
+#include "models/run/cut_list.h"
 #include "programs/cli/program_request.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -36,12 +37,15 @@ enum { TEXT_MAX = 512, OF_CHIP_TEXT = 24 };
 /* How many chips compute the network: as many as are asked for, or as --cut makes stages. */
 static enum emu_status chips_of(const struct request *q, uint32_t *chips)
 {
-    uint32_t stages = split_stages_of(option_cut(q));
+    const char *names = cut_names(q);
+    uint32_t stages = split_stages_of(names);
 
+    if (option_cut(q) && !names)
+        TRY(cut_check(q));
     *chips = request_has(q, OPTION_chips) ? (uint32_t)option_chips(q) : stages;
-    if (option_cut(q) && *chips != stages)
-        return FAIL(USAGE, "--cut %.200s makes %u stages, expected as many as --chips %u",
-                    option_cut(q), stages, *chips);
+    if (names && *chips != stages)
+        return FAIL(USAGE, "--cut %.200s makes %u stages, expected as many as --chips %u", names,
+                    stages, *chips);
     if (*chips > 1 && option_compare_layers(q))
         return FAIL(USAGE, "--compare-layers: layers are compared on one chip, expected --chips 1");
     if (*chips > 1 && option_write_weights(q))
@@ -73,8 +77,30 @@ static enum emu_status read_class_names(struct network_run *m)
     return class_names_read(option_labels(m->q), classes, &m->classes);
 }
 
+/* --cut auto: the least slot that fits. If nothing does, stages of equal work say what is missing.
+ */
+static enum emu_status choose_cut(struct network_run *m)
+{
+    struct cut_list c;
+    enum emu_status s = cut_choose(m->q, &m->arch, &c);
+    const struct system_cut *best = s == EMU_OK ? cut_best(&c) : NULL;
+
+    if (best) {
+        m->cut = emu_strdup(best->names);
+        s = m->cut ? EMU_OK : FAIL(NO_MEMORY, "a cut");
+        progress_report(&m->progress, "cut", "%s of %u: a slot of %s cycles", best->names,
+                        c.cuts.count, count_text(best->slot).at);
+    }
+    cut_list_free(&c);
+    return s;
+}
+
 enum emu_status network_run_prepare(struct network_run *m)
 {
+    if (cut_is_all(m->q))
+        return FAIL(USAGE, "--cut all lists cuts and runs none; expected names or auto");
+    if (cut_is_auto(m->q))
+        TRY(choose_cut(m));
     if (option_labels(m->q))
         TRY(read_class_names(m));
     if (!m->source.net)
@@ -102,6 +128,7 @@ void network_run_free(struct network_run *m)
     ss_free(m->in);
     ss_free(m->out);
     ss_free(m->stage);
+    ss_free(m->cut);
     class_names_free(&m->classes);
     system_free(&m->system);
     model_source_free(&m->source);
@@ -330,7 +357,7 @@ void network_run_init(struct network_run *m)
                                 !request_profiles(m->q) },
         .folder = m->source.choice.cache,
         .chips = m->arch.chips,
-        .cut = option_cut(m->q),
+        .cut = m->cut ? m->cut : cut_names(m->q),
         .ready = make_ready,
         .ctx = m,
         .progress = &m->progress,

@@ -22,6 +22,7 @@ struct network_run {
     struct model_input *in;       /* by input of the graph */
     struct op_tensor *out;        /* by output of the graph, after a run with values */
     struct system system;
+    char *cut;                  /* owned; of --cut auto; NULL: nothing fits */
     struct answer_stage *stage; /* owned; of several chips, with the bill of layers */
     struct layer_range *ranges; /* owned; by row of layers; NULL: not asked for */
     float *scores;
@@ -34,8 +35,9 @@ struct network_run {
  * network_run_free(), also after an error. Errors: those of request_arch(), model_source_open(). */
 enum emu_status network_run_open(struct network_run *m, const struct request *q) EMU_MUST_CHECK;
 void network_run_free(struct network_run *m); /* all zero, or opened */
-/* Names of classes, and how pictures are taken. Errors: those of class_names_read(),
- * model_source_recipe(), picture_choose(). */
+/* Names of classes, how pictures are taken, and the cut of --cut auto. Errors: those of
+ * class_names_read(), model_source_recipe(), picture_choose(), cut_choose(); EMU_USAGE for --cut
+ * all. */
 enum emu_status network_run_prepare(struct network_run *m) EMU_MUST_CHECK;
 /* The numbers of all inputs: model_inputs_read(). */
 enum emu_status network_run_inputs(struct network_run *m) EMU_MUST_CHECK;
