@@ -155,6 +155,118 @@ static void best_of_all(void **state)
     end(&t);
 }
 
+/* A chain of blocks, "b0" and so on, of one Relu each. */
+static struct op_graph *chain(unsigned blocks)
+{
+    const struct op_shape shape = { .type = OP_TYPE_F32, .rank = 2, .dim = { 4, 16 } };
+    struct op_graph *g;
+    uint32_t v;
+
+    OK(op_graph_new("chain", &g));
+    OK(op_value_new(g, "x", OP_INPUT, &shape, &v));
+    OK(op_graph_input(g, v));
+    for (unsigned k = 0; k < blocks; k++) {
+        const struct op_request r = { .op = "Relu",
+                                      .block = op_graph_text(g, "b%u", k),
+                                      .name = op_graph_text(g, "b%u.relu", k),
+                                      .in = (uint32_t[]){ v },
+                                      .ins = 1,
+                                      .outs = 1 };
+
+        OK(op_node(g, &r, &v));
+    }
+    OK(op_graph_output(g, v));
+    return g;
+}
+
+enum { CHAIN = 14 };
+
+static uint64_t sum(const struct layer_bill *row, unsigned begin, unsigned end)
+{
+    uint64_t cycles = 0;
+
+    while (begin < end)
+        cycles += row[begin++].cycles;
+    return cycles;
+}
+
+static uint64_t slower(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of more combinations than are kept, the one with the least slot is first. */
+static void best_of_many(void **state)
+{
+    struct layer_bill row[CHAIN];
+    struct layer_text text[CHAIN];
+    const struct layer_cycles rows = { .row = row, .text = text, .rows = CHAIN };
+    struct op_graph *g = chain(CHAIN);
+    uint64_t least = UINT64_MAX;
+    struct system_cuts cuts;
+
+    (void)state;
+    for (unsigned k = 0; k < CHAIN; k++) {
+        row[k] = (struct layer_bill){ .layer = k, .cycles = 1000 + k * 7919 % 5000 };
+        text[k] = (struct layer_text){ g->node[k].name, g->node[k].block, "" };
+    }
+    for (unsigned a = 1; a < CHAIN; a++) {
+        for (unsigned b = a + 1; b < CHAIN; b++) {
+            for (unsigned c = b + 1; c < CHAIN; c++) {
+                uint64_t most = slower(slower(sum(row, 0, a), sum(row, a, b)),
+                                       slower(sum(row, b, c), sum(row, c, CHAIN)));
+
+                least = most < least ? most : least;
+            }
+        }
+    }
+    OK(system_cuts_new(ss_arch_preset("mk2"), g, &rows, 4, &cuts));
+    assert_int_equal(cuts.count, CUTS_KEPT);
+    assert_int_equal(cuts.at[0].slot, least + cuts.at[0].exchange);
+    system_cuts_free(&cuts);
+    op_graph_free(g);
+}
+
+/* Two blocks that read one large parameter cannot be parted: that comes last, with the reason. */
+static void tied_parameter(void **state)
+{
+    const struct op_shape shape = { .type = OP_TYPE_F32, .rank = 2, .dim = { 200, 200 } };
+    static const char *const block[] = { "b0", "b1", "b2" };
+    struct layer_bill row[3];
+    struct layer_text text[3];
+    const struct layer_cycles rows = { .row = row, .text = text, .rows = 3 };
+    struct system_cuts cuts;
+    struct op_graph *g;
+    uint32_t v, weights;
+
+    (void)state;
+    OK(op_graph_new("tied", &g));
+    OK(op_value_new(g, "x", OP_INPUT, &shape, &v));
+    OK(op_graph_input(g, v));
+    OK(op_value_new(g, "shared", OP_PARAM, &shape, &weights));
+    for (unsigned k = 0; k < 3; k++) {
+        const struct op_request r = { .op = k == 2 ? "Relu" : "MatMul",
+                                      .block = block[k],
+                                      .name = block[k],
+                                      .in = (uint32_t[]){ v, weights },
+                                      .ins = k == 2 ? 1 : 2,
+                                      .outs = 1 };
+
+        OK(op_node(g, &r, &v));
+        row[k] = (struct layer_bill){ .layer = k, .cycles = 1000 };
+        text[k] = (struct layer_text){ block[k], block[k], "" };
+    }
+    OK(op_graph_output(g, v));
+    OK(system_cuts_new(ss_arch_preset("mk2"), g, &rows, 2, &cuts));
+    assert_int_equal(cuts.count, 2);
+    assert_string_equal(cuts.at[0].names, "b2");
+    assert_null(cuts.at[0].tied);
+    assert_string_equal(cuts.at[1].names, "b1");
+    assert_non_null(strstr(cuts.at[1].tied, "parameter shared is read in b0"));
+    system_cuts_free(&cuts);
+    op_graph_free(g);
+}
+
 /* A stage that a tile does not hold, and a graph without so many places. */
 static void what_breaks(void **state)
 {
@@ -185,8 +297,8 @@ static void what_breaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predicted_as_executed),
-        cmocka_unit_test(best_of_all),
+        cmocka_unit_test(predicted_as_executed), cmocka_unit_test(best_of_all),
+        cmocka_unit_test(best_of_many),          cmocka_unit_test(tied_parameter),
         cmocka_unit_test(what_breaks),
     };
 
