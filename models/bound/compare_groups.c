@@ -353,8 +353,9 @@ static enum emu_status compare_group(struct comparer *c, uint32_t i)
 static enum emu_status compare_all(struct comparer *c)
 {
     const struct node_groups *groups = &c->p->network->groups;
+    uint32_t end = c->o->keep_end < groups->count ? c->o->keep_end : groups->count;
 
-    for (uint32_t i = c->o->keep_begin; i < c->o->keep_end; i++) {
+    for (uint32_t i = c->o->keep_begin; i < end; i++) {
         const struct node_group *group = &groups->at[i];
 
         for (unsigned k = 0; k < group->nodes; k++) {
@@ -366,7 +367,7 @@ static enum emu_status compare_all(struct comparer *c)
             }
         }
     }
-    for (uint32_t i = c->o->keep_begin; i < c->o->keep_end; i++)
+    for (uint32_t i = c->o->keep_begin; i < end; i++)
         TRY(compare_group(c, i));
     return EMU_OK;
 }

@@ -19,9 +19,10 @@ struct group_comparison {
     char first_not_finite[256];
 };
 
-/* Compares the results of groups [begin, end) after a run; the program was made with the same
- * options, and has kept these results and what they read. Adds a row for each group. Memory: the
- * values that groups still read, in f64. Errors: those of ss_session_read(); EMU_NO_MEMORY. */
+/* Compares the results of groups [keep_begin, keep_end), as far as there are so many, after a run;
+ * the program was made with the same options, and has kept these results and what they read. Adds a
+ * row for each group. Memory: the values that groups still read, in f64. Errors: those of
+ * ss_session_read(); EMU_NO_MEMORY. */
 enum emu_status compare_groups(const struct op_program *p, struct session *s,
                                const struct lower_options *o,
                                struct group_comparison *sum) EMU_MUST_CHECK;

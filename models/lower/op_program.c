@@ -490,7 +490,7 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
     memset(out, 0, sizeof(*out));
     if (!data)
         return FAIL(NO_MEMORY, "%s", o->name);
-    st = ss_session_read(s, o->view, data);
+    st = ss_session_chip_read(s, p->chip, o->view, data);
     if (st == EMU_OK)
         st = op_numbers_unpack(o->elem, data, shape, out);
     ss_free(data);

@@ -29,6 +29,7 @@ struct op_program {         /* all owned */
     struct graph *graph;
     struct lowered_network *network;
     struct compiled *compiled; /* may not fit: ss_compiled_fits(); NULL: given up, plans say why */
+    unsigned chip;             /* of a stage; 0: it computes the whole graph, or the first stage */
     uint64_t need_bytes;       /* of the tile that needs most; what is expected if compiled is NULL,
                                   an estimate where it was given up */
 };

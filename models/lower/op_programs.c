@@ -59,6 +59,7 @@ static enum emu_status compile_all(struct stages_fit *w)
     for (unsigned k = 0; k < w->stages; k++) {
         struct stage_fit *s = &w->at[k];
 
+        s->p->chip = k;
         s->p->compiled = ss_compiled_chip(w->program, k);
         s->p->need_bytes = compiled_own_need_bytes(s->p->compiled);
         op_attempt_note(&s->f, &s->t, s->p);

@@ -16,6 +16,7 @@ enum { HALVINGS = 3 };
 struct graph_comparer { /* all borrowed */
     const struct request *q;
     const struct arch *a;
+    const char *cut;
     const struct op_graph *g;
     const struct op_program_options *o;
     const struct op_tensor *in;
@@ -30,7 +31,8 @@ static uint64_t result_size(const struct graph_comparer *c, uint32_t group)
     return op_shape_count(&c->g->value[node_group_result(c->g, &c->groups->at[group])].shape);
 }
 
-/* The group before which half of the results of groups [begin, end) lie, by size. */
+/* Of a whole graph: the group before which half of the results of groups [begin, end) lie, by size.
+ */
 static uint32_t middle_of(const struct graph_comparer *c, uint32_t begin, uint32_t end)
 {
     uint64_t all = 0, half = 0;
@@ -43,10 +45,30 @@ static uint32_t middle_of(const struct graph_comparer *c, uint32_t begin, uint32
     return i > begin ? i : begin + 1;
 }
 
+/* The stages' programs, or the only one. */
+static const struct op_program *programs_of(const struct system *s, uint32_t *count)
+{
+    *count = s->stages.count ? s->stages.count : 1;
+    return s->stages.count ? s->stages.program : &s->program;
+}
+
+/* Of the program that has most. */
+static uint32_t groups_of(const struct system *s)
+{
+    uint32_t count, most = 0;
+    const struct op_program *p = programs_of(s, &count);
+
+    for (uint32_t k = 0; k < count; k++)
+        most = p[k].network->groups.count > most ? p[k].network->groups.count : most;
+    return most;
+}
+
 static enum emu_status run_and_compare(struct graph_comparer *c, struct system *s,
                                        const struct lower_options *o)
 {
     const struct session_options options = session_options_of(c->q);
+    uint32_t count;
+    const struct op_program *p = programs_of(s, &count);
 
     TRY(system_start(s, &options));
     for (uint32_t k = 0; k < c->g->inputs; k++)
@@ -54,17 +76,23 @@ static enum emu_status run_and_compare(struct graph_comparer *c, struct system *
     TRY(system_run(s));
     progress_report(&c->progress, "execute", "%s cycles",
                     count_text(ss_session_cycles(s->session)).at);
-    TRY(compare_groups(&s->program, s->session, o, c->sum));
-    progress_report(&c->progress, "compare", "groups %u to %u of %u", o->keep_begin + 1,
-                    o->keep_end, c->groups->count);
+    for (uint32_t k = 0; k < count; k++)
+        TRY(compare_groups(&p[k], s->session, o, c->sum));
+    progress_report(&c->progress, "compare", "groups %u to %u of %u%s", o->keep_begin + 1,
+                    o->keep_end < groups_of(s) ? o->keep_end : groups_of(s), groups_of(s),
+                    count > 1 ? " of each stage" : "");
     return EMU_OK;
 }
 
 static enum emu_status compare_part(struct graph_comparer *c, uint32_t begin, uint32_t end,
                                     unsigned halvings)
 {
-    struct system_options o = { .program = *c->o, .folder = "", .progress = &c->progress };
-    uint32_t middle = middle_of(c, begin, end);
+    struct system_options o = { .program = *c->o,
+                                .folder = "",
+                                .progress = &c->progress,
+                                .chips = c->a->chips,
+                                .cut = c->cut };
+    uint32_t middle = c->a->chips > 1 ? begin + (end - begin + 1) / 2 : middle_of(c, begin, end);
     struct system system;
     enum emu_status s;
     int fits;
@@ -85,12 +113,12 @@ static enum emu_status compare_part(struct graph_comparer *c, uint32_t begin, ui
     return c->code == EXIT_RAN ? compare_part(c, middle, end, halvings - 1) : EMU_OK;
 }
 
-enum emu_status compare_graph(const struct request *q, const struct arch *a,
+enum emu_status compare_graph(const struct request *q, const struct arch *a, const char *cut,
                               const struct op_graph *g, const struct op_program_options *o,
                               const struct op_tensor *in, int *code)
 {
     struct group_comparison sum = { .f = stdout, .rows = option_json(q) ? json_array() : NULL };
-    struct graph_comparer c = { .q = q, .a = a, .g = g, .o = o, .in = in, .sum = &sum };
+    struct graph_comparer c = { .q = q, .a = a, .cut = cut, .g = g, .o = o, .in = in, .sum = &sum };
     struct node_groups groups;
     enum emu_status s;
 

@@ -348,7 +348,7 @@ static enum emu_status compare(struct model_run *m)
     if (s == EMU_OK)
         network_run_look_at_inputs(&m->r);
     if (s == EMU_OK)
-        s = compare_graph(m->r.q, &m->r.arch, g, &o, in, &m->code);
+        s = compare_graph(m->r.q, &m->r.arch, m->r.system.options.cut, g, &o, in, &m->code);
     ss_free(in);
     return s;
 }

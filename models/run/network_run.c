@@ -46,8 +46,6 @@ static enum emu_status chips_of(const struct request *q, uint32_t *chips)
     if (names && *chips != stages)
         return FAIL(USAGE, "--cut %.200s makes %u stages, expected as many as --chips %u", names,
                     stages, *chips);
-    if (*chips > 1 && option_compare_layers(q))
-        return FAIL(USAGE, "--compare-layers: layers are compared on one chip, expected --chips 1");
     if (*chips > 1 && option_write_weights(q))
         return FAIL(USAGE, "--write-weights: expected --chips 1");
     return EMU_OK;
