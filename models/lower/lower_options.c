@@ -24,6 +24,17 @@ static void print_loop(const struct lower_loop *o, FILE *f)
     print_pixels(o->pixels, f);
 }
 
+/* Nothing of a network on one chip. */
+static void print_stage(const struct lower_stage *s, FILE *f)
+{
+    if (!s)
+        return;
+    fprintf(f, " stage %u %u results %u", s->number, s->stages, s->results);
+    for (uint32_t k = 0; k < s->edges; k++)
+        fprintf(f, " %u %u %u %d %s", s->edge[k].value, s->edge[k].from, s->edge[k].to,
+                (int)s->edge[k].elem, s->edge[k].channel);
+}
+
 void lower_options_print(const struct lower_options *o, FILE *f)
 {
     fprintf(f, "real %d memory %a parameters %a states %d reserve %" PRIu64 " least %d",
@@ -33,5 +44,6 @@ void lower_options_print(const struct lower_options *o, FILE *f)
             (int)o->depthwise, (int)o->partials, o->keep_begin, o->keep_end, (int)o->share_blocks,
             o->watch, o->gradients);
     print_loop(&o->loop, f);
+    print_stage(o->stage, f);
     fprintf(f, "\n");
 }

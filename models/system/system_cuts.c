@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "emu/arch/arch.h"
-#include "emu/arch/arch_numbers.h"
 #include "emu/base/alloc.h"
+#include "emu/link/link.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -59,11 +59,9 @@ static uint64_t tile_bytes(const struct segment *stage)
 /* A sync, the way, and words on the links of a pair. */
 static uint64_t exchange_cycles(const struct arch *a, uint64_t bytes)
 {
-    uint64_t rate =
-        (uint64_t)arch_links_pair(a) * arch_link_mbytes_per_s(a) * arch_link_payload_permille(a);
+    const struct link_numbers n = link_numbers_of(a);
 
-    return arch_sync_chips_cycles(a) + ss_arch_cycles_from_ns(a, arch_link_latency_ns(a)) +
-           (rate ? (bytes * a->clock_mhz * 1000 + rate - 1) / rate : 0);
+    return link_sync_cycles(a, a->chips) + n.latency + link_busy_cycles(&n, LINK_PAIR, bytes);
 }
 
 /* ---- where layers are ---- */

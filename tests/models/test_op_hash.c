@@ -175,8 +175,8 @@ static struct hash128 hash_options(const struct lower_options *o)
     return hash128(text, strlen(text));
 }
 
-/* Every byte of a member changes the text. What stands in no member is padding, the last member a
- * pointer to numbers. */
+/* Every byte of a member changes the text. What stands in no member is padding; two members are
+ * pointers. */
 static void options_count(void **unused)
 {
     const struct lower_options none = { .real = ELEM_F16 };
@@ -185,15 +185,44 @@ static void options_count(void **unused)
     (void)unused;
     for (size_t at = 0; at < sizeof(none); at++) {
         struct lower_options o = none;
-        const struct pixel_format *pixels;
+        int is_pointer;
 
         ((uint8_t *)&o)[at] ^= 1;
-        pixels = o.loop.pixels;
+        is_pointer = o.loop.pixels || o.stage;
         o.loop.pixels = NULL;
-        if (!pixels)
+        o.stage = NULL;
+        if (!is_pointer)
             silent += hash128_equal(hash_options(&none), hash_options(&o));
     }
     assert_int_equal(silent, PADDING);
+}
+
+static void stages_count(void **unused)
+{
+    const struct lower_edge edge = { 3, 0, 1, "x", ELEM_F16 };
+    const struct lower_edge others[] = { { 4, 0, 1, "x", ELEM_F16 },
+                                         { 3, 1, 1, "x", ELEM_F16 },
+                                         { 3, 0, 2, "x", ELEM_F16 },
+                                         { 3, 0, 1, "y", ELEM_F16 },
+                                         { 3, 0, 1, "x", ELEM_F32 } };
+    struct lower_stage stage = { 0, 2, &edge, 1, 1 };
+    struct lower_options o = { .real = ELEM_F16 };
+    struct hash128 none = hash_options(&o), first;
+
+    (void)unused;
+    o.stage = &stage;
+    first = hash_options(&o);
+    assert_false(hash128_equal(none, first));
+    for (size_t k = 0; k < EMU_COUNT_OF(others); k++) {
+        stage.edge = &others[k];
+        assert_false(hash128_equal(first, hash_options(&o)));
+    }
+    stage = (struct lower_stage){ 1, 2, &edge, 1, 1 };
+    assert_false(hash128_equal(first, hash_options(&o)));
+    stage = (struct lower_stage){ 0, 2, &edge, 1, 0 };
+    assert_false(hash128_equal(first, hash_options(&o)));
+    stage = (struct lower_stage){ 0, 2, &edge, 0, 1 };
+    assert_false(hash128_equal(first, hash_options(&o)));
 }
 
 static void pixels_count(void **unused)
@@ -220,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(first_numbers, begin, end),
         cmocka_unit_test_setup_teardown(nodes_count, begin, end),
         cmocka_unit_test(options_count),
+        cmocka_unit_test(stages_count),
         cmocka_unit_test(pixels_count),
     };
 

@@ -169,7 +169,9 @@ static void colours_come_in_their_order(void **state)
 static void superstep(struct stream_times *t, uint64_t release, uint64_t received, uint64_t arrived,
                       uint64_t end, int wide)
 {
-    const struct machine_superstep s = { 0, 0, release, received, arrived, end, wide };
+    const struct machine_superstep s = {
+        .release = release, .received = received, .arrived = arrived, .end = end, .wide = wide
+    };
 
     stream_times_watch(t, &s);
 }
